@@ -1,0 +1,79 @@
+/**
+ * The load: HTTP/1.1 on raw keep-alive sockets, so that as little as possible
+ * of the two cores goes to the one who asks. Runs as a process of its own:
+ * takes `Load` as JSON on its standard input, answers `Measured` as JSON.
+ */
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+export type Load = {
+  port: number
+  path: string
+  /** Values of the Authorization header, taken in turn. */
+  tokens: string[]
+  connections: number
+  seconds: number
+  warmUpSeconds: number
+}
+export type Measured = { perSecond: number; p50: number; p99: number; requests: number; failures: number }
+
+const load: Load = JSON.parse(await text(process.stdin))
+const requests = load.tokens.map((token) =>
+  Buffer.from(`GET ${load.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`),
+)
+const start = performance.now() + load.warmUpSeconds * 1000
+const end = start + load.seconds * 1000
+const times: number[] = []
+let failures = 0
+let next = 0
+
+await Promise.all(Array.from({ length: load.connections }, () => ask(connect(load.port, '127.0.0.1'))))
+times.sort((a, b) => a - b)
+const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+const measured: Measured = {
+  perSecond: times.length / load.seconds,
+  p50: at(0.5),
+  p99: at(0.99),
+  requests: times.length,
+  failures,
+}
+console.log(JSON.stringify(measured))
+
+/** Ask again as soon as an answer is complete, until time is up. */
+function ask(socket: Socket): Promise<void> {
+  socket.setNoDelay(true)
+  return new Promise((resolve, reject) => {
+    let began = 0
+    let missing = 0
+    let head = ''
+    const send = () => {
+      began = performance.now()
+      if (began > end) {
+        socket.destroy()
+        resolve()
+        return
+      }
+      head = ''
+      missing = -1
+      socket.write(requests[next++ % requests.length] ?? '')
+    }
+    socket.on('connect', send)
+    socket.on('error', reject)
+    socket.on('data', (bytes: Buffer) => {
+      if (missing < 0) {
+        head += bytes.toString('latin1')
+        const headEnd = head.indexOf('\r\n\r\n')
+        if (headEnd < 0) return
+        const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+        missing = length - (head.length - headEnd - 4)
+      } else missing -= bytes.length
+      if (missing > 0) return
+      const now = performance.now()
+      if (began >= start && now <= end) {
+        times.push(now - began)
+        if (!head.startsWith('HTTP/1.1 200')) failures++
+      }
+      send()
+    })
+  })
+}

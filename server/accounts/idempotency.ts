@@ -1,0 +1,99 @@
+/**
+ * Safe retries: `Idempotency-Key` on every POST.
+ *
+ * The first request of a key claims it when it passed its checks, and its
+ * answer is kept for 24 hours: the same key with the same bytes replays it. A
+ * twin that comes while the first is under way, in this process or another,
+ * waits for that answer. A refusal before any effect is not kept: the caller
+ * mends the request and uses the key again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { sha256 } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import type { App } from '../lib/server.ts'
+
+type Claim = { path: string; key: string; bodyHash: string }
+type Answer = { status: number; body: string }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    idempotency: Claim | undefined
+  }
+}
+
+/** Nothing had happened when one of these was answered. */
+const refusals = new Set([400, 401, 402, 403, 404, 429])
+
+/** Longer than any request takes, so that only a crashed one is taken over. */
+const leaseSeconds = 120
+const pollMs = 40
+
+export function keepAnswers(app: App, sql: Sql): void {
+  app.decorateRequest('idempotency', undefined)
+  app.addHook('preHandler', async (request, reply) => {
+    const claim = readClaim(request)
+    if (!claim) return
+    const answer = await claimKey(sql, request.caller.workspaceId, claim)
+    if (!answer) {
+      request.idempotency = claim
+      return
+    }
+    reply.code(answer.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
+    return reply.send(answer.body)
+  })
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (!request.idempotency) return payload
+    const answer = { status: reply.statusCode, body: String(payload) }
+    await settleKey(sql, request.caller.workspaceId, request.idempotency, answer)
+    return payload
+  })
+}
+
+/** Forget answers older than a day. */
+export async function sweepAnswers(sql: Sql): Promise<void> {
+  await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`
+}
+
+function readClaim(request: FastifyRequest): Claim | undefined {
+  const key = request.headers['idempotency-key']
+  if (request.method !== 'POST' || key === undefined) return undefined
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
+    throw badRequest('Idempotency-Key: must have 1 to 255 characters')
+  }
+  const [path = ''] = request.url.split('?')
+  return { path, key, bodyHash: sha256(request.rawBody ?? '') }
+}
+
+/** Take the key (`undefined`: go ahead) or get the answer it already has, waiting for one under way. */
+async function claimKey(sql: Sql, workspaceId: string, { path, key, bodyHash }: Claim): Promise<Answer | undefined> {
+  for (;;) {
+    const [claimed] = await sql`
+      insert into idempotency_keys as k (workspace_id, path, key, body_hash, created_at, locked_until)
+      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, now(), now() + make_interval(secs => ${leaseSeconds}))
+      on conflict (workspace_id, path, key) do update set
+        body_hash = excluded.body_hash, status = null, body = null,
+        created_at = excluded.created_at, locked_until = excluded.locked_until
+      where k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until < now())
+      returning 1`
+    if (claimed) return undefined
+    const [first] = await sql<{ body_hash: string; status: number | null; body: string | null }[]>`
+      select body_hash, status, body from idempotency_keys
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+    if (first && first.body_hash !== bodyHash) throw badRequest('Idempotency-Key: already used with another body')
+    if (first?.status) return { status: first.status, body: first.body ?? '' }
+    if (first) await sleep(pollMs)
+  }
+}
+
+async function settleKey(sql: Sql, workspaceId: string, { path, key }: Claim, { status, body }: Answer): Promise<void> {
+  if (refusals.has(status)) {
+    await sql`
+      delete from idempotency_keys where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+  } else {
+    await sql`
+      update idempotency_keys set status = ${status}, body = ${body}
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+  }
+}

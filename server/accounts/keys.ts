@@ -1,0 +1,98 @@
+/**
+ * API keys: made once, shown once, kept as a hash.
+ *
+ * A key acts on one workspace and may do what its scopes say, fixed at
+ * creation. Revoking is for good; the row stays for the record.
+ */
+import { randomToken, sha256 } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError, badRequest, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+
+export const scopes = [
+  'messages:send',
+  'messages:read',
+  'contacts:read',
+  'contacts:write',
+  'conversations:read',
+  'broadcasts:send',
+  'webhooks:manage',
+] as const
+
+export type Scope = (typeof scopes)[number]
+
+export type ApiKey = {
+  id: string
+  name: string
+  prefix: string
+  scopes: string[]
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+  state: 'active' | 'revoked' | 'expired'
+}
+
+const prefixLength = 16
+const maxKeys = 10_000
+
+export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]> {
+  return sql<ApiKey[]>`
+    select id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state
+    from api_keys
+    where workspace_id = ${workspaceId}
+    order by id desc`
+}
+
+type NewKey = { name: string; scopes: readonly string[]; created_by: string | null }
+
+/** Make a key. `key` is the only time its text is seen. */
+export async function createKey(sql: Sql, workspaceId: string, given: NewKey): Promise<ApiKey & { key: string }> {
+  const key = `svc_live_${randomToken()}`
+  return { ...(await insertKey(sql, workspaceId, key, { ...given, expires_at: null })), key }
+}
+
+type ImportedKey = { name: string; key: string; scopes: readonly string[]; expires_at: string | null }
+
+/** Take over a key that predates the rename, as it is. */
+export async function importKey(sql: Sql, workspaceId: string, given: ImportedKey): Promise<ApiKey> {
+  if (!/^legacy_live_[\x21-\x7e]{16,200}$/.test(given.key)) {
+    throw badRequest('key: must start with legacy_live_, followed by 16 to 200 printable characters')
+  }
+  return insertKey(sql, workspaceId, given.key, { ...given, created_by: null })
+}
+
+export async function revokeKey(sql: Sql, workspaceId: string, id: string): Promise<ApiKey> {
+  const [key] = isUuid(id)
+    ? await sql<ApiKey[]>`
+        update api_keys set revoked_at = coalesce(revoked_at, now())
+        where workspace_id = ${workspaceId} and id = ${id}
+        returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
+    : []
+  if (!key) throw notFound('key')
+  return key
+}
+
+async function insertKey(
+  sql: Sql,
+  workspaceId: string,
+  key: string,
+  given: NewKey & { expires_at: string | null },
+): Promise<ApiKey> {
+  const name = given.name.trim()
+  if (name === '') throw badRequest('name: must not be blank')
+  const unknown = given.scopes.find((scope) => !scopes.some((known) => known === scope))
+  if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
+  const id = newId()
+  const [row] = await sql<ApiKey[]>`
+    insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
+    select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
+      ${scopes.filter((scope) => given.scopes.includes(scope))}, ${given.created_by}, ${timeOfId(id)}, ${given.expires_at}
+    where (select count(*) from api_keys where workspace_id = ${workspaceId}) < ${maxKeys}
+    on conflict (key_hash) do nothing
+    returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
+  if (!row) throw new ApiError('bad_request', `key: already there, or over ${maxKeys} keys in the workspace`)
+  return row
+}
+
+const stateOf = (sql: Sql) => sql`
+  case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end`

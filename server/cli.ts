@@ -1,0 +1,168 @@
+/**
+ * The operator's command line, beside a running service or without one.
+ *
+ * A command is a row of the table below: its words, its options, what it does.
+ * It answers an object, printed as JSON with `--json`, else as lines.
+ */
+import { parseArgs } from 'node:util'
+import { importKey } from './accounts/keys.ts'
+import { resetPassword } from './accounts/members.ts'
+import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
+import { ConfigError, environment, readConfig } from './config.ts'
+import { joinDatabase } from './database.ts'
+import type { Db } from './lib/db.ts'
+import { ApiError, badRequest } from './lib/errors.ts'
+import { isUuid } from './lib/id.ts'
+import { migrate } from './lib/migrate.ts'
+
+type Options = Record<string, string | boolean | undefined>
+type Command = {
+  usage: string
+  options: Record<string, 'string' | 'boolean'>
+  run: (db: Db, options: Options) => Promise<object>
+}
+
+const commands: Record<string, Command> = {
+  'workspace create': {
+    usage: '--name N --owner-email E [--owner-password P] [--country CC]',
+    options: { name: 'string', 'owner-email': 'string', 'owner-password': 'string', country: 'string' },
+    run: (db, options) => {
+      const password = options['owner-password']
+      const given = {
+        name: required(options, 'name'),
+        default_country: text(options, 'country') ?? 'US',
+        owner: { email: required(options, 'owner-email'), ...(typeof password === 'string' ? { password } : {}) },
+      }
+      return db.begin((sql) => createWorkspace(sql, given))
+    },
+  },
+  'plan set': {
+    usage: '--workspace ID (--messages-per-month N | --unlimited) [--lapsed | --active]',
+    options: {
+      workspace: 'string',
+      'messages-per-month': 'string',
+      unlimited: 'boolean',
+      lapsed: 'boolean',
+      active: 'boolean',
+    },
+    run: async (db, options) => {
+      const workspaceId = requiredId(options, 'workspace')
+      const before = await requirePlan(db, workspaceId)
+      const monthly = text(options, 'messages-per-month')
+      if (monthly !== undefined && !/^\d{1,9}$/.test(monthly))
+        throw badRequest('--messages-per-month: must be a whole number')
+      if (monthly !== undefined && options.unlimited) throw badRequest('--messages-per-month or --unlimited, not both')
+      if (options.lapsed && options.active) throw badRequest('--lapsed or --active, not both')
+      const plan = await setPlan(db, workspaceId, {
+        messages_per_month:
+          monthly !== undefined ? Number(monthly) : options.unlimited ? null : before.messages_per_month,
+        state: options.lapsed ? 'lapsed' : options.active ? 'active' : before.state,
+      })
+      return { workspace_id: workspaceId, plan }
+    },
+  },
+  'key import': {
+    usage: '--workspace ID --name N --key legacy_live_… --scopes a,b [--expires-at T]',
+    options: { workspace: 'string', name: 'string', key: 'string', scopes: 'string', 'expires-at': 'string' },
+    run: async (db, options) => {
+      const workspaceId = requiredId(options, 'workspace')
+      await requirePlan(db, workspaceId)
+      const expiresAt = text(options, 'expires-at')
+      if (expiresAt !== undefined && Number.isNaN(Date.parse(expiresAt)))
+        throw badRequest('--expires-at: not a date-time')
+      const { id, prefix } = await importKey(db, workspaceId, {
+        name: required(options, 'name'),
+        key: required(options, 'key'),
+        scopes: required(options, 'scopes')
+          .split(',')
+          .map((scope) => scope.trim())
+          .filter(Boolean),
+        expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+      })
+      return { id, prefix }
+    },
+  },
+  'member reset-password': {
+    usage: '--email E',
+    options: { email: 'string' },
+    run: (db, options) => resetPassword(db, required(options, 'email')),
+  },
+  migrate: {
+    usage: '',
+    options: {},
+    // Every command migrates first; this one does nothing else.
+    run: async () => ({ migrated: true }),
+  },
+}
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: string[]): Promise<number> {
+  const name = Object.keys(commands).find((words) => `${args.join(' ')} `.startsWith(`${words} `))
+  const command = name === undefined ? undefined : commands[name]
+  if (name === undefined || !command) {
+    console.error(help())
+    return args.length === 0 || args.includes('--help') ? 0 : 2
+  }
+  try {
+    const options = Object.fromEntries(Object.entries(command.options).map(([option, type]) => [option, { type }]))
+    const { values } = parseArgs({
+      args: args.slice(name.split(' ').length),
+      options: { ...options, json: { type: 'boolean' }, help: { type: 'boolean' } },
+    })
+    if (values.help) {
+      console.log(`npx parley ${name} ${command.usage}`)
+      return 0
+    }
+    print(await withDatabase((db) => command.run(db, values as Options)), values.json === true)
+    return 0
+  } catch (error) {
+    const mistake =
+      error instanceof ApiError || error instanceof ConfigError || (error instanceof TypeError && 'code' in error)
+    console.error(mistake ? error.message : error)
+    return 1
+  }
+}
+
+async function withDatabase<Result>(run: (db: Db) => Promise<Result>): Promise<Result> {
+  // The command line seals nothing, so it does not ask for the key.
+  const config = readConfig({ ENCRYPTION_KEY: '0'.repeat(64), ...environment() })
+  const database = await joinDatabase(config)
+  const db = database.connect(2)
+  try {
+    await migrate(db)
+    return await run(db)
+  } finally {
+    await db.end({ timeout: 2 })
+    await database.stop()
+  }
+}
+
+function print(answer: object, asJson: boolean): void {
+  if (asJson) console.log(JSON.stringify(answer))
+  else
+    for (const [name, value] of Object.entries(answer))
+      console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+}
+
+function help(): string {
+  const rows = Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
+  return ['Usage (add --json for machines):', ...rows].join('\n')
+}
+
+function text(options: Options, name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function required(options: Options, name: string): string {
+  const value = text(options, name)
+  if (!value) throw badRequest(`--${name}: required`)
+  return value
+}
+
+function requiredId(options: Options, name: string): string {
+  const id = required(options, name)
+  if (!isUuid(id)) throw badRequest(`--${name}: not a uuid`)
+  return id
+}

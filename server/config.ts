@@ -1,0 +1,151 @@
+/**
+ * Configuration: the only reader of the environment.
+ *
+ * Read and checked once, before anything starts. A wrong setting stops the
+ * start, and every fault is listed, not only the first.
+ */
+import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
+import { resolve } from 'node:path'
+
+/** Every setting, with its default and meaning, in the words of `.env.example`. */
+export const settings = {
+  PORT: { default: '4000', meaning: 'The one port: API, dashboard, widget, channel callbacks, simulator.' },
+  HOST: { default: '127.0.0.1', meaning: 'The address to listen on.' },
+  DATABASE_URL: { default: '', meaning: 'Any PostgreSQL 15 or newer. Empty: an embedded one under DATA_DIR.' },
+  DATA_DIR: { default: './data', meaning: 'Embedded database, media, generated secrets, demo.json.' },
+  PUBLIC_URL: { default: '', meaning: 'How the outside reaches the service. Empty: http://HOST:PORT.' },
+  ROLES: { default: 'api,worker', meaning: 'Which parts this process runs; any number of processes of each.' },
+  DEMO: { default: '', meaning: 'A demo workspace, 1 or 0. Empty: 1 with the embedded database, else 0.' },
+  ENCRYPTION_KEY: {
+    default: '',
+    meaning: '32 bytes as 64 hex characters; seals stored secrets. Empty: generated once, with the embedded database.',
+  },
+  WEBHOOK_ALLOWED_CIDRS: { default: '', meaning: 'Private networks that webhooks may reach, separated by commas.' },
+  TLS_CERT_FILE: { default: '', meaning: 'Serve https directly: the certificate chain, PEM.' },
+  TLS_KEY_FILE: { default: '', meaning: 'Serve https directly: the private key, PEM.' },
+  LOG_LEVEL: { default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },
+} as const
+
+export type Role = 'api' | 'worker'
+
+export type Config = {
+  port: number
+  host: string
+  /** Undefined: the embedded database. */
+  databaseUrl: string | undefined
+  dataDir: string
+  publicUrl: string
+  roles: ReadonlySet<Role>
+  demo: boolean
+  /** Undefined: generated once into the data directory. */
+  encryptionKey: string | undefined
+  webhookAllowedCidrs: readonly string[]
+  tls: { cert: Buffer; key: Buffer } | undefined
+  logLevel: string
+}
+
+export class ConfigError extends Error {}
+
+/** The environment of this process, completed by an `.env` file in the working directory. */
+export function environment(): Record<string, string | undefined> {
+  try {
+    process.loadEnvFile()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  return process.env
+}
+
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const faults: string[] = []
+  const read = (name: keyof typeof settings) => env[name]?.trim() || settings[name].default
+  const fault = (name: keyof typeof settings, rule: string) => faults.push(`${name}: ${rule}`)
+
+  const port = /^\d+$/.test(read('PORT')) ? Number(read('PORT')) : -1
+  if (port < 1 || port > 65_535) fault('PORT', 'must be a port number, 1 to 65535')
+  const host = read('HOST')
+
+  const databaseUrl = read('DATABASE_URL') || undefined
+  if (databaseUrl && !/^postgres(ql)?:$/.test(URL.parse(databaseUrl)?.protocol ?? '')) {
+    fault('DATABASE_URL', 'must be a postgres:// URL')
+  }
+
+  const roles = new Set<Role>()
+  for (const role of list(read('ROLES'))) {
+    if (role === 'api' || role === 'worker') roles.add(role)
+    else fault('ROLES', `unknown role '${role}'; there are api and worker`)
+  }
+  if (roles.size === 0 && list(read('ROLES')).length === 0) fault('ROLES', 'names no role; there are api and worker')
+
+  const demo = read('DEMO') || (databaseUrl ? '0' : '1')
+  if (demo !== '0' && demo !== '1') fault('DEMO', 'must be 1 or 0')
+
+  const encryptionKey = read('ENCRYPTION_KEY') || undefined
+  if (encryptionKey && !/^[0-9a-f]{64}$/i.test(encryptionKey)) fault('ENCRYPTION_KEY', 'must be 64 hex characters')
+  if (!encryptionKey && databaseUrl) fault('ENCRYPTION_KEY', 'required with DATABASE_URL: 64 hex characters')
+
+  const webhookAllowedCidrs = list(read('WEBHOOK_ALLOWED_CIDRS'))
+  for (const cidr of webhookAllowedCidrs) {
+    if (!isCidr(cidr)) fault('WEBHOOK_ALLOWED_CIDRS', `'${cidr}' is no network such as 10.0.0.0/8`)
+  }
+
+  const files = { TLS_CERT_FILE: read('TLS_CERT_FILE'), TLS_KEY_FILE: read('TLS_KEY_FILE') } as const
+  if (!files.TLS_CERT_FILE !== !files.TLS_KEY_FILE) {
+    fault(files.TLS_CERT_FILE ? 'TLS_KEY_FILE' : 'TLS_CERT_FILE', 'certificate and key go together')
+  }
+  const pem = (name: keyof typeof files): Buffer => {
+    try {
+      if (files[name]) return readFileSync(files[name])
+    } catch (error) {
+      fault(name, `cannot be read: ${(error as Error).message}`)
+    }
+    return Buffer.alloc(0)
+  }
+  const tls = { cert: pem('TLS_CERT_FILE'), key: pem('TLS_KEY_FILE') }
+
+  const scheme = files.TLS_CERT_FILE ? 'https' : 'http'
+  const publicUrl = (read('PUBLIC_URL') || `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`).replace(
+    /\/+$/,
+    '',
+  )
+  if (!/^https?:$/.test(URL.parse(publicUrl)?.protocol ?? '')) fault('PUBLIC_URL', 'must be an http:// or https:// URL')
+
+  const logLevel = read('LOG_LEVEL')
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+  if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
+
+  if (faults.length > 0)
+    throw new ConfigError(`Settings that cannot be used:\n${faults.map((f) => `  ${f}`).join('\n')}`)
+  return {
+    port,
+    host,
+    databaseUrl,
+    dataDir: resolve(read('DATA_DIR')),
+    publicUrl,
+    roles,
+    demo: demo === '1',
+    encryptionKey,
+    webhookAllowedCidrs,
+    tls: files.TLS_CERT_FILE ? tls : undefined,
+    logLevel,
+  }
+}
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+
+function isCidr(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return false
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Contacts: the people a workspace talks to.
+ *
+ * A person is found by an identity on a channel (`contact_identities`), never
+ * by a part of a phone number. Texts that are compared without regard to case
+ * are stored a second time, folded (`…_key`), and together in `search`.
+ */
+import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import { escapeLike, fold, lengthOf } from '../lib/text.ts'
+import { requirePhone } from './phone.ts'
+import { readTagNames, replaceTags, resolveTags } from './tags.ts'
+
+export const channels = ['msgapp', 'social', 'web'] as const
+export type ChannelName = (typeof channels)[number]
+
+export type Tag = { id: string; name: string; color: string }
+
+export type Contact = {
+  id: string
+  phone: string | null
+  social_username: string | null
+  channels: ChannelName[]
+  name: string | null
+  email: string | null
+  company: string | null
+  avatar_url: string | null
+  tags: Tag[]
+  created_at: string
+  updated_at: string
+}
+
+export type ContactFilters = {
+  search?: string | undefined
+  /** A tag's id or name. */
+  tag?: string | undefined
+  channel?: ChannelName | undefined
+}
+
+export async function listContacts(
+  sql: Sql,
+  workspaceId: string,
+  filters: ContactFilters,
+  position: Position,
+): Promise<Page<Contact>> {
+  const conditions: Fragment[] = []
+  if (filters.search) conditions.push(sql`c.search like ${searchPattern(filters.search)}`)
+  if (filters.tag) conditions.push(hasTag(sql, workspaceId, filters.tag))
+  if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
+  const all = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
+  return pageOfContacts(sql, workspaceId, all, position)
+}
+
+/** One page of the contacts `c` that meet a condition, newest first. */
+export async function pageOfContacts(
+  sql: Sql,
+  workspaceId: string,
+  condition: Fragment,
+  { limit, before }: Position,
+): Promise<Page<Contact>> {
+  const rows = await sql<Contact[]>`
+    select ${contactColumns(sql)}
+    from contacts c
+    where c.workspace_id = ${workspaceId} and c.id < ${before} and ${condition}
+    order by c.id desc
+    limit ${limit + 1}`
+  return toPage(rows, limit)
+}
+
+export async function countContacts(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
+  const [counted] = await sql<{ count: number }[]>`
+    select count(*)::int as count from contacts c where c.workspace_id = ${workspaceId} and ${condition}`
+  return counted?.count ?? 0
+}
+
+export async function requireContact(sql: Sql, workspaceId: string, id: string): Promise<Contact> {
+  const [contact] = isUuid(id)
+    ? await sql<Contact[]>`
+        select ${contactColumns(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
+    : []
+  if (!contact) throw notFound('contact')
+  return contact
+}
+
+export type NewContact = {
+  phone: string
+  name?: string | null | undefined
+  email?: string | null | undefined
+  company?: string | null | undefined
+  tags?: readonly string[] | undefined
+}
+
+/** Find the contact with this number, as stored and unchanged, or make it. */
+export async function resolveContact(
+  db: Db,
+  workspaceId: string,
+  defaultCountry: string,
+  given: NewContact,
+): Promise<{ contact: Contact; created: boolean }> {
+  const phone = requirePhone(given.phone, defaultCountry, 'phone')
+  const tagNames = readTagNames(given.tags ?? [])
+  const known = await getContactByIdentity(db, workspaceId, 'msgapp', phone)
+  if (known) return { contact: known, created: false }
+
+  const id = newId()
+  const created = await db.begin(async (sql) => {
+    // The identity decides: of two callers with the same new number, one makes the contact.
+    const made = await sql`
+      with identity as (
+        insert into contact_identities (workspace_id, channel, external_id, contact_id)
+        values (${workspaceId}, 'msgapp', ${phone}, ${id})
+        on conflict do nothing
+        returning contact_id
+      )
+      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
+      select ${workspaceId}, contact_id, ${phone}, ${textOf(given.name)}, ${keyOf(given.name)}, ${textOf(given.email)},
+        ${keyOf(given.email)}, ${textOf(given.company)}, ${keyOf(given.company)}, ${timeOfId(id)}, ${timeOfId(id)}
+      from identity
+      returning id`
+    if (made.length === 0) return false
+    await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+    return true
+  })
+  const contact = await getContactByIdentity(db, workspaceId, 'msgapp', phone)
+  if (!contact) throw new Error('a contact just found or made is not there')
+  return { contact, created }
+}
+
+export type ContactChanges = {
+  phone?: string | undefined
+  name?: string | null | undefined
+  email?: string | null | undefined
+  company?: string | null | undefined
+  tags?: readonly string[] | undefined
+}
+
+/** Change the fields that are present; `tags` replaces them all. */
+export async function updateContact(
+  db: Db,
+  workspaceId: string,
+  defaultCountry: string,
+  id: string,
+  changes: ContactChanges,
+): Promise<Contact> {
+  const tagNames = changes.tags && readTagNames(changes.tags)
+  const columns: Record<string, string | null> = {}
+  for (const field of ['name', 'email', 'company'] as const) {
+    if (changes[field] === undefined) continue
+    columns[field] = textOf(changes[field])
+    columns[`${field}_key`] = keyOf(changes[field])
+  }
+  const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
+  const stored = await requireContact(db, workspaceId, id)
+  if (phone && phone !== stored.phone) throw badRequest('phone: cannot be changed')
+  if (Object.keys(columns).length > 0 || tagNames) {
+    await db.begin(async (sql) => {
+      // This row's lock makes two callers who replace the tags of one contact take turns.
+      const changed = await sql`
+        update contacts set ${sql({ ...columns, updated_at: new Date().toISOString() })}
+        where workspace_id = ${workspaceId} and id = ${id}
+        returning id`
+      if (changed.length === 0) throw notFound('contact')
+      if (tagNames) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+    })
+  }
+  return requireContact(db, workspaceId, id)
+}
+
+/** Condition on contact `c`: it has the tag with this id or name. */
+export function hasTag(sql: Sql, workspaceId: string, tag: string): Fragment {
+  // The tags come first, as an array, so that the planner sees which few rows of the index to read.
+  return sql`
+    exists (
+      select from contact_tags ct
+      where ct.workspace_id = c.workspace_id and ct.contact_id = c.id and ct.tag_id = any(array(
+        select t.id from tags t
+        where t.workspace_id = ${workspaceId}
+          and (t.name_key = ${fold(tag.trim())} or t.id = ${isUuid(tag) ? tag : null}::uuid)
+      ))
+    )`
+}
+
+/** Condition on contact `c`: it can be reached on this channel. */
+export function hasChannel(sql: Sql, channel: string): Fragment {
+  return sql`
+    exists (
+      select from contact_identities i
+      where i.workspace_id = c.workspace_id and i.contact_id = c.id and i.channel = ${channel}
+    )`
+}
+
+async function getContactByIdentity(
+  sql: Sql,
+  workspaceId: string,
+  channel: ChannelName,
+  externalId: string,
+): Promise<Contact | undefined> {
+  const [contact] = await sql<Contact[]>`
+    select ${contactColumns(sql)}
+    from contact_identities i
+    join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+    where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = ${externalId}`
+  return contact
+}
+
+/** The fields of contact `c` as the API shows them. */
+function contactColumns(sql: Sql): Fragment {
+  return sql`
+    c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.created_at, c.updated_at,
+    array(
+      select distinct i.channel from contact_identities i
+      where i.workspace_id = c.workspace_id and i.contact_id = c.id
+      order by i.channel
+    ) as channels,
+    coalesce((
+      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
+      from contact_tags ct
+      join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
+      where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
+    ), '[]') as tags`
+}
+
+/** Anywhere in a text; one or two characters would match nearly everybody, so they match beginnings only. */
+function searchPattern(search: string): string {
+  const text = escapeLike(fold(search).replaceAll('\n', ' '))
+  return lengthOf(search) < 3 ? `%\n${text}%` : `%${text}%`
+}
+
+/** An empty text is no text. */
+const textOf = (given: string | null | undefined): string | null => given || null
+const keyOf = (given: string | null | undefined): string | null => (given ? fold(given) : null)

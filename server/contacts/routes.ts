@@ -1,0 +1,139 @@
+/** `/contacts`: find or make, list and search, read, change. */
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { channels, listContacts, requireContact, resolveContact, updateContact } from './contacts.ts'
+
+const tags = ['Contacts']
+
+export const TagSchema = Type.Object(
+  { id: Uuid, name: Type.String(), color: Type.String({ description: 'Hex, chosen by the service.' }) },
+  { title: 'Tag' },
+)
+
+export const ContactSchema = Type.Object(
+  {
+    id: Uuid,
+    phone: NullableText({ description: 'E.164; null for somebody who never gave one.' }),
+    social_username: NullableText(),
+    channels: Type.Array(OneOf(channels), { description: 'Where this person can be reached.' }),
+    name: NullableText(),
+    email: NullableText(),
+    company: NullableText(),
+    avatar_url: NullableText(),
+    tags: Type.Array(TagSchema),
+    created_at: DateTime,
+    updated_at: DateTime,
+  },
+  { title: 'Contact' },
+)
+
+const fields = {
+  name: Type.Optional(NullableText({ maxLength: 500, description: 'An empty text is stored as null.' })),
+  email: Type.Optional(NullableText({ maxLength: 320, description: 'An empty text is stored as null.' })),
+  company: Type.Optional(NullableText({ maxLength: 500, description: 'An empty text is stored as null.' })),
+}
+const TagNames = Type.Array(Type.String(), {
+  description: 'Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created.',
+})
+
+const NewContact = Type.Object(
+  {
+    phone: Type.String({
+      description: 'A phone number; without country code it is read with the default country of the workspace.',
+    }),
+    ...fields,
+    tags: Type.Optional(TagNames),
+  },
+  { title: 'NewContact' },
+)
+
+const ContactChanges = Type.Object(
+  {
+    ...fields,
+    tags: Type.Optional(TagNames),
+    phone: Type.Optional(Type.String({ description: 'Cannot be changed; the same number is ignored.' })),
+  },
+  { title: 'ContactChanges' },
+)
+
+const ContactsQuery = ListQuery({
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'Part of a name, phone number, e-mail address or company, without regard to case. One or two characters match beginnings only.',
+    }),
+  ),
+  tag: Type.Optional(Type.String({ maxLength: 200, description: 'A tag, by id or name.' })),
+  channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
+})
+
+export const contactRoutes = (db: Db) => async (app: App) => {
+  app.post(
+    '/contacts',
+    {
+      config: { scope: 'contacts:write' },
+      schema: {
+        operationId: 'createContact',
+        summary: 'Find or create a contact',
+        description: 'A known number answers 200 with the contact as stored, unchanged; a new one 201.',
+        tags,
+        body: NewContact,
+        response: { 200: DataOf(ContactSchema), 201: DataOf(ContactSchema) },
+      },
+    },
+    async ({ caller, body }, reply) => {
+      const { contact, created } = await resolveContact(db, caller.workspaceId, caller.defaultCountry, body)
+      return reply.code(created ? 201 : 200).send({ data: contact })
+    },
+  )
+  app.get(
+    '/contacts',
+    {
+      config: { scope: 'contacts:read' },
+      schema: {
+        operationId: 'listContacts',
+        summary: 'List contacts',
+        description: 'Newest first.',
+        tags,
+        querystring: ContactsQuery,
+        response: { 200: ListOf(ContactSchema) },
+      },
+    },
+    async ({ caller, query }) => listContacts(db, caller.workspaceId, query, readPosition(query)),
+  )
+  app.get(
+    '/contacts/:id',
+    {
+      config: { scope: 'contacts:read' },
+      schema: {
+        operationId: 'getContact',
+        summary: 'Read a contact',
+        tags,
+        params: IdParams,
+        response: { 200: DataOf(ContactSchema) },
+      },
+    },
+    async ({ caller, params }) => ({ data: await requireContact(db, caller.workspaceId, params.id) }),
+  )
+  app.patch(
+    '/contacts/:id',
+    {
+      config: { scope: 'contacts:write' },
+      schema: {
+        operationId: 'updateContact',
+        summary: 'Change a contact',
+        description: 'Only the fields present change. `tags` replaces the tags with exactly this list.',
+        tags,
+        params: IdParams,
+        body: ContactChanges,
+        response: { 200: DataOf(ContactSchema) },
+      },
+    },
+    async ({ caller, params, body }) => ({
+      data: await updateContact(db, caller.workspaceId, caller.defaultCountry, params.id, body),
+    }),
+  )
+}

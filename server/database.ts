@@ -1,0 +1,38 @@
+/**
+ * The database this process works on: the one in `DATABASE_URL`, or the
+ * embedded one in the data directory.
+ */
+import type { Config } from './config.ts'
+import { connect, type Db } from './lib/db.ts'
+import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
+
+export type Database = {
+  connect(max: number): Db
+  /** Resolves with a reason if the embedded database ends by itself. */
+  exited: Promise<string>
+  stop(): Promise<void>
+}
+
+/** For the service: the embedded database is this process's own, and nobody else's. */
+export async function openDatabase({
+  databaseUrl,
+  dataDir,
+}: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Database> {
+  if (databaseUrl) return external(databaseUrl)
+  const { address, exited, stop } = await startEmbeddedPostgres({ dataDir })
+  return { connect: (max) => connect({ database: address, max }), exited, stop }
+}
+
+/** For a command beside it: a running service's embedded database, or our own until the command is done. */
+export async function joinDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Database> {
+  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  return running ? external(running) : openDatabase(config)
+}
+
+function external(database: string | DatabaseAddress): Database {
+  return {
+    connect: (max) => connect({ database, max }),
+    exited: new Promise(() => {}),
+    stop: async () => {},
+  }
+}

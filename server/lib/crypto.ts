@@ -1,0 +1,61 @@
+/**
+ * Secrets: tokens, their hashes, passwords.
+ *
+ * Tokens we hand out (API keys, sessions, invitations) carry 256 random bits,
+ * so a plain SHA-256 is all that is kept of them. Passwords are chosen by
+ * people, so they get argon2id with the parameters OWASP recommends.
+ */
+import { argon2, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const argon2Async = promisify(argon2)
+
+export const sha256 = (data: string | Buffer): string => hash('sha256', data, 'hex')
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** 256 random bits as 43 base62 characters (62^43 > 2^256). */
+export function randomToken(): string {
+  let rest = BigInt(`0x${randomBytes(32).toString('hex')}`)
+  let token = ''
+  for (let i = 0; i < 43; i++) {
+    token = base62.charAt(Number(rest % 62n)) + token
+    rest /= 62n
+  }
+  return token
+}
+
+/** A password for a person to copy: 20 base62 characters, 119 bits. */
+export const randomPassword = (): string => randomToken().slice(-20)
+
+const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
+
+/** Hash to the usual `$argon2id$…` text, parameters included, so that they can be raised later. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const tag = await argon2Async('argon2id', { ...cost, message: password, nonce: salt })
+  const parameters = `m=${cost.memory},t=${cost.passes},p=${cost.parallelism}`
+  return `$argon2id$v=19$${parameters}$${base64(salt)}$${base64(tag)}`
+}
+
+/** Check a password. Without a stored hash the same work is done for nothing, so time does not tell who exists. */
+export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(stored ?? '')
+  if (!parts) {
+    await hashPassword(password)
+    return false
+  }
+  const [, memory, passes, parallelism, salt = '', tag = ''] = parts
+  const expected = Buffer.from(tag, 'base64')
+  const actual = await argon2Async('argon2id', {
+    message: password,
+    nonce: Buffer.from(salt, 'base64'),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  })
+  return timingSafeEqual(actual, expected)
+}
+
+const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')

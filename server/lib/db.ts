@@ -1,0 +1,54 @@
+/**
+ * The connection to PostgreSQL.
+ *
+ * `Sql` is what a verb takes: the pool or a transaction alike. `Db` is the
+ * pool, which can begin a transaction. Times come out as ISO 8601 text in UTC
+ * to the millisecond, the very text the API shows, so no layer maps them.
+ */
+import postgres from 'postgres'
+import type { DatabaseAddress } from './embedded-postgres.ts'
+
+export type Sql = postgres.ISql
+export type Db = postgres.Sql
+export type Fragment = postgres.Fragment
+
+export type Connecting = { database: string | DatabaseAddress; max: number; statementTimeoutMs?: number }
+
+const timestamptz = 1184
+
+export function connect({ database, max, statementTimeoutMs = 60_000 }: Connecting): Db {
+  const options: postgres.Options<Record<string, postgres.PostgresType>> = {
+    max,
+    connect_timeout: 10,
+    onnotice: () => {},
+    connection: {
+      application_name: 'parley',
+      TimeZone: 'UTC',
+      statement_timeout: statementTimeoutMs,
+      // A plan for a fraction of a millisecond of work is not worth compiling.
+      jit: false,
+    },
+    types: {
+      date: {
+        to: timestamptz,
+        from: [timestamptz],
+        serialize: (time: unknown) => time,
+        parse: (text: string) => toIso(text),
+      },
+    },
+  }
+  const sql = typeof database === 'string' ? postgres(database, options) : postgres({ ...options, ...database })
+  return sql as unknown as Db
+}
+
+/** `2026-01-31 09:30:00.5+00`, as PostgreSQL writes it in UTC, to `2026-01-31T09:30:00.500Z`. */
+function toIso(text: string): string {
+  const [, day, time, fraction = ''] = /^(\S+) ([\d:]+)(?:\.(\d+))?\+00$/.exec(text) ?? []
+  if (!day || !time) return new Date(text).toISOString()
+  return `${day}T${time}.${fraction.padEnd(3, '0').slice(0, 3)}Z`
+}
+
+/** Whether an error is the database refusing a duplicate under the named unique constraint. */
+export function isDuplicate(error: unknown, constraint: string): boolean {
+  return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint
+}

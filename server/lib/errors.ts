@@ -1,0 +1,46 @@
+/**
+ * The one error shape and the one table of codes.
+ *
+ * A caller's mistake is thrown as an `ApiError`; the HTTP server turns it into
+ * `{ error: { code, message } }` with the status below. Codes are public and
+ * for ever; messages are for people and may change. Anything else that is
+ * thrown is our bug: it answers `internal` and says nothing of the inside.
+ */
+
+export const statusOf = {
+  bad_request: 400,
+  invalid_request: 400,
+  msgapp_not_configured: 400,
+  unauthorized: 401,
+  plan_limit_reached: 402,
+  subscription_lapsed: 402,
+  forbidden: 403,
+  not_found: 404,
+  rate_limited: 429,
+  internal: 500,
+  template_malformed: 500,
+  platform_error: 502,
+} as const
+
+export type ErrorCode = keyof typeof statusOf
+
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
+    super(message)
+    this.code = code
+    this.status = statusOf[code]
+    this.headers = headers
+  }
+}
+
+export const badRequest = (message: string) => new ApiError('bad_request', message)
+export const invalidRequest = (message: string) => new ApiError('invalid_request', message)
+export const forbidden = (message: string) => new ApiError('forbidden', message)
+export const notFound = (what: string) => new ApiError('not_found', `${what} not found`)
+
+/** The body of every failure. */
+export const errorBody = (code: ErrorCode, message: string) => ({ error: { code, message } })

@@ -1,0 +1,62 @@
+/**
+ * JSON at the border.
+ *
+ * Bytes become values only if they are UTF-8, well-formed JSON and not nested
+ * beyond reason. What the schema then lets through is text a database can
+ * keep: no NUL, no lone surrogate.
+ */
+import { isUtf8 } from 'node:buffer'
+import { badRequest } from './errors.ts'
+import { isStorable } from './text.ts'
+
+const maxDepth = 32
+
+/** Parse a request body; empty is `undefined`, as if none was sent. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw badRequest('body: not UTF-8')
+  if (depthOf(bytes) > maxDepth) throw badRequest(`body: nested deeper than ${maxDepth} levels`)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw badRequest('body: not valid JSON')
+  }
+}
+
+/** The deepest nesting of arrays and objects, by one look at the bytes. */
+function depthOf(bytes: Buffer): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inString) {
+      if (byte === 0x5c) i++
+      else if (byte === 0x22) inString = false
+    } else if (byte === 0x22) inString = true
+    else if (byte === 0x5b || byte === 0x7b) deepest = Math.max(deepest, ++depth)
+    else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  return deepest
+}
+
+type JsonSchema = { type?: unknown; properties?: Record<string, JsonSchema>; items?: JsonSchema; anyOf?: unknown }
+
+/** Refuse a value that holds text which cannot be kept, where its schema names a field; unknown fields are not ours to judge. */
+export function requireStorable(value: unknown, schema: JsonSchema, path = ''): void {
+  if (typeof value === 'string') {
+    const judged = schema.type !== undefined || schema.anyOf !== undefined
+    if (judged && !isStorable(value)) throw badRequest(`${path || 'body'}: contains a character that is not text`)
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => {
+      requireStorable(item, schema.items ?? schema, `${path}[${i}]`)
+    })
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, field] of Object.entries(value)) {
+      const known = schema.properties ? schema.properties[name] : schema
+      if (!known || !Object.hasOwn(schema.properties ?? { [name]: known }, name)) continue
+      if (!schema.properties && !isStorable(name)) throw badRequest(`${path}: contains a character that is not text`)
+      requireStorable(field, known, path ? `${path}.${name}` : name)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * What the operator's Prometheus reads.
+ *
+ * One registry a process, so that a test may run several applications side by
+ * side. Rooms add their own gauges to it.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export type Metrics = {
+  registry: Registry
+  /** A request was answered. `route` is the pattern, never the path: the number of series stays small. */
+  observeRequest(method: string, route: string, status: number, seconds: number): void
+  /** Add a gauge that is read when Prometheus asks, one series a value of `label`. */
+  gauge(name: string, help: string, label: string, read: () => Promise<Record<string, number>>): void
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const requests = new Counter({
+    name: 'parley_http_requests_total',
+    help: 'Requests answered, by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers: [registry],
+  })
+  const latency = new Histogram({
+    name: 'parley_http_request_duration_seconds',
+    help: 'Time from the request line to the last byte of the answer.',
+    labelNames: ['method', 'route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers: [registry],
+  })
+  // Looking a series up by its labels costs more than counting: keep the series.
+  const series = new Map<string, { request: Counter.Internal; time: Histogram.Internal<'method' | 'route'> }>()
+  return {
+    registry,
+    observeRequest(method, route, status, seconds) {
+      const key = `${method} ${route} ${status}`
+      let found = series.get(key)
+      if (!found) {
+        found = {
+          request: requests.labels(method, route, String(status)),
+          time: latency.labels({ method, route }),
+        }
+        series.set(key, found)
+      }
+      found.request.inc()
+      found.time.observe(seconds)
+    },
+    gauge(name, help, label, read) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        async collect() {
+          this.reset()
+          for (const [value, number] of Object.entries(await read())) this.set({ [label]: value }, number)
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The OpenAPI 3.1 document, read off the routes themselves.
+ *
+ * Schemas are JSON Schema already; what is added is what every operation
+ * shares: the key and its scope, the headers, the one error shape. A schema
+ * with a `title` becomes a component of that name.
+ */
+import type { RouteOptions } from 'fastify'
+import { statusOf } from './errors.ts'
+import { Type } from './schema.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    operationId?: string
+    summary?: string
+    description?: string
+    tags?: readonly string[]
+  }
+  interface FastifyContextConfig {
+    /** The scope a key needs; null: any key will do. Only routes of the public API have it. */
+    scope?: string | null
+    /** Failures beyond those every route of its shape has. */
+    failures?: readonly (402 | 502)[]
+  }
+}
+
+type Json = { [key: string]: unknown }
+type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>> }
+type About = { title: string; description: string; url: string; tags: readonly { name: string; description: string }[] }
+
+export function describeApi(routes: readonly RouteOptions[], about: About): Document {
+  const components: Record<string, Json> = { Error: hoistable({ ...ErrorSchema }) }
+  const document: Document = {
+    openapi: '3.1.0',
+    info: {
+      title: about.title,
+      description: about.description,
+      version: '1',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: about.url }],
+    tags: about.tags,
+    paths: {},
+    components: {
+      schemas: components,
+      securitySchemes: {
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A workspace API key, made in the dashboard under Settings, API keys.',
+        },
+      },
+    },
+  }
+  for (const route of routes) {
+    const path = route.url.replace(/^\/v1/, '').replace(/:(\w+)/g, '{$1}')
+    const operations = document.paths[path] ?? {}
+    document.paths[path] = operations
+    operations[String(route.method).toLowerCase()] = describeRoute(route, components)
+  }
+  return document
+}
+
+const ErrorSchema = Type.Object(
+  {
+    error: Type.Object({
+      code: Type.String({ enum: Object.keys(statusOf), description: 'Stable; branch on this.' }),
+      message: Type.String({ description: 'For people; may change.' }),
+    }),
+  },
+  { title: 'Error' },
+)
+
+const failureMeanings: Record<number, string> = {
+  400: 'Malformed request or unusable value; the message names the field and the rule.',
+  401: 'The key is missing, malformed, unknown, revoked or expired.',
+  402: 'The workspace used up its plan for the month, or its subscription lapsed.',
+  403: 'The key lacks the required scope, which the message names.',
+  404: 'Absent, or of another workspace.',
+  429: 'Over 120 requests in a minute for the key.',
+  500: 'Our fault. Quote the request id.',
+  502: 'The channel rejected the send; the message quotes it.',
+}
+
+const rateHeaders = {
+  'X-RateLimit-Limit': header('Requests a window of 60 seconds.'),
+  'X-RateLimit-Remaining': header('What is left of it.'),
+  'X-RateLimit-Reset': header('Unix seconds of the reset.'),
+}
+
+function describeRoute({ schema = {}, config, method, url }: RouteOptions, components: Record<string, Json>): Json {
+  const scope = config?.scope
+  const failures = new Set<number>([401, 429, 500, ...(config?.failures ?? [])])
+  if (schema.body || schema.querystring || method === 'POST') failures.add(400)
+  if (scope) failures.add(403)
+  if (url.includes('/:id')) failures.add(404)
+
+  const parameters = [
+    ...parametersOf(schema.params, 'path'),
+    ...parametersOf(schema.querystring, 'query'),
+    ...(method === 'POST' ? [idempotencyKey] : []),
+  ]
+  const responses: Json = {}
+  for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
+    responses[status] = {
+      description: successMeanings[status] ?? 'Done.',
+      headers: rateHeaders,
+      content: { 'application/json': { schema: hoist(body, components) } },
+    }
+  }
+  for (const status of [...failures].sort()) {
+    responses[status] = {
+      description: failureMeanings[status],
+      ...(status === 401
+        ? {}
+        : {
+            headers:
+              status === 429
+                ? { ...rateHeaders, 'Retry-After': header('Seconds until the window resets.') }
+                : rateHeaders,
+          }),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    }
+  }
+  return {
+    operationId: schema.operationId,
+    summary: schema.summary,
+    ...(schema.description ? { description: schema.description } : {}),
+    tags: schema.tags,
+    security: [{ bearerAuth: scope ? [scope] : [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(schema.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: hoist(schema.body as Json, components) } },
+          },
+        }
+      : {}),
+    responses,
+  }
+}
+
+const successMeanings: Record<string, string> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted; it goes on in the background.',
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Makes a retry safe: for 24 hours the same key with the same body replays the first answer.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+function parametersOf(schema: unknown, place: 'path' | 'query'): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description ? { description } : {}),
+    schema: place === 'path' ? { type: 'string', format: 'uuid' } : rest,
+  }))
+}
+
+function header(description: string): Json {
+  return { description, schema: { type: 'integer' } }
+}
+
+/** Copy a schema, moving every titled part into the components. */
+function hoist(schema: unknown, components: Record<string, Json>): unknown {
+  if (Array.isArray(schema)) return schema.map((part) => hoist(part, components))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { title } = schema as { title?: unknown }
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, hoist(part, components)]))
+  if (typeof title !== 'string') return copy
+  components[title] = hoistable(copy)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+function hoistable({ title: _, ...rest }: Json): Json {
+  return JSON.parse(JSON.stringify(rest))
+}

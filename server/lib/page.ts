@@ -1,0 +1,46 @@
+/**
+ * Pages by keyset.
+ *
+ * Every list is newest first by id (ids are time-ordered, so this is the order
+ * of creation). A cursor is the last id shown, in 22 url-safe characters; the
+ * next page starts right below it, whatever was added meanwhile, and costs the
+ * same at any depth.
+ */
+import { isUuid } from './id.ts'
+
+export type PageQuery = { limit?: unknown; cursor?: unknown }
+export type Position = { limit: number; before: string }
+export type Page<Row> = { data: Row[]; meta: { next_cursor: string | null } }
+
+const defaultLimit = 50
+const maxLimit = 100
+
+/** Above every id: where the first page starts. */
+const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** Read `limit` and `cursor` as a caller sent them; what cannot be used falls back to 50 and to the first page. */
+export function readPosition(query: PageQuery): Position {
+  const limit = typeof query.limit === 'string' && /^\d{1,9}$/.test(query.limit) ? Number(query.limit) : defaultLimit
+  return {
+    limit: limit >= 1 && limit <= maxLimit ? limit : defaultLimit,
+    before: (typeof query.cursor === 'string' && decodeCursor(query.cursor)) || top,
+  }
+}
+
+/** Make a page of the rows of a statement that was asked for `limit + 1` of them. */
+export function toPage<Row extends { id: string }>(rows: readonly Row[], limit: number): Page<Row> {
+  const data = rows.slice(0, limit)
+  const last = data.at(-1)
+  return { data, meta: { next_cursor: rows.length > limit && last ? encodeCursor(last.id) : null } }
+}
+
+export function encodeCursor(id: string): string {
+  return Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
+}
+
+export function decodeCursor(cursor: string): string | undefined {
+  if (!/^[\w-]{22}$/.test(cursor)) return undefined
+  const hex = Buffer.from(cursor, 'base64url').toString('hex')
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return isUuid(id) && encodeCursor(id) === cursor ? id : undefined
+}

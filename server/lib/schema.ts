@@ -1,0 +1,46 @@
+/**
+ * The vocabulary of our schemas.
+ *
+ * One TypeBox schema a route is its type, its validator, the whitelist of its
+ * answer and its page in the API reference. These are the words they share.
+ */
+import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+
+export type { Static, TSchema }
+export { Type }
+
+export const Uuid = Type.String({ format: 'uuid' })
+export const DateTime = Type.String({ format: 'date-time' })
+
+/** `['string', 'null']` rather than `anyOf`: the serializer needs no validator to choose. */
+export const NullableText = (options: object = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
+export const NullableDateTime = NullableText({ format: 'date-time' })
+
+export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
+  Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
+
+/** Every success: `{ data }`. */
+export const DataOf = <Schema extends TSchema>(data: Schema) => Type.Object({ data })
+
+/** Every list: `{ data: […], meta: { next_cursor } }`. */
+export const ListOf = <Schema extends TSchema>(item: Schema) =>
+  Type.Object({
+    data: Type.Array(item),
+    meta: Type.Object({
+      next_cursor: NullableText({ description: 'Pass back as `cursor` for the next page; null on the last one.' }),
+    }),
+  })
+
+/** What is deleted says so. */
+export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean() })
+
+export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
+
+/** Query of a list: `limit` and `cursor` are never refused, so they have no type here; see `readPosition`. */
+export const ListQuery = <Filters extends TProperties>(filters: Filters) =>
+  Type.Object({
+    limit: Type.Optional(Type.Unknown({ description: 'Page size, 1 to 100; 50 when absent or unusable.' })),
+    cursor: Type.Optional(Type.Unknown({ description: 'The `meta.next_cursor` of the page before.' })),
+    ...filters,
+  })

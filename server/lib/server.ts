@@ -1,0 +1,232 @@
+/**
+ * The HTTP server before it knows any route: one JSON border, one error
+ * shape, one request id, limits on every size and every wait.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyRequest,
+  type FastifyTypeProvider,
+  LogController,
+  type RawServerDefault,
+} from 'fastify'
+import { ApiError, errorBody } from './errors.ts'
+import { isUuid, newId } from './id.ts'
+import { parseJson, requireStorable } from './json.ts'
+import type { Metrics } from './metrics.ts'
+import type { Static, TSchema } from './schema.ts'
+
+export interface SchemaTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+}
+export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, SchemaTypes>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, for whoever signs or compares bytes. */
+    rawBody: Buffer | undefined
+  }
+}
+
+export type Serving = {
+  log: FastifyBaseLogger
+  metrics: Metrics
+  tls?: { cert: Buffer; key: Buffer } | undefined
+  limits?: Partial<typeof defaultLimits>
+}
+
+const defaultLimits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  /** A client that trickles its request is cut off. */
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveMs: 72_000,
+}
+
+export function createServer({ log, metrics, tls, limits: given }: Serving): App {
+  const limits = { ...defaultLimits, ...given }
+  const http = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
+    noDelay: true,
+  }
+  const app = Fastify({
+    loggerInstance: log,
+    // One line a request of our own, below, instead of two of the framework's.
+    logController: new LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
+    requestIdHeader: false,
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false },
+      plugins: [ourFormats],
+    },
+    rewriteUrl: (request) => decodableUrl(request.url ?? '/'),
+    clientErrorHandler(error, socket) {
+      if (error.code === 'ECONNRESET' || !socket.writable) return
+      const body = JSON.stringify(errorBody('bad_request', `request: ${clientFaults[error.code] ?? 'not valid HTTP'}`))
+      socket.end(
+        `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
+          `X-Request-Id: ${newId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      )
+    },
+    ...(tls ? { https: { ...http, ...tls } } : { http }),
+  }) as unknown as App
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      request.rawBody = Buffer.isBuffer(body) ? body : Buffer.from(body)
+      done(null, parseJson(request.rawBody))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.decorateRequest('rawBody', undefined)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  // Order matters: what the body is comes before whether the path's resource exists.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { schema } = request.routeOptions
+    if (schema?.body) requireStorable(request.body, schema.body)
+    if (schema?.querystring) requireStorable(request.query, schema.querystring)
+    requireIdParam(request)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const milliseconds = reply.elapsedTime
+    const route = request.routeOptions.url ?? 'unknown'
+    metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000)
+    const line = { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(milliseconds) }
+    if (milliseconds > 1_000) request.log.warn(line, 'slow request')
+    else request.log.debug(line, 'request')
+    done()
+  })
+  app.setNotFoundHandler((_request, reply) => {
+    reply.code(404).send(errorBody('not_found', 'no such path'))
+  })
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof ApiError) {
+      return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message))
+    }
+    if (error.validation || (error.statusCode ?? 500) < 500) {
+      return reply.code(400).send(errorBody('bad_request', describeFault(error)))
+    }
+    request.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
+    return reply.code(500).send(errorBody('internal', 'something went wrong on our side'))
+  })
+  return app
+}
+
+/** The usual `uuid` format also takes `urn:uuid:…`, which names nothing here. */
+function ourFormats<Ajv extends { addFormat(name: string, check: (text: string) => boolean): Ajv }>(ajv: Ajv): Ajv {
+  return ajv.addFormat('uuid', isUuid)
+}
+
+/** A caller's request id is kept when it is a token that can do no harm in a log. */
+function saneId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.:+/=@-]{1,128}$/.test(header) ? header : undefined
+}
+
+/** A path whose percent signs make no sense is an unknown path like any other, so they are taken literally. */
+function decodableUrl(url: string): string {
+  if (!url.includes('%')) return url
+  const [path = '', ...query] = url.split('?')
+  try {
+    decodeURIComponent(path)
+    return url
+  } catch {
+    return [path.replaceAll('%', '%25'), ...query].join('?')
+  }
+}
+
+/** An id in a path that is no uuid names nothing. */
+function requireIdParam(request: FastifyRequest): void {
+  const { id } = request.params as { id?: string }
+  if (id !== undefined && !isUuid(id)) throw new ApiError('not_found', 'no such id')
+}
+
+const clientFaults: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: 'headers too large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'not complete in time',
+}
+
+const bodyFaults: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body: over 1 MiB',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content-type: must be application/json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'content-length: does not match the body',
+}
+
+type Fault = {
+  keyword: string
+  instancePath: string
+  params: Record<string, unknown>
+  message?: string | undefined
+}
+
+/** `filter.rules[2].op: must be one of …`: the field, then the rule it breaks. */
+function describeFault(error: FastifyError): string {
+  const fault = error.validation?.[0]
+  if (!fault) return bodyFaults[error.code] ?? `request: ${error.message}`
+  const steps = fault.instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (fault.keyword === 'required') steps.push(String(fault.params.missingProperty))
+  const path = steps.reduce(
+    (path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : path ? `${path}.${step}` : step),
+    '',
+  )
+  return `${path || 'body'}: ${describeRule(fault)}`
+}
+
+function describeRule({ keyword, params, message }: Fault): string {
+  const { limit } = params
+  switch (keyword) {
+    case 'required':
+      return 'required'
+    case 'type':
+      return `must be ${[params.type]
+        .flat()
+        .map((type) => typeNames[String(type)] ?? type)
+        .join(' or ')}`
+    case 'enum':
+      return `must be one of ${[params.allowedValues].flat().join(', ')}`
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`
+    case 'maxLength':
+      return `must have at most ${limit} characters`
+    case 'minItems':
+      return `must have at least ${limit} ${limit === 1 ? 'item' : 'items'}`
+    case 'maxItems':
+      return `must have at most ${limit} items`
+    case 'format':
+      return `not a ${params.format}`
+    default:
+      return message ?? 'not usable'
+  }
+}
+
+const typeNames: Record<string, string> = {
+  string: 'a string',
+  null: 'null',
+  object: 'an object',
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+}

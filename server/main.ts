@@ -1,0 +1,112 @@
+/**
+ * The process: config, database, migrations, the chosen roles; stop in reverse.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pino from 'pino'
+import { createApp } from './app.ts'
+import { type Config, ConfigError, environment, readConfig } from './config.ts'
+import { openDatabase } from './database.ts'
+import { type Demo, resolveDemo } from './demo.ts'
+import { createMetrics } from './lib/metrics.ts'
+import { migrate } from './lib/migrate.ts'
+import { startWorker } from './worker.ts'
+
+/** A request under way gets this long to finish after we were told to stop. */
+const drainMs = 5_000
+
+try {
+  await run(readConfig(environment()))
+} catch (error) {
+  // A wrong setting or a taken port is the operator's to mend: say it in words, without a stack.
+  const plain =
+    error instanceof ConfigError || !(error instanceof Error) || 'code' in error || error.name === 'StartError'
+  console.error(plain ? String((error as Error).message ?? error) : error)
+  process.exit(1)
+}
+
+async function run(config: Config): Promise<void> {
+  const log = pino({ level: config.logLevel })
+  const stops: (() => Promise<unknown>)[] = []
+  let stopping: Promise<never> | undefined
+
+  /** Stop what was started, last first. A second signal changes nothing: the first is on its way. */
+  const stop = (reason: string, exitCode: number): Promise<never> => {
+    stopping ??= (async () => {
+      log.info({ reason }, 'stopping')
+      for (const stopOne of stops.reverse())
+        await stopOne().catch((error) => log.error({ err: error }, 'while stopping'))
+      process.exit(exitCode)
+    })()
+    return stopping
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal, 0))
+  // The launcher is gone, however it went.
+  process.on('disconnect', () => void stop('launcher gone', 0))
+
+  try {
+    const database = await openDatabase(config)
+    stops.push(database.stop)
+    void database.exited.then((reason) => {
+      log.fatal({ reason }, 'the embedded database ended')
+      void stop(reason, 1)
+    })
+    const db = database.connect(10)
+    const keysDb = database.connect(2)
+    stops.push(() => Promise.all([db.end({ timeout: 2 }), keysDb.end({ timeout: 2 })]))
+
+    for (const name of await migrate(db)) log.info({ name }, 'migrated')
+    resolveEncryptionKey(config)
+    const demo = config.demo
+      ? await resolveDemo({ db, dataDir: config.dataDir, publicUrl: config.publicUrl })
+      : undefined
+
+    const metrics = createMetrics()
+    const { publicUrl, tls, roles } = config
+    const app = await createApp({ db, keysDb, log, metrics, publicUrl, tls, api: roles.has('api') })
+    stops.push(async () => {
+      const cut = setTimeout(() => app.server.closeAllConnections(), drainMs)
+      await app.close()
+      clearTimeout(cut)
+    })
+    if (roles.has('worker')) stops.push(startWorker({ db, log }).stop)
+    await app.listen({ port: config.port, host: config.host })
+    console.log(welcome(config, demo))
+  } catch (error) {
+    if (stopping) return stopping
+    for (const stopOne of stops.reverse()) await stopOne().catch(() => {})
+    throw error
+  }
+}
+
+/** The key that seals stored secrets: given, or made once and kept beside the embedded database. */
+function resolveEncryptionKey({ encryptionKey, dataDir }: Config): string {
+  if (encryptionKey) return encryptionKey
+  const file = join(dataDir, 'encryption.key')
+  mkdirSync(dataDir, { recursive: true })
+  try {
+    writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
+    chmodSync(file, 0o600)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+function welcome({ publicUrl, roles, demo: wantsDemo }: Config, demo: Demo | undefined): string {
+  if (!roles.has('api'))
+    return `\n  Parley worker is ready. Health and metrics: ${publicUrl}/healthz, ${publicUrl}/metrics\n`
+  const lines: [string, string][] = [
+    ['API', `${publicUrl}/v1`],
+    ['Reference', `${publicUrl}/docs`],
+  ]
+  if (demo) {
+    lines.push(['API key', demo.api_key])
+    lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])
+  } else if (wantsDemo) {
+    lines.push(['Sign-in', 'owner@demo.test (new password: npx parley member reset-password --email owner@demo.test)'])
+  }
+  return ['', '  Parley is ready.', '', ...lines.map(([what, where]) => `  ${what.padEnd(10)} ${where}`), ''].join('\n')
+}

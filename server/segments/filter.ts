@@ -1,0 +1,131 @@
+/**
+ * A segment's filter as a condition on contact `c`. Pure: nothing is read.
+ *
+ * A field is a table of ops; an op checks its value and turns it into SQL.
+ * Fields about contacts are here. A room to the right that knows more about a
+ * person adds its own fields when the application is put together.
+ */
+import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import { escapeLike, fold, lengthOf } from '../lib/text.ts'
+
+export type Rule = { field: string; op: string; value?: string }
+export type Filter = { match: 'all' | 'any'; rules: Rule[] }
+
+export type Op = {
+  /** What is wrong with a value, in words; absent: the op takes no value. */
+  fault?: (value: string) => string | undefined
+  condition: (sql: Sql, workspaceId: string, value: string) => Fragment
+}
+export type FilterFields = Record<string, Record<string, Op>>
+
+/** Check every rule and drop what is not ours; 400 names the rule, counted from 0. */
+export function requireFilter(fields: FilterFields, { match, rules }: Filter): Filter {
+  const checked = rules.map(({ field, op, value }, i): Rule => {
+    const at = `filter.rules[${i}]`
+    const ops = own(fields, field)
+    if (!ops) throw badRequest(`${at}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
+    const known = own(ops, op)
+    if (!known) throw badRequest(`${at}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
+    if (!known.fault) return value === undefined ? { field, op } : { field, op, value }
+    if (value === undefined) throw badRequest(`${at}.value: required`)
+    const fault = known.fault(value)
+    if (fault) throw badRequest(`${at}.value: ${fault}`)
+    return { field, op, value }
+  })
+  return { match, rules: checked }
+}
+
+export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields, { match, rules }: Filter): Fragment {
+  const conditions = rules.map(({ field, op, value = '' }) => {
+    const known = own(own(fields, field) ?? {}, op)
+    if (!known) throw new Error(`a stored filter has ${field} ${op}, which is not known`)
+    return known.condition(sql, workspaceId, value)
+  })
+  const joined = conditions.reduce((one, other) =>
+    match === 'all' ? sql`${one} and ${other}` : sql`${one} or ${other}`,
+  )
+  return sql`(${joined})`
+}
+
+/** What every contact can be asked. */
+export const contactFields: FilterFields = {
+  tag: {
+    has: { fault: blank, condition: hasTag },
+    not_has: { fault: blank, condition: (sql, workspaceId, value) => sql`not ${hasTag(sql, workspaceId, value)}` },
+  },
+  name: textOps((sql) => sql`c.name_key`),
+  email: textOps((sql) => sql`c.email_key`),
+  company: textOps((sql) => sql`c.company_key`),
+  phone: textOps((sql) => sql`c.phone`),
+  social_username: textOps((sql) => sql`c.social_username_key`),
+  channel: {
+    has: { fault: notOneOf(channels), condition: (sql, _, value) => hasChannel(sql, value) },
+    not_has: { fault: notOneOf(channels), condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
+  },
+  created_at: timeOps((sql) => sql`c.created_at`),
+}
+
+type Expression = (sql: Sql) => Fragment
+
+/** Ops on a folded text. A missing text is unlike any text: it meets `is_not` and `not_contains`. */
+export function textOps(key: Expression): Record<string, Op> {
+  const anywhere = (value: string) => `%${escapeLike(fold(value))}%`
+  const beginning = (value: string) => `${escapeLike(fold(value))}%`
+  return {
+    is: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
+    is_not: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
+    contains: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
+    not_contains: {
+      fault: blank,
+      condition: (sql, _, value) => sql`(${key(sql)} like ${anywhere(value)}) is not true`,
+    },
+    starts_with: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
+    is_set: { condition: (sql) => sql`${key(sql)} is not null` },
+    is_not_set: { condition: (sql) => sql`${key(sql)} is null` },
+  }
+}
+
+/** Ops on a time, against a date-time or an age: `before 30d` is longer ago than thirty days. Never met without a time. */
+export function timeOps(time: Expression): Record<string, Op> {
+  return {
+    before: { fault: notATime, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
+    after: { fault: notATime, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
+  }
+}
+
+export function notOneOf(values: readonly string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? undefined : `must be one of ${values.join(', ')}`)
+}
+
+function blank(value: string): string | undefined {
+  if (value.trim() === '') return 'must not be blank'
+  return lengthOf(value) > maxValueLength ? `must have at most ${maxValueLength} characters` : undefined
+}
+
+const maxValueLength = 500
+const age = /^(\d{1,6})([dh])$/
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
+
+function notATime(value: string): string | undefined {
+  const given = dateTime.exec(value)
+  if (age.test(value) || (given && isDay(given) && !Number.isNaN(Date.parse(value)))) return undefined
+  return 'must be a date-time such as 2026-01-31T09:30:00Z, or an age such as 30d or 12h'
+}
+
+/** The 30th of February parses, but to another day. */
+function isDay([, year, month, day]: RegExpExecArray): boolean {
+  return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+}
+
+function momentOf(sql: Sql, value: string): Fragment {
+  const [, count, unit] = age.exec(value) ?? []
+  if (!count) return sql`${new Date(value).toISOString()}::timestamptz`
+  return sql`now() - make_interval(hours => ${Number(count) * (unit === 'd' ? 24 : 1)})`
+}
+
+/** A field of a plain table, not one it inherited: `constructor` is no filter field. */
+function own<Value>(table: Record<string, Value>, name: string): Value | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}

@@ -1,0 +1,241 @@
+/** `/segments`: named audiences and who is in them. */
+import { ContactSchema } from '../contacts/routes.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  DateTime,
+  Deleted,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableText,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import type { FilterFields } from './filter.ts'
+import {
+  addMembers,
+  countMembers,
+  createSegment,
+  deleteSegment,
+  kinds,
+  listMembers,
+  listSegments,
+  removeMembers,
+  requireSegment,
+  updateSegment,
+} from './segments.ts'
+
+const tags = ['Segments']
+
+const Filter = Type.Object(
+  {
+    match: OneOf(['all', 'any']),
+    rules: Type.Array(
+      Type.Object({
+        field: Type.String({ maxLength: 80 }),
+        op: Type.String({ maxLength: 80 }),
+        value: Type.Optional(Type.String()),
+      }),
+      { minItems: 1, maxItems: 50 },
+    ),
+  },
+  { title: 'Filter' },
+)
+
+const segmentFields = {
+  id: Uuid,
+  name: Type.String(),
+  description: NullableText(),
+  color: Type.String({ description: 'Hex, chosen by the service.' }),
+  kind: OneOf(kinds),
+  filter: Type.Unsafe<{ match: 'all' | 'any'; rules: { field: string; op: string; value?: string }[] } | null>({
+    ...Filter,
+    title: 'StoredFilter',
+    type: ['object', 'null'],
+    description: 'Null for a static segment.',
+  }),
+  created_at: DateTime,
+  updated_at: DateTime,
+}
+const Segment = Type.Object(segmentFields, { title: 'Segment' })
+const CountedSegment = Type.Object(
+  { ...segmentFields, member_count: Type.Integer({ description: 'Exact at this read.' }) },
+  { title: 'CountedSegment' },
+)
+
+const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
+const description = Type.Optional(NullableText({ maxLength: 1_000 }))
+
+const NewSegment = Type.Object(
+  {
+    name,
+    description,
+    kind: Type.Optional(OneOf(kinds, { default: 'static' })),
+    filter: Type.Optional(Filter),
+  },
+  { title: 'NewSegment' },
+)
+const SegmentChanges = Type.Object(
+  { name: Type.Optional(name), description, filter: Type.Optional(Filter) },
+  { title: 'SegmentChanges' },
+)
+const ContactIds = Type.Object(
+  { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
+  { title: 'ContactIds' },
+)
+const changed = { segment_id: Uuid, requested: Type.Integer({ description: 'How many ids were sent.' }) }
+
+export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) => {
+  const read = { scope: 'contacts:read' }
+  const write = { scope: 'contacts:write' }
+
+  app.post(
+    '/segments',
+    {
+      config: write,
+      schema: {
+        operationId: 'createSegment',
+        summary: 'Create a segment',
+        description: 'A dynamic segment needs a `filter`; a static one drops it.',
+        tags,
+        body: NewSegment,
+        response: { 201: DataOf(CountedSegment) },
+      },
+    },
+    async ({ caller: { workspaceId }, body }, reply) => {
+      const segment = await createSegment(db, workspaceId, fields, body)
+      reply.code(201)
+      return { data: await countMembers(db, workspaceId, fields, segment) }
+    },
+  )
+  app.get(
+    '/segments',
+    {
+      config: read,
+      schema: {
+        operationId: 'listSegments',
+        summary: 'List segments',
+        description: 'Newest first.',
+        tags,
+        querystring: ListQuery({ kind: Type.Optional(OneOf(kinds)) }),
+        response: { 200: ListOf(Segment) },
+      },
+    },
+    async ({ caller, query }) => listSegments(db, caller.workspaceId, query, readPosition(query)),
+  )
+  app.get(
+    '/segments/:id',
+    {
+      config: read,
+      schema: {
+        operationId: 'getSegment',
+        summary: 'Read a segment',
+        tags,
+        params: IdParams,
+        response: { 200: DataOf(CountedSegment) },
+      },
+    },
+    async ({ caller: { workspaceId }, params }) => ({
+      data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
+    }),
+  )
+  app.patch(
+    '/segments/:id',
+    {
+      config: write,
+      schema: {
+        operationId: 'updateSegment',
+        summary: 'Change a segment',
+        description: 'Only the fields present change. The kind never does.',
+        tags,
+        params: IdParams,
+        body: SegmentChanges,
+        response: { 200: DataOf(CountedSegment) },
+      },
+    },
+    async ({ caller: { workspaceId }, params, body }) => {
+      const segment = await updateSegment(db, workspaceId, fields, params.id, body)
+      return { data: await countMembers(db, workspaceId, fields, segment) }
+    },
+  )
+  app.delete(
+    '/segments/:id',
+    {
+      config: write,
+      schema: {
+        operationId: 'deleteSegment',
+        summary: 'Delete a segment',
+        description: 'Its contacts stay.',
+        tags,
+        params: IdParams,
+        response: { 200: DataOf(Deleted) },
+      },
+    },
+    async ({ caller, params }) => {
+      await deleteSegment(db, caller.workspaceId, params.id)
+      return { data: { id: params.id.toLowerCase(), deleted: true } }
+    },
+  )
+  app.get(
+    '/segments/:id/contacts',
+    {
+      config: read,
+      schema: {
+        operationId: 'listSegmentContacts',
+        summary: 'List the contacts of a segment',
+        description: 'Newest contact first. A dynamic segment is computed on this read.',
+        tags,
+        params: IdParams,
+        querystring: ListQuery({}),
+        response: { 200: ListOf(ContactSchema) },
+      },
+    },
+    async ({ caller, params, query }) => listMembers(db, caller.workspaceId, fields, params.id, readPosition(query)),
+  )
+  app.post(
+    '/segments/:id/contacts',
+    {
+      config: write,
+      schema: {
+        operationId: 'addSegmentContacts',
+        summary: 'Add contacts to a static segment',
+        tags,
+        params: IdParams,
+        body: ContactIds,
+        response: {
+          200: DataOf(
+            Type.Object({ ...changed, added: Type.Integer({ description: 'How many became members just now.' }) }),
+          ),
+        },
+      },
+    },
+    async ({ caller, params, body }) => {
+      const added = await addMembers(db, caller.workspaceId, params.id, body.contact_ids)
+      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
+    },
+  )
+  app.delete(
+    '/segments/:id/contacts',
+    {
+      config: write,
+      schema: {
+        operationId: 'removeSegmentContacts',
+        summary: 'Remove contacts from a static segment',
+        tags,
+        params: IdParams,
+        body: ContactIds,
+        response: {
+          200: DataOf(Type.Object({ ...changed, removed: Type.Integer({ description: 'How many were members.' }) })),
+        },
+      },
+    },
+    async ({ caller, params, body }) => {
+      const removed = await removeMembers(db, caller.workspaceId, params.id, body.contact_ids)
+      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
+    },
+  )
+}

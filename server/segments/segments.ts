@@ -1,0 +1,219 @@
+/**
+ * Segments: named audiences.
+ *
+ * A static segment is a list of members. A dynamic one is a saved filter that
+ * is computed on every read, so it is never stale. The kind is for life.
+ */
+import type { JSONValue } from 'postgres'
+import { type Contact, countContacts, pageOfContacts } from '../contacts/contacts.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import { colorOf, fold, lengthOf } from '../lib/text.ts'
+import { type Filter, type FilterFields, requireFilter, toCondition } from './filter.ts'
+
+export const kinds = ['static', 'dynamic'] as const
+export type Kind = (typeof kinds)[number]
+
+export type Segment = {
+  id: string
+  name: string
+  description: string | null
+  color: string
+  kind: Kind
+  filter: Filter | null
+  created_at: string
+  updated_at: string
+}
+export type CountedSegment = Segment & { member_count: number }
+
+export async function listSegments(
+  sql: Sql,
+  workspaceId: string,
+  { kind }: { kind?: Kind | undefined },
+  { limit, before }: Position,
+): Promise<Page<Segment>> {
+  const rows = await sql<Segment[]>`
+    select ${segmentColumns(sql)} from segments
+    where workspace_id = ${workspaceId} and id < ${before} and (${kind ?? null}::text is null or kind = ${kind ?? null})
+    order by id desc
+    limit ${limit + 1}`
+  return toPage(rows, limit)
+}
+
+export async function requireSegment(sql: Sql, workspaceId: string, id: string): Promise<Segment> {
+  const [segment] = isUuid(id)
+    ? await sql<
+        Segment[]
+      >`select ${segmentColumns(sql)} from segments where workspace_id = ${workspaceId} and id = ${id}`
+    : []
+  if (!segment) throw notFound('segment')
+  return segment
+}
+
+export async function countMembers(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  segment: Segment,
+): Promise<CountedSegment> {
+  if (segment.filter) {
+    const condition = toCondition(sql, workspaceId, fields, segment.filter)
+    return { ...segment, member_count: await countContacts(sql, workspaceId, condition) }
+  }
+  const [members] = await sql<{ count: number }[]>`
+    select count(*)::int as count from segment_members
+    where workspace_id = ${workspaceId} and segment_id = ${segment.id}`
+  return { ...segment, member_count: members?.count ?? 0 }
+}
+
+export type NewSegment = {
+  name: string
+  description?: string | null | undefined
+  kind?: Kind | undefined
+  filter?: Filter | undefined
+}
+
+export async function createSegment(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  given: NewSegment,
+): Promise<Segment> {
+  const name = requireName(given.name)
+  const kind = given.kind ?? 'static'
+  if (kind === 'dynamic' && !given.filter) throw badRequest('filter: required for a dynamic segment')
+  const filter = kind === 'dynamic' && given.filter ? requireFilter(fields, given.filter) : null
+  const id = newId()
+  const time = timeOfId(id)
+  return saving(sql<Segment[]>`
+    insert into segments (workspace_id, id, name, name_key, description, color, kind, filter, created_at, updated_at)
+    values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${given.description ?? null}, ${colorOf(id)}, ${kind},
+      ${filter && sql.json(filter as JSONValue)}, ${time}, ${time})
+    returning ${segmentColumns(sql)}`)
+}
+
+export type SegmentChanges = {
+  name?: string | undefined
+  description?: string | null | undefined
+  filter?: Filter | undefined
+}
+
+export async function updateSegment(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  id: string,
+  changes: SegmentChanges,
+): Promise<Segment> {
+  const name = changes.name === undefined ? undefined : requireName(changes.name)
+  const filter = changes.filter && requireFilter(fields, changes.filter)
+  const segment = await requireSegment(sql, workspaceId, id)
+  if (filter && segment.kind === 'static') throw badRequest('filter: a static segment has none')
+  if (name === undefined && changes.description === undefined && !filter) return segment
+  return saving(sql<Segment[]>`
+    update segments set ${sql({
+      ...(name === undefined ? {} : { name, name_key: fold(name) }),
+      ...(changes.description === undefined ? {} : { description: changes.description }),
+      ...(filter ? { filter: sql.json(filter as JSONValue) } : {}),
+      updated_at: new Date().toISOString(),
+    })}
+    where workspace_id = ${workspaceId} and id = ${id}
+    returning ${segmentColumns(sql)}`)
+}
+
+export async function deleteSegment(sql: Sql, workspaceId: string, id: string): Promise<void> {
+  const deleted = isUuid(id)
+    ? await sql`delete from segments where workspace_id = ${workspaceId} and id = ${id} returning id`
+    : []
+  if (deleted.length === 0) throw notFound('segment')
+}
+
+/** Members of a segment, newest contact first. */
+export async function listMembers(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  id: string,
+  position: Position,
+): Promise<Page<Contact>> {
+  const segment = await requireSegment(sql, workspaceId, id)
+  return pageOfContacts(sql, workspaceId, memberCondition(sql, workspaceId, fields, segment), position)
+}
+
+/** Condition on contact `c`: it is a member. */
+export function memberCondition(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  { id, filter }: Segment,
+): Fragment {
+  if (filter) return toCondition(sql, workspaceId, fields, filter)
+  return sql`c.id in (select contact_id from segment_members where workspace_id = ${workspaceId} and segment_id = ${id})`
+}
+
+/** Add contacts of this workspace; answers how many were not members before. */
+export function addMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
+  return changeMembers(db, workspaceId, id, async (sql) => {
+    // In order of id, so that two callers who add the same people never lock each other out.
+    const added = await sql`
+      insert into segment_members (workspace_id, segment_id, contact_id)
+      select c.workspace_id, ${id}, c.id from contacts c
+      where c.workspace_id = ${workspaceId} and c.id = any(${[...contactIds]}::uuid[])
+      order by c.id
+      on conflict do nothing`
+    return added.count
+  })
+}
+
+/** Remove members; answers how many there were. */
+export function removeMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
+  return changeMembers(db, workspaceId, id, async (sql) => {
+    const removed = await sql`
+      delete from segment_members
+      where workspace_id = ${workspaceId} and segment_id = ${id} and contact_id = any(${[...contactIds]}::uuid[])`
+    return removed.count
+  })
+}
+
+/** Change the members of a static segment, which cannot be deleted meanwhile. */
+function changeMembers(
+  db: Db,
+  workspaceId: string,
+  id: string,
+  change: (sql: Sql) => Promise<number>,
+): Promise<number> {
+  return db.begin(async (sql) => {
+    const [segment] = isUuid(id)
+      ? await sql<{ kind: Kind }[]>`
+          select kind from segments where workspace_id = ${workspaceId} and id = ${id} for key share`
+      : []
+    if (!segment) throw notFound('segment')
+    if (segment.kind === 'dynamic') throw badRequest('a dynamic segment has no list: its filter decides who is in it')
+    return change(sql)
+  })
+}
+
+function segmentColumns(sql: Sql): Fragment {
+  return sql`id, name, description, color, kind, filter, created_at, updated_at`
+}
+
+function requireName(given: string): string {
+  const name = given.trim()
+  if (name === '') throw badRequest('name: must not be blank')
+  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
+  return name
+}
+
+/** The one row a statement wrote; a name already used is the caller's mistake. */
+async function saving(statement: Promise<readonly Segment[]>): Promise<Segment> {
+  try {
+    const [segment] = await statement
+    if (segment) return segment
+  } catch (error) {
+    if (isDuplicate(error, 'segments_name_unique')) throw badRequest('name: already used by another segment')
+    throw error
+  }
+  throw notFound('segment')
+}

@@ -1,0 +1,80 @@
+/**
+ * What operators and readers need: health, metrics, the API document and its
+ * reference. Pages get strict headers: scripts and styles only from us.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { Db } from './lib/db.ts'
+import { errorBody } from './lib/errors.ts'
+import type { Metrics } from './lib/metrics.ts'
+import { isMigrated } from './lib/migrate.ts'
+import type { App } from './lib/server.ts'
+
+type System = { db: Db; metrics: Metrics; document: object | undefined }
+
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+}
+
+const referenceDir = join(import.meta.dirname, 'reference')
+const types: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
+
+export const systemRoutes =
+  ({ db, metrics, document }: System) =>
+  async (app: App) => {
+    watchDatabase(db, metrics)
+    let migrated = false
+
+    app.get('/healthz', async () => ({ status: 'ok' }))
+    app.get('/readyz', async (request, reply) => {
+      try {
+        migrated ||= await isMigrated(db)
+        if (migrated) {
+          await db`select 1`
+          return { status: 'ready' }
+        }
+      } catch (error) {
+        request.log.warn({ err: error }, 'the database does not answer')
+      }
+      return reply.code(503).send(errorBody('internal', migrated ? 'the database does not answer' : 'not ready'))
+    })
+    app.get('/metrics', async (_request, reply) => {
+      reply.type(metrics.registry.contentType)
+      return metrics.registry.metrics()
+    })
+    if (!document) return
+
+    const text = JSON.stringify(document)
+    app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
+    app.get('/', async (_request, reply) => reply.redirect('/docs'))
+    for (const name of readdirSync(referenceDir)) {
+      const bytes = readFileSync(join(referenceDir, name))
+      app.get(name === 'index.html' ? '/docs' : `/docs/${name}`, async (_request, reply) =>
+        reply
+          .headers(pageHeaders)
+          .type(`${types[extname(name)]}; charset=utf-8`)
+          .send(bytes),
+      )
+    }
+  }
+
+/** How many connections of ours the database has, by what they do. */
+function watchDatabase(db: Db, metrics: Metrics): void {
+  metrics.gauge(
+    'parley_database_connections',
+    'Connections of Parley to its database, by state.',
+    'state',
+    async () => {
+      const states = await db<{ state: string; count: number }[]>`
+      select coalesce(state, 'other') as state, count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name = 'parley' group by 1`
+      return Object.fromEntries(states.map(({ state, count }) => [state, count]))
+    },
+  )
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { importKey, scopes } from '../server/accounts/keys.ts'
+import { assertRefused, createBrowser, start, until } from './support.ts'
+
+test('a key says who it is, even without scopes', async (t) => {
+  const { api } = await start(t)
+  const key = await api.key()
+
+  const me = await api.get('/me', { key })
+
+  assert.equal(me.status, 200)
+  assert.deepEqual(me.body.data.account, { id: api.workspaceId, name: 'Acme' })
+  assert.deepEqual(me.body.data.key.scopes, [])
+  assertRefused(await api.get('/contacts', { key }), 403, 'forbidden', /contacts:read/)
+})
+
+test('missing, malformed, unknown, revoked and expired keys get the same bytes', async (t) => {
+  const { api, db, url, owner } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const created = await browser.call('POST', '/keys', { name: 'Doomed', scopes: [...scopes] })
+  const revoked = created.body.data.key
+  assert.equal((await api.get('/me', { key: revoked })).status, 200)
+  await browser.call('POST', `/keys/${created.body.data.id}/revoke`)
+  const expired = 'legacy_live_0123456789abcdef0123456789'
+  const past = new Date(Date.now() - 1_000).toISOString()
+  await importKey(db, api.workspaceId, { name: 'Old', key: expired, scopes: ['contacts:read'], expires_at: past })
+
+  const answers = await Promise.all([
+    api.get('/me', { key: null }),
+    api.get('/me', { key: '' }),
+    api.get('/me', { key: null, headers: { authorization: 'Basic abc' } }),
+    api.get('/me', { key: 'two words' }),
+    api.get('/me', { key: `svc_live_${'0'.repeat(43)}` }),
+    api.get('/me', { key: revoked }),
+    api.get('/me', { key: expired }),
+    api.get('/no/such/path', { key: revoked }),
+    api.post('/contacts', undefined, { key: null, raw: '{broken' }),
+    api.post('/contacts', { phone: 5 }, { key: expired }),
+  ])
+
+  for (const answer of answers) {
+    assertRefused(answer, 401, 'unauthorized')
+    assert.equal(answer.text, answers[0].text)
+  }
+})
+
+test('a key stops in every process on the request after it was revoked', async (t) => {
+  const { api, url, owner, twin } = await start(t)
+  const other = await twin()
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const { key, id } = (await browser.call('POST', '/keys', { name: 'Shared', scopes: [] })).body.data
+  const ask = async (base: string) =>
+    (await fetch(`${base}/v1/me`, { headers: { authorization: `Bearer ${key}` } })).status
+  assert.deepEqual([await ask(url), await ask(other)], [200, 200])
+
+  await browser.call('POST', `/keys/${id}/revoke`)
+
+  assert.deepEqual([await ask(other), await ask(url)], [401, 401])
+  assert.ok(api)
+})
+
+test('a legacy key works until its date', async (t) => {
+  const { api, db } = await start(t)
+  const key = 'legacy_live_AbCdEf0123456789'
+  const soon = new Date(Date.now() + 3_600_000).toISOString()
+  await importKey(db, api.workspaceId, { name: 'Old', key, scopes: ['contacts:read'], expires_at: soon })
+  assert.equal((await api.get('/contacts', { key })).status, 200)
+
+  await db`update api_keys set expires_at = now() where expires_at is not null`
+
+  assertRefused(await api.get('/contacts', { key }), 401, 'unauthorized')
+})
+
+test('exactly 120 requests a minute pass, across processes, and every answer says what is left', async (t) => {
+  const { api, db, url, twin } = await start(t)
+  const bases = [url, await twin()]
+  const key = await api.key('contacts:read')
+  const ask = (base: string) => fetch(`${base}/v1/contacts?limit=1`, { headers: { authorization: `Bearer ${key}` } })
+
+  const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => ask(bases[i % 2] ?? url)))
+
+  const passed = answers.filter(({ status }) => status === 200)
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.deepEqual([passed.length, refused.length], [120, 180])
+  const left = passed.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).sort((a, b) => a - b)
+  assert.deepEqual(
+    left,
+    Array.from({ length: 120 }, (_, i) => i),
+  )
+  for (const { headers } of answers) {
+    assert.equal(headers.get('x-ratelimit-limit'), '120')
+    const reset = Number(headers.get('x-ratelimit-reset'))
+    assert.ok(reset > Date.now() / 1000 && reset <= Date.now() / 1000 + 61)
+  }
+  for (const { headers } of refused) {
+    const after = Number(headers.get('retry-after'))
+    assert.ok(Number.isInteger(after) && after >= 1 && after <= 60)
+    assert.equal(headers.get('x-ratelimit-remaining'), '0')
+  }
+  const limited = await api.get('/contacts', { key })
+  assertRefused(limited, 429, 'rate_limited')
+  assertRefused(await api.get('/nowhere', { key }), 429, 'rate_limited')
+
+  // A minute later the window is new.
+  await db`update api_key_windows set started_at = started_at - interval '60 seconds'`
+  const fresh = await api.get('/contacts', { key })
+  assert.equal(fresh.status, 200)
+  assert.equal(fresh.headers.get('x-ratelimit-remaining'), '119')
+})
+
+test('a refused request counts in the window of its key', async (t) => {
+  const { api } = await start(t)
+  const key = await api.key('contacts:read')
+  await api.get('/contacts', { key })
+  await api.post('/contacts', { phone: '+14155550100' }, { key })
+  const last = await api.get('/contacts/not-a-uuid', { key })
+  assert.equal(last.headers.get('x-ratelimit-remaining'), '117')
+})
+
+test('the time of last use is kept to the minute', async (t) => {
+  const { api, db } = await start(t)
+  const key = await api.key()
+  const read = async () =>
+    (await db<{ last_used_at: string | null }[]>`select last_used_at from api_keys order by id desc limit 1`)[0]
+      ?.last_used_at ?? undefined
+  assert.equal(await read(), undefined)
+
+  await api.get('/me', { key })
+
+  const used = await until('the minute of use', read)
+  assert.match(used, /:00\.000Z$/)
+  assert.ok(Date.now() - Date.parse(used) < 120_000)
+})
+
+test('checks come in order: key, rate, scope, body, resource', async (t) => {
+  const { api } = await start(t)
+  const noScope = await api.key()
+  const absent = '01890000-0000-7000-8000-000000000000'
+  assertRefused(await api.patch(`/contacts/${absent}`, undefined, { key: null, raw: '{' }), 401, 'unauthorized')
+  assertRefused(await api.patch(`/contacts/${absent}`, undefined, { key: noScope, raw: '{' }), 403, 'forbidden')
+  assertRefused(await api.patch(`/contacts/${absent}`, { name: 5 }), 400, 'bad_request', /^name: /)
+  assertRefused(await api.patch(`/contacts/${absent}`, { name: 'Ann' }), 404, 'not_found')
+  assertRefused(await api.patch('/contacts/nonsense', { name: 5 }), 400, 'bad_request')
+  assertRefused(await api.patch('/contacts/nonsense', { name: 'Ann' }), 404, 'not_found')
+})
+
+test('each route wants the scope the document names', async (t) => {
+  const { api, contract } = await start(t)
+  const id = '01890000-0000-7000-8000-000000000000'
+  for (const { method, path, operation } of contract.operations) {
+    const [scope] = operation.security[0].bearerAuth
+    if (!scope) continue
+    const others = scopes.filter((other) => other !== scope)
+    const answer = await api.call(method, path.replace('{id}', id), {
+      key: await api.key(...others),
+      ...(method === 'GET' ? {} : { body: {} }),
+    })
+    assertRefused(answer, 403, 'forbidden', new RegExp(scope))
+  }
+})

@@ -1,0 +1,81 @@
+/**
+ * The API's own document as a judge: every answer of the public API that a
+ * test sees must be one the document promises.
+ */
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+
+export type Operation = {
+  operationId: string
+  security: [{ bearerAuth: string[] }]
+  parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Record<string, unknown> }[]
+  requestBody?: { content: { 'application/json': { schema: Record<string, unknown> } } }
+  responses: Record<string, { content: { 'application/json': { schema: Record<string, unknown> } } }>
+}
+
+export type Document = {
+  openapi: string
+  servers: { url: string }[]
+  info: { version: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Record<string, unknown>> }
+}
+
+export type Contract = {
+  document: Document
+  /** Every operation, with its method in capitals and its path as the document writes it. */
+  operations: { method: string; path: string; operation: Operation }[]
+  /** A schema of the document with every reference followed. */
+  resolve(schema: Record<string, unknown>): Record<string, unknown>
+  hold(method: string, path: string, answer: { status: number; body: unknown; text: string; headers: Headers }): void
+}
+
+export async function readContract(url: string): Promise<Contract> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Document
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  // The default export of this CommonJS module is a function beside its own namespace.
+  ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+  ajv.addSchema({ ...document, $id: 'api' })
+  const validators = new Map<string, ValidateFunction>()
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  )
+
+  const validatorOf = (pointer: string): ValidateFunction => {
+    const found = validators.get(pointer) ?? ajv.compile({ $ref: `api${pointer}` })
+    validators.set(pointer, found)
+    return found
+  }
+
+  return {
+    document,
+    operations,
+    resolve: (schema) => {
+      const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref))?.[1]
+      return (name && document.components.schemas[name]) || schema
+    },
+    hold(method, url, { status, body, text, headers }) {
+      const [asked = ''] = url.split('?')
+      assert.match(headers.get('content-type') ?? '', /^application\/json; charset=utf-8$/, `${method} ${asked}`)
+      assert.ok(headers.get('x-request-id'), `${method} ${asked} has no request id`)
+      assert.equal(headers.get('access-control-allow-origin'), null)
+      if (status !== 401)
+        for (const name of ['limit', 'remaining', 'reset']) assert.ok(headers.get(`x-ratelimit-${name}`), name)
+      const found = operations.find(
+        ({ method: known, path }) =>
+          known === method && new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(asked),
+      )
+      if (!found) {
+        assert.ok([401, 404, 429].includes(status), `${method} ${asked} is not in the document but answered ${status}`)
+        return
+      }
+      assert.ok(found.operation.responses[status], `${method} ${found.path} may not answer ${status}: ${text}`)
+      const step = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
+      const validate = validatorOf(
+        `#/paths/${step(found.path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`,
+      )
+      assert.ok(validate(body), `${method} ${found.path} ${status}: ${ajv.errorsText(validate.errors)} in ${text}`)
+    },
+  }
+}

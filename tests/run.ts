@@ -1,0 +1,39 @@
+/**
+ * `npm test`: check, one PostgreSQL for all, every test file, the runner's own
+ * summary last.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { resolveChromium } from './chromium.ts'
+import { createTemplate, testSettings } from './support.ts'
+
+const only = process.argv.slice(2)
+
+if (only.length === 0) {
+  const check = spawnSync('npm', ['run', '--silent', 'check'], { stdio: 'inherit' })
+  if (check.status !== 0) process.exit(check.status ?? 1)
+}
+resolveChromium({ install: true })
+
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
+const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })
+await createTemplate(postgres.address)
+
+const files = only.length > 0 ? only : globSync(['tests/**/*.test.ts', 'server/**/*.test.ts']).sort()
+const runner = spawn(
+  process.execPath,
+  ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`, '--test-timeout=300000', ...files],
+  { stdio: 'inherit', env: { ...process.env, PARLEY_TEST_DATABASE: JSON.stringify(postgres.address) } },
+)
+const code = await new Promise<number>((resolve) => runner.on('exit', (status) => resolve(status ?? 1)))
+if (code === 0) {
+  await postgres.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+} else {
+  await postgres.stop()
+  console.error(`The databases of tests that failed are in ${dataDir}`)
+}
+process.exit(code)

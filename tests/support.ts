@@ -1,0 +1,250 @@
+/**
+ * What every test through the front door shares: a real application on a
+ * database of its own, and clients that hold every answer against the API's
+ * own document.
+ *
+ * Databases are cloned from a migrated template, so a test starts in a moment;
+ * the database of a test that failed is left behind for a look at it.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, type TestContext } from 'node:test'
+import pino from 'pino'
+import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { createApp } from '../server/app.ts'
+import { connect, type Db } from '../server/lib/db.ts'
+import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { createMetrics } from '../server/lib/metrics.ts'
+import { migrate } from '../server/lib/migrate.ts'
+import type { Serving } from '../server/lib/server.ts'
+import { type Contract, readContract } from './contract.ts'
+
+export const publicUrl = 'http://parley.test'
+const template = 'parley_template'
+
+/** Durability is not what these tests are about; speed is. */
+export const testSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
+
+/** The server the test run started for all its files, or one for this file alone when it is run by itself. */
+let server: Promise<DatabaseAddress> | undefined
+
+function resolveServer(): Promise<DatabaseAddress> {
+  const shared = process.env.PARLEY_TEST_DATABASE
+  server ??= shared ? Promise.resolve(JSON.parse(shared)) : startOwnServer()
+  return server
+}
+
+async function startOwnServer(): Promise<DatabaseAddress> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
+  const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })
+  stopOwnServer = async () => {
+    await postgres.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  await createTemplate(postgres.address)
+  return postgres.address
+}
+
+let stopOwnServer = async () => {}
+after(() => stopOwnServer())
+
+export async function createTemplate(address: DatabaseAddress): Promise<void> {
+  const admin = connect({ database: address, max: 1 })
+  await admin`create database ${admin(template)}`
+  await admin.end()
+  const db = connect({ database: { ...address, database: template }, max: 1 })
+  await migrate(db)
+  await db.end()
+}
+
+export type TestDatabase = { address: DatabaseAddress; connect: (max: number) => Db }
+
+/** A database of this test's own; `empty` has no tables yet. */
+export async function createDatabase(t: TestContext, { empty = false } = {}): Promise<TestDatabase> {
+  const address = await resolveServer()
+  const admin = connect({ database: address, max: 1 })
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await admin`create database ${admin(name)} template ${admin(empty ? 'template0' : template)}`
+  const opened: Db[] = []
+  t.after(async () => {
+    await Promise.all(opened.map((db) => db.end({ timeout: 1 })))
+    if ('passed' in t && t.passed) await admin`drop database ${admin(name)} with (force)`
+    else t.diagnostic(`left behind: database ${name} at ${address.host}`)
+    await admin.end()
+  })
+  const own = { ...address, database: name }
+  return {
+    address: own,
+    connect: (max) => {
+      const db = connect({ database: own, max })
+      opened.push(db)
+      return db
+    },
+  }
+}
+
+export type Answer = { status: number; headers: Headers; body: Json; text: string }
+// biome-ignore lint/suspicious/noExplicitAny: a test reads answers as it finds them, and fails where they are not so.
+export type Json = any
+
+export type Call = {
+  body?: unknown
+  /** Bytes as they are, instead of `body`. */
+  raw?: string | Uint8Array
+  headers?: Record<string, string>
+  key?: string | null
+}
+
+/** Calls the public API and holds every answer against the document. */
+export type Api = {
+  workspaceId: string
+  get(path: string, call?: Call): Promise<Answer>
+  post(path: string, body?: unknown, call?: Call): Promise<Answer>
+  patch(path: string, body?: unknown, call?: Call): Promise<Answer>
+  delete(path: string, body?: unknown, call?: Call): Promise<Answer>
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  /** A new key of this workspace. */
+  key(...scopes: Scope[]): Promise<string>
+}
+
+export type World = {
+  url: string
+  db: Db
+  database: TestDatabase
+  /** A key with every scope in a workspace; a fresh one whenever its minute is used up. */
+  api: Api
+  owner: { email: string; password: string }
+  workspace(options?: {
+    name?: string
+    country?: string
+  }): Promise<{ api: Api; owner: { email: string; password: string } }>
+  /** Another process of the service, as far as anyone outside can tell: own pools, same database. */
+  twin(): Promise<string>
+  contract: Contract
+}
+
+type Starting = { limits?: Serving['limits'] }
+
+export async function start(t: TestContext, { limits }: Starting = {}): Promise<World> {
+  const database = await createDatabase(t)
+  const db = database.connect(5)
+
+  const serve = async () => {
+    const app = await createApp({
+      db: database.connect(10),
+      keysDb: database.connect(2),
+      log: pino({ level: 'silent' }),
+      metrics: createMetrics(),
+      publicUrl,
+      api: true,
+      limits,
+    })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    t.after(async () => {
+      app.server.closeAllConnections()
+      await app.close()
+    })
+    return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  }
+
+  const url = await serve()
+  const contract = await readContract(url)
+  const workspace: World['workspace'] = async ({ name = 'Acme', country = 'US' } = {}) => {
+    const owner = { email: `owner@${randomUUID()}.test`, password: 'correct horse' }
+    const created = await db.begin((sql) => createWorkspace(sql, { name, default_country: country, owner }))
+    return { api: createApi(db, url, contract, created.workspace_id), owner }
+  }
+  return { url, db, database, contract, workspace, twin: serve, ...(await workspace()) }
+}
+
+function createApi(db: Db, url: string, contract: Contract, workspaceId: string): Api {
+  const newKey = async (wanted: readonly Scope[]) =>
+    (await createKey(db, workspaceId, { name: 'Test', scopes: wanted, created_by: null })).key
+  let current = newKey(scopes)
+  let calls = 0
+  const nextKey = () => {
+    if (++calls % 110 === 0) current = newKey(scopes)
+    return current
+  }
+  const call: Api['call'] = async (method, path, { body, raw, headers = {}, key } = {}) => {
+    const token = key === undefined ? await nextKey() : key
+    const bytes = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`${url}/v1${path}`, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(bytes === undefined ? {} : { body: bytes }),
+    })
+    const text = await response.text()
+    const answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Json }
+    contract.hold(method, path, answer)
+    return answer
+  }
+  return {
+    workspaceId,
+    call,
+    get: (path, more) => call('GET', path, more),
+    post: (path, body, more) => call('POST', path, { body, ...more }),
+    patch: (path, body, more) => call('PATCH', path, { body, ...more }),
+    delete: (path, body, more) => call('DELETE', path, { body, ...more }),
+    key: (...wanted) => newKey(wanted),
+  }
+}
+
+/** A member's browser: keeps the cookie, says where it comes from. */
+export type Browser = {
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  signIn(who: { email: string; password: string }): Promise<Answer>
+}
+
+export function createBrowser(url: string): Browser {
+  let cookie = ''
+  const call: Browser['call'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url}/app/api${path}`, {
+      method,
+      headers: {
+        origin: publicUrl,
+        cookie,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const [given] = response.headers.getSetCookie()
+    if (given) cookie = given.split(';')[0] ?? ''
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+  }
+  return { call, signIn: (who) => call('POST', '/session', who) }
+}
+
+/** A refusal with its code, and with a message that names what it must. */
+export function assertRefused(answer: Answer, status: number, code: string, message?: RegExp | string): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.error.code, code, answer.text)
+  if (typeof message === 'string') assert.equal(answer.body.error.message, message)
+  else if (message) assert.match(answer.body.error.message, message)
+}
+
+/** Wait until something holds, asking again every few milliseconds. */
+export async function until<Value>(
+  what: string,
+  ask: () => Promise<Value | undefined | false>,
+  withinMs = 10_000,
+): Promise<Value> {
+  const deadline = Date.now() + withinMs
+  for (;;) {
+    const value = await ask()
+    if (value) return value
+    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 15))
+  }
+}
