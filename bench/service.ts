@@ -31,7 +31,8 @@ export async function startService(dataDir = mkdtempSync(join(tmpdir(), 'parley-
   const began = performance.now()
   const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
     env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    // With a channel it notices when we are gone.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const url = `http://127.0.0.1:${port}`
   await untilAnswers(`${url}/readyz`, child)

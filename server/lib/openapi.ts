@@ -90,8 +90,7 @@ const rateHeaders = {
 
 function describeRoute({ schema = {}, config, method, url }: RouteOptions, components: Record<string, Json>): Json {
   const scope = config?.scope
-  const failures = new Set<number>([401, 429, 500, ...(config?.failures ?? [])])
-  if (schema.body || schema.querystring || method === 'POST') failures.add(400)
+  const failures = new Set<number>([400, 401, 429, 500, ...(config?.failures ?? [])])
   if (scope) failures.add(403)
   if (url.includes('/:id')) failures.add(404)
 

@@ -55,6 +55,8 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
     noDelay: true,
+    // Nothing here asks for it, and Node's own refusal has no body.
+    requireHostHeader: false,
   }
   const app = Fastify({
     loggerInstance: log,
@@ -67,10 +69,11 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     keepAliveTimeout: limits.keepAliveMs,
     genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
     requestIdHeader: false,
-    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
+    // No shorter than what the headers let in: an id that is too long is an id that is not there.
+    routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: false },
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false },
-      plugins: [ourFormats],
+      onCreate: ourFormats,
     },
     rewriteUrl: (request) => decodableUrl(request.url ?? '/'),
     clientErrorHandler(error, socket) {
@@ -83,6 +86,9 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     },
     ...(tls ? { https: { ...http, ...tls } } : { http }),
   }) as unknown as App
+
+  // An expectation we do not know is ignored; Node's own refusal has no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -98,6 +104,10 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
+  })
+  // A path that is not there is not there whatever was sent to it, so its body is not looked at.
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    done(request.is404 ? new ApiError('not_found', 'no such path') : null, payload)
   })
   // Order matters: what the body is comes before whether the path's resource exists.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -133,8 +143,8 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
 }
 
 /** The usual `uuid` format also takes `urn:uuid:…`, which names nothing here. */
-function ourFormats<Ajv extends { addFormat(name: string, check: (text: string) => boolean): Ajv }>(ajv: Ajv): Ajv {
-  return ajv.addFormat('uuid', isUuid)
+function ourFormats(ajv: { addFormat(name: string, check: (text: string) => boolean): unknown }): void {
+  ajv.addFormat('uuid', isUuid)
 }
 
 /** A caller's request id is kept when it is a token that can do no harm in a log. */

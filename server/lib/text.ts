@@ -6,9 +6,12 @@
  * and would find É for é on one installation and not on the next.
  */
 
-/** Fold to the form in which two spellings that differ only in case are equal: É = é, ẞ = ß = SS, Σ = σ = ς. */
+/**
+ * Fold to the form in which two spellings that differ only in case are equal: É = é, ẞ = ß = SS, Σ = σ = ς.
+ * Decomposed before, as capitals may lose their accents' composition (ΐ has none), and composed after, so that e is no part of é.
+ */
 export function fold(text: string): string {
-  return text.normalize('NFC').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+  return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
 /** Escape what `like` takes for wildcards, so that `%` and `_` mean themselves. */

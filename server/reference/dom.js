@@ -120,7 +120,8 @@ export function colored(code, language) {
 export function codeCard({ head, what }) {
   let text = ''
   const id = newId()
-  const pre = h('pre', { id, tabindex: '0', 'aria-label': what })
+  const role = head instanceof Element && head.role === 'tablist' ? 'tabpanel' : 'group'
+  const pre = h('pre', { id, role, tabindex: '0', 'aria-label': what })
   const element = h(
     'div',
     { class: 'code' },
@@ -204,21 +205,19 @@ export function disclosure({ head, body, open = false, class: name, label }) {
  * @param {string} name
  */
 export function kept(place, name) {
+  /** A browser may forbid storage: then a choice holds until the page is left. @type {string | null} */
+  let chosen = null
+  try {
+    chosen = window[place].getItem(name)
+  } catch {}
   return {
-    read() {
-      try {
-        return window[place].getItem(name)
-      } catch {
-        return null
-      }
-    },
+    read: () => chosen,
     /** @param {string} value */
     write(value) {
+      chosen = value
       try {
         window[place].setItem(name, value)
-      } catch {
-        // A browser that keeps nothing still shows the page.
-      }
+      } catch {}
     },
   }
 }

@@ -4,7 +4,7 @@
  * the search box, marking where the reader is. On a narrow screen it is a
  * drawer behind a button.
  */
-import { h, methodBadge } from './dom.js'
+import { h, methodBadge, newId } from './dom.js'
 
 export function startNavigation() {
   const links = element('links')
@@ -102,8 +102,14 @@ export function startNavigation() {
 
 /** @param {string} title @param {string | undefined} id @param {HTMLLIElement[]} items */
 function group(title, id, items) {
+  const titleId = newId()
   const head = id ? h('a', { href: `#${id}` }, title) : title
-  return h('div', { class: 'nav-group' }, h('h2', {}, head), h('ul', {}, items))
+  return h(
+    'div',
+    { class: 'nav-group' },
+    h('p', { class: 'nav-title', id: titleId }, head),
+    h('ul', { 'aria-labelledby': titleId }, items),
+  )
 }
 
 /** @param {string} id @param {string} title @param {string | undefined} method @param {string} text */

@@ -13,39 +13,43 @@ import { operationSection, operationsOf } from './operation.js'
 /** @typedef {import('./operation.js').Operation} Operation */
 
 startTheme()
+const guideSamples = prepareGuides()
 const navigation = startNavigation()
 void load()
 
 async function load() {
   const fault = place('#fault')
   const operations = place('#operations')
+  const read = await readDocument()
   fault.replaceChildren()
-  try {
-    const response = await fetch('/openapi.json')
-    if (!response.ok) throw new Error(`it answered ${response.status}`)
-    draw(await response.json(), operations)
-  } catch (error) {
+  if (read.ok) draw(read.document, operations)
+  else {
     fillGuides(`${location.origin}/v1`)
     operations.replaceChildren()
-    const reason =
-      error instanceof TypeError
-        ? 'the service does not answer'
-        : error instanceof Error
-          ? error.message
-          : String(error)
-    fault.replaceChildren(
+    fault.append(
       h(
         'div',
         { class: 'fault-box' },
         h('strong', {}, 'The operations could not be loaded'),
-        h('p', {}, 'Reading ', h('code', {}, '/openapi.json'), ` failed: ${reason}.`),
+        h('p', {}, 'Reading ', h('code', {}, '/openapi.json'), ` failed: ${read.reason}.`),
         h('button', { type: 'button', class: 'send', click: load }, 'Try again'),
       ),
     )
   }
   navigation.draw()
   // The place named in the address exists only now.
-  document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()
+  document.getElementById(location.hash.slice(1))?.scrollIntoView()
+}
+
+/** @returns {Promise<{ ok: true, document: Record<string, any> } | { ok: false, reason: string }>} */
+async function readDocument() {
+  try {
+    const response = await fetch('/openapi.json')
+    if (!response.ok) return { ok: false, reason: `it answered ${response.status}` }
+    return { ok: true, document: await response.json() }
+  } catch (error) {
+    return { ok: false, reason: error instanceof SyntaxError ? 'it is not JSON' : 'the service does not answer' }
+  }
 }
 
 /** @param {Record<string, any>} api @param {HTMLElement} target */
@@ -66,7 +70,8 @@ function draw(api, target) {
   const named = new Map(
     (api.tags ?? []).map((/** @type {{ name: string, description?: string }} */ tag) => [tag.name, tag.description]),
   )
-  const tags = [...new Set([...named.keys(), ...operations.map(({ tag }) => tag)])]
+  const used = new Set(operations.map(({ tag }) => tag))
+  const tags = [...new Set([...named.keys(), ...used])].filter((tag) => used.has(tag))
   target.replaceChildren(
     ...tags.map((tag) => {
       const id = `tag-${tag.toLowerCase().replaceAll(/\W+/g, '-')}`
@@ -159,23 +164,26 @@ function table(heads, rows) {
   )
 }
 
-/** Make cards of the guide's samples and put the base URL in. @param {string} baseUrl */
+/** Put the base URL into the guide and its samples. @param {string} baseUrl */
 function fillGuides(baseUrl) {
   fill('base_url', [baseUrl])
-  const base = document.querySelector('.base')
-  if (!base?.querySelector('button'))
-    base?.append(copyButton(() => base.querySelector('code')?.textContent ?? '', 'the base URL'))
+  for (const show of guideSamples) show(baseUrl)
+}
+
+/** Give the guide its links and buttons, and make cards of its samples, which wait for the base URL. */
+function prepareGuides() {
+  const base = place('.base')
+  base.append(copyButton(() => base.querySelector('code')?.textContent ?? '', 'the base URL'))
   for (const heading of document.querySelectorAll('.guide h2')) {
-    const id = heading.closest('section')?.id ?? ''
-    if (!heading.querySelector('.anchor')) heading.append(anchor(id, heading.textContent ?? id))
+    heading.append(anchor(heading.closest('section')?.id ?? '', heading.textContent ?? ''))
   }
-  for (const pre of document.querySelectorAll('pre[data-language]')) {
-    if (!(pre instanceof HTMLPreElement)) continue
-    const { language = 'text', title = '' } = pre.dataset
+  return [...document.querySelectorAll('pre')].map((pre) => {
+    const { language = '', title = '' } = pre.dataset
+    const text = pre.textContent ?? ''
     const card = codeCard({ head: h('span', { class: 'code-title' }, title), what: title })
-    card.show((pre.textContent ?? '').replaceAll('{base_url}', baseUrl), language)
     pre.replaceWith(card.element)
-  }
+    return (/** @type {string} */ baseUrl) => card.show(text.replaceAll('{base_url}', baseUrl), language)
+  })
 }
 
 /** @param {string} name @param {(Node | string)[]} content */

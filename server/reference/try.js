@@ -258,14 +258,19 @@ function describe(result) {
     'p',
     { class: 'outcome' },
     statusPill(status),
+    ' ',
     h('span', {}, `${ms} ms`),
+    ' ',
     h('span', {}, `${bytes.toLocaleString('en-US')} bytes`),
   )
   if (status < 400) return [line]
   const error = parsed(result.text)?.error
   const { meaning } = errorMeanings[error?.code] ?? {}
-  const said = [h('strong', {}, error?.message ?? 'The request failed.'), meaning ? ' ' : '', ...inline(meaning ?? '')]
-  return [line, h('p', { class: 'words' }, ...said)]
+  return [
+    line,
+    h('p', { class: 'words' }, h('strong', {}, error?.message ?? 'The request failed.')),
+    h('p', { class: 'words' }, inline(meaning ?? '')),
+  ]
 }
 
 /** @param {Answer} answer */

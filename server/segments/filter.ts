@@ -110,13 +110,18 @@ const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(:\d\d(\.\d{1,9})?)?([
 
 function notATime(value: string): string | undefined {
   const given = dateTime.exec(value)
-  if (age.test(value) || (given && isDay(given) && !Number.isNaN(Date.parse(value)))) return undefined
+  if (age.test(value) || (given && isDay(given) && isWithinCalendar(Date.parse(value)))) return undefined
   return 'must be a date-time such as 2026-01-31T09:30:00Z, or an age such as 30d or 12h'
 }
 
 /** The 30th of February parses, but to another day. */
 function isDay([, year, month, day]: RegExpExecArray): boolean {
   return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+}
+
+/** PostgreSQL knows no year 0, and an offset can lead out of the years of four digits. Also false for what is no time at all. */
+function isWithinCalendar(time: number): boolean {
+  return time >= Date.parse('0001-01-01T00:00:00Z') && time <= Date.parse('9999-12-31T23:59:59.999Z')
 }
 
 function momentOf(sql: Sql, value: string): Fragment {

@@ -1,0 +1,65 @@
+/** A million people, made in the database itself: lifelike names, phones, companies, two tags. */
+import type { Db } from '../server/lib/db.ts'
+
+const first = [
+  'Ada',
+  'Bruno',
+  'Chloé',
+  'Dmitri',
+  'Elena',
+  'Farid',
+  'Grace',
+  'Hugo',
+  'Inés',
+  'Jonas',
+  'Katarzyna',
+  'Liam',
+]
+const last = [
+  'Abbott',
+  'Bergström',
+  'Castellano',
+  'Dufresne',
+  'Eriksen',
+  'Fontaine',
+  'Gallagher',
+  'Hashimoto',
+  'Ivanov',
+]
+
+/** People number `from` to `to`, older ones first, as the service itself would have stored them. */
+export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
+  await db`
+    insert into tags (workspace_id, id, name, name_key, color, created_at)
+    values (${workspaceId}, '01890000-0000-7000-8000-000000000001', 'VIP', 'vip', '#0d9488', now()),
+      (${workspaceId}, '01890000-0000-7000-8000-000000000002', 'Newsletter', 'newsletter', '#e11d48', now())
+    on conflict do nothing`
+  await db`
+    create temporary table people as
+    select i, moment as created_at,
+      (substr(time, 1, 8) || '-' || substr(time, 9) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' ||
+        substr(noise, 7, 12))::uuid as id,
+      (${first}::text[])[1 + i % ${first.length}] || ' ' || (${last}::text[])[1 + (i / 7) % ${last.length}] ||
+        ' ' || substr(noise, 20, 5) as name,
+      '+1415' || lpad((2000000 + i)::text, 7, '0') as phone,
+      'person' || i || '@' || substr(noise, 24, 4) || '.example' as email,
+      case when i % 3 = 0 then 'Company ' || substr(noise, 16, 4) end as company
+    from generate_series(${from}::int, ${to - 1}::int) as i,
+      lateral (select timestamptz '2025-01-01' + i * interval '1 second' as moment, md5(i::text) as noise) as given,
+      lateral (select lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') as time) as stamped`
+  await db`
+    insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
+    select ${workspaceId}, id, phone, name, lower(name), email, email, company, lower(company), created_at, created_at from people`
+  await db`
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    select ${workspaceId}, 'msgapp', phone, id from people`
+  await db`
+    insert into contact_tags (workspace_id, contact_id, tag_id)
+    select ${workspaceId}::uuid, id, '01890000-0000-7000-8000-000000000001'::uuid from people where i % 10 = 0
+    union all
+    select ${workspaceId}::uuid, id, '01890000-0000-7000-8000-000000000002'::uuid from people where i % 2 = 0`
+  await db`drop table people`
+  await db`vacuum analyze contacts`
+  await db`vacuum analyze contact_identities`
+  await db`vacuum analyze contact_tags`
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parsePhone, requirePhone } from './phone.ts'
+
+test('a number is read as people write it and kept in E.164', () => {
+  for (const [text, country, number] of [
+    ['+15555550100', 'US', '+15555550100'],
+    ['+1 (415) 555-0100', 'DE', '+14155550100'],
+    ['+1.415.555.0100', 'US', '+14155550100'],
+    ['＋１４１５５５５０１００', 'US', '+14155550100'],
+    ['+44 20 7946 0958', 'US', '+442079460958'],
+    ['+80012345678', 'US', '+80012345678'],
+  ] as const) {
+    assert.equal(parsePhone(text, country), number, text)
+  }
+})
+
+test('without a country code the default country decides', () => {
+  for (const [text, country, number] of [
+    ['(415) 555-0100', 'US', '+14155550100'],
+    ['5555550100', 'US', '+15555550100'],
+    ['030 123456', 'DE', '+4930123456'],
+    ['020 7946 0958', 'GB', '+442079460958'],
+    ['00 1 415 555 0100', 'DE', '+14155550100'],
+    ['011 44 20 7946 0958', 'US', '+442079460958'],
+  ] as const) {
+    assert.equal(parsePhone(text, country), number, text)
+  }
+})
+
+test('what is not a possible number is none', () => {
+  const none = [
+    ...[
+      '',
+      ' ',
+      '+',
+      '++14155550100',
+      '0',
+      '911',
+      '+1',
+      '+1415555010',
+      '+141555501000',
+      '+999123456789',
+      '+0123456789',
+    ],
+    ...['+14155550100 ext. 5', '+14155550100x5', '+14155550100;ext=5', '+1(415)5550100#5'],
+    ...['call +14155550100', '+14155550100 or +14155550101', '1-800-FLOWERS', '+1 415\n555 0100', '+1415\u00005550100'],
+    ...[
+      '{"to":"+14155550100"}',
+      '["+14155550100"]',
+      '"+14155550100"',
+      'null',
+      'true',
+      'NaN',
+      '1e10',
+      '[object Object]',
+    ],
+    ...['constructor', '__proto__', "' or 1=1 --", '%', '_', '\ud800', '🙂', `+1${'4'.repeat(300_000)}`],
+  ]
+  for (const text of none) assert.equal(parsePhone(text, 'US'), undefined, JSON.stringify(text.slice(0, 60)))
+})
+
+test('a country nobody knows reads only numbers that carry their own', () => {
+  for (const country of ['', 'XX', 'us', 'constructor', '__proto__']) {
+    assert.equal(parsePhone('4155550100', country), undefined)
+    assert.equal(parsePhone('+14155550100', country), '+14155550100')
+  }
+})
+
+test('any text is read without failing, and a number read twice stays itself', () => {
+  const noise = fc.string({ unit: fc.constantFrom(...'0123456789+-() .;ext=#*,/x٤４\u200b') })
+  fc.assert(
+    fc.property(
+      fc.oneof(noise, fc.string({ unit: 'binary' })),
+      fc.constantFrom('US', 'DE', 'IT', 'AR'),
+      (text, country) => {
+        const number = parsePhone(text, country)
+        if (number === undefined) return
+        assert.match(number, /^\+[1-9]\d{1,16}$/)
+        assert.equal(parsePhone(number, 'US'), number)
+      },
+    ),
+    { seed: 1, numRuns: 3_000 },
+  )
+})
+
+test('a refusal names the field', () => {
+  assert.throws(() => requirePhone('nobody', 'US', 'to'), { code: 'bad_request', message: 'to: not a phone number' })
+})

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isUuid, newId, timeOfId } from './id.ts'
+
+const isRising = (ids: readonly string[]) => ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
+
+test('an id is a UUID of version 7 that says when it was made', () => {
+  const before = Date.now()
+  const id = newId()
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  const made = Date.parse(timeOfId(id))
+  assert.ok(made >= before && made <= Date.now())
+})
+
+test('ids rise within a millisecond, even beyond what its counter holds', () => {
+  const now = Date.now() + 10_000
+  const ids = Array.from({ length: 20_000 }, () => newId(now))
+  assert.ok(isRising(ids))
+  assert.equal(new Set(ids).size, ids.length)
+  assert.equal(timeOfId(ids[0] ?? ''), new Date(now).toISOString())
+})
+
+test('ids rise across a clock that steps back, and follow it again once it has caught up', () => {
+  const now = Date.now() + 1_000_000
+  const steps = [now, now - 3_600_000, now - 1, now, now + 1, now - 60_000]
+  const ids = steps.flatMap((ms) => [newId(ms), newId(ms)])
+  assert.ok(isRising(ids))
+  assert.equal(timeOfId(newId(now + 5_000)), new Date(now + 5_000).toISOString())
+})
+
+test('ids rise whatever the clock does', () => {
+  let last = newId()
+  const start = Date.now() + 2_000_000
+  fc.assert(
+    fc.property(fc.integer({ min: -1_000_000, max: 1_000_000 }), (offset) => {
+      const next = newId(start + offset)
+      assert.ok(next > last, `${next} after ${last}`)
+      last = next
+    }),
+    { seed: 1, numRuns: 5_000 },
+  )
+})
+
+test('ids of the same moment share no random part', () => {
+  const tails = Array.from({ length: 2_000 }, () => newId().slice(20))
+  assert.equal(new Set(tails).size, tails.length)
+})
+
+test('a uuid is told in either case; what only looks like one is not', () => {
+  const id = newId()
+  for (const text of [id, id.toUpperCase(), '00000000-0000-0000-0000-000000000000']) assert.ok(isUuid(text), text)
+  const others = [
+    '',
+    `urn:uuid:${id}`,
+    `{${id}}`,
+    id.replaceAll('-', ''),
+    `${id}\n`,
+    ` ${id}`,
+    `${id}0`,
+    id.slice(1),
+    id.replace(/^./, 'g'),
+  ]
+  for (const text of others) assert.ok(!isUuid(text), JSON.stringify(text))
+})

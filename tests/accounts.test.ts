@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { scopes } from '../server/accounts/keys.ts'
+import { assertRefused, createBrowser, type Json, publicUrl, start, type World } from './support.ts'
+
+/** A member of the given role, signed in. */
+async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') {
+  const inviter = createBrowser(url)
+  await inviter.signIn(owner)
+  const email = `${role}-${Math.random()}@acme.test`
+  const invited = await inviter.call('POST', '/members', { email, role })
+  assert.equal(invited.status, 201, invited.text)
+  const browser = createBrowser(url)
+  const path = `/invitations/${invited.body.data.invitation_token}`
+  const accepted = await browser.call('POST', path, { name: 'Some One', password: 'long enough' })
+  assert.equal(accepted.status, 201, accepted.text)
+  return { browser, email, accepted, invited, path }
+}
+
+test('a member signs in, is known, and signs out', async (t) => {
+  const { url, owner, api } = await start(t)
+  const browser = createBrowser(url)
+  assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
+
+  const signedIn = await browser.signIn({ ...owner, email: ` ${owner.email.toUpperCase()} ` })
+  assert.equal(signedIn.status, 200)
+  assert.equal(signedIn.body.data.role, 'owner')
+  assert.equal(signedIn.body.data.member.email, owner.email)
+  assert.deepEqual(signedIn.body.data.workspace, { id: api.workspaceId, name: 'Acme', default_country: 'US' })
+  const cookie = signedIn.headers.get('set-cookie') ?? ''
+  assert.match(cookie, /^parley_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/)
+  assert.deepEqual((await browser.call('GET', '/session')).body, signedIn.body)
+
+  const thief = createBrowser(url)
+  const stolen = { cookie: cookie.split(';')[0] ?? '' }
+  assert.equal((await browser.call('DELETE', '/session')).status, 200)
+  assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
+  assertRefused(await thief.call('GET', '/session', undefined, stolen), 401, 'unauthorized')
+})
+
+test('nothing of a password, session or key is kept but hashes', async (t) => {
+  const { url, owner, db } = await start(t)
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.get('set-cookie') ?? ''
+  const token = /=([^;]+)/.exec(cookie)?.[1] ?? ''
+  const { key, prefix } = (await browser.call('POST', '/keys', { name: 'Secret', scopes: [] })).body.data
+  const rows = await db`
+    select row_to_json(m)::text as text from members m union all select row_to_json(s)::text from sessions s
+    union all select row_to_json(k)::text from api_keys k`
+  const everything = rows.map(({ text }) => text).join('\n')
+  for (const secret of [owner.password, token, key]) assert.ok(secret.length > 10 && !everything.includes(secret))
+  assert.match(everything, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  assert.equal(prefix, key.slice(0, 16))
+  assert.match(key, /^svc_live_[0-9A-Za-z]{43}$/)
+})
+
+test('the eleventh failed sign-in in a minute is refused, whatever the password, for that e-mail only', async (t) => {
+  const { url, owner, db, twin, workspace } = await start(t)
+  const bases = [url, await twin()]
+  for (let i = 0; i < 10; i++) {
+    const browser = createBrowser(bases[i % 2] ?? url)
+    assertRefused(
+      await browser.signIn({ ...owner, password: 'wrong' }),
+      401,
+      'unauthorized',
+      'wrong e-mail or password',
+    )
+  }
+  const refused = await createBrowser(url).signIn(owner)
+  assertRefused(refused, 429, 'rate_limited')
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  const other = await workspace()
+  assert.equal((await createBrowser(url).signIn(other.owner)).status, 200)
+
+  await db`update sign_in_failures set started_at = started_at - interval '60 seconds'`
+  assert.equal((await createBrowser(url).signIn(owner)).status, 200)
+})
+
+test('a burst of guesses gets no more than ten tries', async (t) => {
+  const { url, owner } = await start(t)
+  const guesses = await Promise.all(
+    Array.from({ length: 30 }, () => createBrowser(url).signIn({ ...owner, password: 'guess' })),
+  )
+  assert.equal(guesses.filter(({ status }) => status === 401).length, 10)
+  assert.equal(guesses.filter(({ status }) => status === 429).length, 20)
+})
+
+test('an unknown e-mail and a wrong password get the same answer', async (t) => {
+  const { url, owner } = await start(t)
+  const unknown = await createBrowser(url).signIn({ email: 'nobody@acme.test', password: 'x' })
+  const wrong = await createBrowser(url).signIn({ ...owner, password: 'x' })
+  assert.equal(unknown.text, wrong.text)
+  assert.equal(unknown.status, wrong.status)
+})
+
+test('what changes something must come from the same origin', async (t) => {
+  const { url, owner } = await start(t)
+  const browser = createBrowser(url)
+  for (const origin of ['https://evil.test', 'null', `${publicUrl}.evil.test`, 'http://parley.test:81']) {
+    assertRefused(await browser.call('POST', '/session', owner, { origin }), 403, 'forbidden')
+  }
+  const bare = await fetch(`${url}/app/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(owner),
+  })
+  assert.equal(bare.status, 403)
+  for (const origin of [publicUrl, url]) {
+    assert.equal((await browser.call('POST', '/session', owner, { origin })).status, 200)
+  }
+})
+
+test('a key is shown once, listed with its state, and revoked for good', async (t) => {
+  const world = await start(t)
+  const { url, owner, api } = world
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+
+  const created = await browser.call('POST', '/keys', { name: ' CRM ', scopes: ['contacts:write', 'contacts:read'] })
+  assert.equal(created.status, 201)
+  const { key, ...shown } = created.body.data
+  assert.deepEqual(
+    [shown.name, shown.scopes, shown.last_used_at, shown.expires_at, shown.state],
+    ['CRM', ['contacts:read', 'contacts:write'], null, null, 'active'],
+  )
+  await api.get('/contacts', { key })
+  const listed = (await browser.call('GET', '/keys')).body.data.find(({ id }: Json) => id === shown.id)
+  assert.ok(listed.last_used_at)
+  assert.deepEqual({ ...listed, last_used_at: null }, shown)
+  assert.ok(!JSON.stringify(listed).includes(key))
+
+  const revoked = await browser.call('POST', `/keys/${shown.id}/revoke`)
+  assert.deepEqual([revoked.status, revoked.body.data.state], [200, 'revoked'])
+  assert.equal((await browser.call('POST', `/keys/${shown.id}/revoke`)).body.data.state, 'revoked')
+  assertRefused(await api.get('/me', { key }), 401, 'unauthorized')
+  const after = (await browser.call('GET', '/keys')).body.data
+  assert.equal(after.find(({ id }: Json) => id === shown.id).state, 'revoked')
+})
+
+test('a key that cannot be is refused', async (t) => {
+  const { url, owner } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const refused = async (body: object, message: RegExp) =>
+    assertRefused(await browser.call('POST', '/keys', body), 400, 'bad_request', message)
+  await refused({ scopes: [] }, /^name: required/)
+  await refused({ name: '  ', scopes: [] }, /^name: /)
+  await refused({ name: 'x'.repeat(81), scopes: [] }, /^name: .*80/)
+  await refused({ name: 'x' }, /^scopes: required/)
+  await refused({ name: 'x', scopes: ['contacts:read', 'everything'] }, /^scopes: .*everything/)
+  await refused({ name: 'x', scopes: 'contacts:read' }, /^scopes: /)
+  assertRefused(await browser.call('POST', '/keys/nonsense/revoke'), 404, 'not_found')
+  assert.equal((await browser.call('POST', '/keys', { name: '😀'.repeat(80), scopes: [...scopes] })).status, 201)
+})
+
+test('owners and admins change keys and members, agents only see them', async (t) => {
+  const world = await start(t)
+  for (const role of ['admin', 'agent'] as const) {
+    const { browser } = await member(world, role)
+    const made = await browser.call('POST', '/keys', { name: 'Mine', scopes: [] })
+    const invited = await browser.call('POST', '/members', { email: `new-${role}@acme.test`, role: 'agent' })
+    if (role === 'admin') {
+      assert.deepEqual([made.status, invited.status], [201, 201])
+      assertRefused(
+        await browser.call('POST', '/members', { email: 'x@acme.test', role: 'owner' }),
+        403,
+        'forbidden',
+        /owner/,
+      )
+    } else {
+      assertRefused(made, 403, 'forbidden')
+      assertRefused(invited, 403, 'forbidden')
+      const { id } = (await browser.call('GET', '/keys')).body.data[0]
+      assertRefused(await browser.call('POST', `/keys/${id}/revoke`), 403, 'forbidden')
+    }
+    assert.equal((await browser.call('GET', '/keys')).status, 200)
+    assert.equal((await browser.call('GET', '/members')).status, 200)
+  }
+})
+
+test('an invitation makes a member once, within its week', async (t) => {
+  const world = await start(t)
+  const { browser, email, accepted, invited, path } = await member(world, 'agent')
+  assert.match(invited.body.data.invitation_url, new RegExp(`^${publicUrl}/.*${invited.body.data.invitation_token}$`))
+  assert.deepEqual(
+    [accepted.body.data.role, accepted.body.data.member.email, accepted.body.data.member.name],
+    ['agent', email, 'Some One'],
+  )
+  assert.equal((await browser.call('GET', '/session')).status, 200)
+  assert.equal((await createBrowser(world.url).signIn({ email, password: 'long enough' })).status, 200)
+  const again = { name: 'Some One', password: 'long enough' }
+  assertRefused(await createBrowser(world.url).call('POST', path, again), 404, 'not_found')
+  assertRefused(await createBrowser(world.url).call('POST', '/invitations/nonsense', again), 404, 'not_found')
+
+  const owner = createBrowser(world.url)
+  await owner.signIn(world.owner)
+  assertRefused(
+    await owner.call('POST', '/members', { email: email.toUpperCase(), role: 'admin' }),
+    400,
+    'bad_request',
+    /already/,
+  )
+  assertRefused(
+    await owner.call('POST', '/members', { email: 'no address', role: 'admin' }),
+    400,
+    'bad_request',
+    /^email: /,
+  )
+  assertRefused(
+    await owner.call('POST', '/members', { email: 'a@b.test', role: 'king' }),
+    400,
+    'bad_request',
+    /^role: /,
+  )
+  const first = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
+  const second = (await owner.call('POST', '/members', { email: 'late@acme.test', role: 'agent' })).body.data
+  const stale = await owner.call('POST', `/invitations/${first.invitation_token}`, again)
+  assertRefused(stale, 404, 'not_found')
+  const short = await owner.call('POST', `/invitations/${second.invitation_token}`, { name: 'x', password: 'short' })
+  assertRefused(short, 400, 'bad_request', /^password: /)
+  const list = (await owner.call('GET', '/members')).body.data
+  assert.deepEqual(
+    list.map(({ email, state, role }: Json) => [email, state, role]),
+    [
+      [world.owner.email, 'active', 'owner'],
+      [email, 'active', 'agent'],
+      ['late@acme.test', 'invited', 'agent'],
+    ],
+  )
+  await world.db`update invitations set expires_at = now()`
+  assertRefused(await owner.call('POST', `/invitations/${second.invitation_token}`, again), 404, 'not_found')
+})

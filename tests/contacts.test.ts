@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Api, assertRefused, type Json, start } from './support.ts'
+
+const absent = '01890000-0000-7000-8000-000000000000'
+
+async function create(api: Api, contact: object): Promise<Json> {
+  const answer = await api.post('/contacts', contact)
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+
+/** Every row of a list, page by page. */
+async function all(api: Api, path: string, limit: number): Promise<Json[]> {
+  const rows: Json[] = []
+  let cursor = ''
+  for (;;) {
+    const page = await api.get(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${cursor && `&cursor=${cursor}`}`)
+    rows.push(...page.body.data)
+    if (page.body.meta.next_cursor === null) return rows
+    assert.equal(page.body.data.length, limit)
+    cursor = page.body.meta.next_cursor
+  }
+}
+
+test('a new number makes a contact, a known one finds it unchanged', async (t) => {
+  const { api } = await start(t)
+
+  const made = await api.post('/contacts', {
+    phone: '(415) 555-0100',
+    name: 'Ann',
+    email: 'ann@example.com',
+    company: 'Acme',
+    tags: ['VIP', ' vip ', 'Beta'],
+  })
+  const found = await api.post('/contacts', { phone: '+1 415 555 0100', name: 'Somebody else', tags: ['New'] })
+
+  assert.equal(made.status, 201)
+  const { id, created_at, updated_at, tags, ...rest } = made.body.data
+  assert.deepEqual(rest, {
+    phone: '+14155550100',
+    social_username: null,
+    channels: ['msgapp'],
+    name: 'Ann',
+    email: 'ann@example.com',
+    company: 'Acme',
+    avatar_url: null,
+  })
+  assert.deepEqual(
+    tags.map(({ name }: Json) => name),
+    ['Beta', 'VIP'],
+  )
+  assert.match(tags[0].color, /^#[0-9a-f]{6}$/)
+  assert.equal(created_at, updated_at)
+  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 10_000)
+  assert.equal(found.status, 200)
+  assert.deepEqual(found.body.data, made.body.data)
+  assert.deepEqual((await api.get(`/contacts/${id}`)).body.data, made.body.data)
+  assert.deepEqual((await api.get(`/contacts/${id.toUpperCase()}`)).body.data, made.body.data)
+})
+
+test('a number without country code is read with the default country', async (t) => {
+  const { workspace } = await start(t)
+  const { api } = await workspace({ country: 'GB' })
+  assert.equal((await create(api, { phone: '020 7946 0958' })).phone, '+442079460958')
+  assert.equal((await create(api, { phone: '+1 555 555 0100' })).phone, '+15555550100')
+})
+
+test('what is no phone number is refused with the field and the rule', async (t) => {
+  const { api } = await start(t)
+  for (const phone of ['', 'abc', '+1', '12', '+999999999999999999', '+14155550100 ext. 5']) {
+    assertRefused(await api.post('/contacts', { phone }), 400, 'bad_request', 'phone: not a phone number')
+  }
+  assertRefused(await api.post('/contacts', { phone: 14155550100 }), 400, 'bad_request', 'phone: must be a string')
+  assertRefused(await api.post('/contacts', { phone: null }), 400, 'bad_request', 'phone: must be a string')
+  assertRefused(await api.post('/contacts', { name: 'Ann' }), 400, 'bad_request', 'phone: required')
+  assert.deepEqual((await api.get('/contacts')).body.data, [])
+})
+
+test('50 first calls with one new number make one contact', async (t) => {
+  const { api, db } = await start(t)
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => api.post('/contacts', { phone: '+14155550177', name: 'Rush', tags: ['a', 'b'] })),
+  )
+  assert.equal(new Set(answers.map(({ body }) => body.data.id)).size, 1)
+  assert.equal(answers.filter(({ status }) => status === 201).length, 1)
+  assert.equal(answers.filter(({ status }) => status === 200).length, 49)
+  const [{ count }] = (await db`select count(*)::int as count from contacts`) as unknown as [{ count: number }]
+  assert.equal(count, 1)
+})
+
+test('a change touches only the fields present', async (t) => {
+  const { api } = await start(t)
+  const before = await create(api, {
+    phone: '+14155550101',
+    name: 'Ann',
+    email: 'a@b.c',
+    company: 'Acme',
+    tags: ['One'],
+  })
+
+  const named = (await api.patch(`/contacts/${before.id}`, { name: 'Anna', nickname: 'ignored' })).body.data
+  assert.deepEqual({ ...named, updated_at: '' }, { ...before, name: 'Anna', updated_at: '' })
+  assert.ok(named.updated_at >= before.updated_at)
+
+  const cleared = (await api.patch(`/contacts/${before.id}`, { name: null, email: '', company: null })).body.data
+  assert.deepEqual([cleared.name, cleared.email, cleared.company], [null, null, null])
+  assert.deepEqual(cleared.tags, before.tags)
+
+  const same = (await api.patch(`/contacts/${before.id}`, {})).body.data
+  assert.deepEqual(same, cleared)
+  assert.deepEqual((await api.get(`/contacts/${before.id}`)).body.data, cleared)
+})
+
+test('tags in a change replace them all, and keep the spelling they had', async (t) => {
+  const { api } = await start(t)
+  const ann = await create(api, { phone: '+14155550102', tags: ['Été', 'Two'] })
+  const bob = await create(api, { phone: '+14155550103' })
+
+  const changed = (await api.patch(`/contacts/${bob.id}`, { tags: ['ÉTÉ', 'Three'] })).body.data
+  assert.deepEqual(
+    changed.tags.map(({ name }: Json) => name),
+    ['Three', 'Été'],
+  )
+  const shared = ann.tags.find(({ name }: Json) => name === 'Été')
+  assert.ok(changed.tags.some(({ id }: Json) => id === shared.id))
+  assert.deepEqual((await api.patch(`/contacts/${bob.id}`, { tags: [] })).body.data.tags, [])
+})
+
+test('a change that cannot be is refused and changes nothing', async (t) => {
+  const { api } = await start(t)
+  const ann = await create(api, { phone: '+14155550104', name: 'Ann', tags: ['One'] })
+  const path = `/contacts/${ann.id}`
+  for (const field of ['name', 'email', 'company']) {
+    for (const value of [5, true, {}, ['x']]) {
+      const refused = await api.patch(path, { [field]: value, tags: ['New'] })
+      assertRefused(refused, 400, 'bad_request', `${field}: must be a string or null`)
+    }
+  }
+  assertRefused(await api.patch(path, { tags: null }), 400, 'bad_request', 'tags: must be an array')
+  assertRefused(await api.patch(path, { tags: ['ok', 5] }), 400, 'bad_request', 'tags[1]: must be a string')
+  assertRefused(await api.patch(path, { tags: ['ok', '  '] }), 400, 'bad_request', 'tags[1]: must not be blank')
+  assertRefused(await api.patch(path, { tags: ['x'.repeat(81)] }), 400, 'bad_request', /^tags\[0\]: .*80/)
+  const many = Array.from({ length: 101 }, (_, i) => `t${i}`)
+  assertRefused(await api.patch(path, { name: 'Bob', tags: many }), 400, 'bad_request', /^tags: .*100/)
+  assertRefused(await api.patch(path, { phone: '+14155550999' }), 400, 'bad_request', 'phone: cannot be changed')
+  assertRefused(await api.patch(`/contacts/${absent}`, { name: 'x' }), 404, 'not_found')
+  assert.deepEqual((await api.get(path)).body.data, ann)
+
+  assert.equal((await api.patch(path, { phone: '415-555-0104', tags: many.slice(0, 100) })).body.data.tags.length, 100)
+  const emoji = '😀'.repeat(80)
+  assert.equal((await api.patch(path, { tags: [emoji] })).body.data.tags[0].name, emoji)
+})
+
+test('two callers who replace the tags of one contact leave one of the two lists', async (t) => {
+  const { api } = await start(t)
+  const ann = await create(api, { phone: '+14155550105' })
+  const lists = [
+    ['a', 'b'],
+    ['c', 'd'],
+  ]
+  await Promise.all(Array.from({ length: 20 }, (_, i) => api.patch(`/contacts/${ann.id}`, { tags: lists[i % 2] })))
+  const names = (await api.get(`/contacts/${ann.id}`)).body.data.tags.map(({ name }: Json) => name)
+  assert.ok(
+    lists.some((list) => JSON.stringify(list) === JSON.stringify(names)),
+    JSON.stringify(names),
+  )
+})
+
+test('lists are newest first, and a page never skips or repeats a row that was there', async (t) => {
+  const { api } = await start(t)
+  const made: string[] = []
+  for (let i = 0; i < 25; i++) made.push((await create(api, { phone: `+1415555${String(1000 + i)}` })).id)
+
+  const rows = await all(api, '/contacts', 7)
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    made.toReversed(),
+  )
+
+  const page = await api.get('/contacts?limit=10')
+  await create(api, { phone: '+14155552000' })
+  const next = await api.get(`/contacts?limit=10&cursor=${page.body.meta.next_cursor}`)
+  assert.deepEqual(
+    next.body.data.map(({ id }: Json) => id),
+    made.toReversed().slice(10, 20),
+  )
+})
+
+test('an unusable page size is 50, an unreadable cursor is the first page', async (t) => {
+  const { api } = await start(t)
+  for (let i = 0; i < 52; i++) await create(api, { phone: `+1415555${String(1000 + i)}` })
+  for (const limit of ['0', '-1', '101', '1.5', 'abc', '', '1e1', '%2B5', '5&limit=6']) {
+    assert.equal((await api.get(`/contacts?limit=${limit}`)).body.data.length, 50, limit)
+  }
+  assert.equal((await api.get('/contacts?limit=100')).body.data.length, 52)
+  const first = (await api.get('/contacts')).body
+  for (const cursor of ['', 'x', '%00', 'A'.repeat(22), `${first.meta.next_cursor}A`, 'a&cursor=b', '!'.repeat(5000)]) {
+    const page = (await api.get(`/contacts?cursor=${cursor}`)).body
+    if (cursor !== 'A'.repeat(22)) assert.deepEqual(page, first, cursor)
+  }
+})
+
+test('search finds a part of name, phone, e-mail or company without regard to case', async (t) => {
+  const { api } = await start(t)
+  const ids: Record<string, string> = {}
+  const people = {
+    ann: { phone: '+14155550100', name: 'Ann Åkesson', email: 'ANN@Example.com', company: 'Straße & Co' },
+    bob: { phone: '+14155550200', name: 'Bob 100%_sure', company: 'ΟΔΟΣ' },
+    eva: { phone: '+442079460958', name: 'Eva\\Maria', email: null },
+  }
+  for (const [who, person] of Object.entries(people)) ids[who] = (await create(api, person)).id
+  const search = async (text: string) => {
+    const found = await api.get(`/contacts?search=${encodeURIComponent(text)}`)
+    assert.equal(found.status, 200, found.text)
+    const byId = Object.fromEntries(Object.entries(ids).map(([who, id]) => [id, who]))
+    return found.body.data.map(({ id }: Json) => byId[id]).sort()
+  }
+  assert.deepEqual(await search('åKES'), ['ann'])
+  assert.deepEqual(await search('example.COM'), ['ann'])
+  assert.deepEqual(await search('STRASSE'), ['ann'])
+  assert.deepEqual(await search('οδος'), ['bob'])
+  assert.deepEqual(await search('ΔΟΣ'), ['bob'])
+  assert.deepEqual(await search('5550'), ['ann', 'bob'])
+  assert.deepEqual(await search('0%_s'), ['bob'])
+  assert.deepEqual(await search('%%%'), [])
+  assert.deepEqual(await search('___'), [])
+  assert.deepEqual(await search('a\\m'), ['eva'])
+  assert.deepEqual(await search('+4420'), ['eva'])
+  assert.deepEqual(await search(''), ['ann', 'bob', 'eva'])
+  assert.deepEqual(await search('nobody at all'), [])
+  // One or two characters: beginnings only.
+  assert.deepEqual(await search('an'), ['ann'])
+  assert.deepEqual(await search('kE'), [])
+  assert.deepEqual(await search('+4'), ['eva'])
+  assert.deepEqual(await search('b'), ['bob'])
+  assert.deepEqual(await search('%'), [])
+  assertRefused(await api.get('/contacts?search=a%00b'), 400, 'bad_request', /^search: /)
+  assertRefused(await api.get('/contacts?search=a&search=b'), 400, 'bad_request', /^search: /)
+
+  await api.patch(`/contacts/${ids['ann']}`, { name: 'Renamed' })
+  assert.deepEqual(await search('åkes'), [])
+  assert.deepEqual(await search('RENAMED'), ['ann'])
+})
+
+test('a list is narrowed by tag, by id or name, and by channel', async (t) => {
+  const { api, db } = await start(t)
+  const ann = await create(api, { phone: '+14155550100', tags: ['Élite'] })
+  await create(api, { phone: '+14155550200' })
+  await db`
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    values (${api.workspaceId}, 'social', 'u1', ${ann.id})`
+  const ids = async (query: string) => (await api.get(`/contacts?${query}`)).body.data.map(({ id }: Json) => id)
+  assert.deepEqual(await ids(`tag=${encodeURIComponent('éLITE')}`), [ann.id])
+  assert.deepEqual(await ids(`tag=${ann.tags[0].id}`), [ann.id])
+  assert.deepEqual(await ids(`tag=${absent}`), [])
+  assert.deepEqual(await ids('tag=none'), [])
+  assert.deepEqual(await ids('channel=social'), [ann.id])
+  assert.equal((await ids('channel=msgapp')).length, 2)
+  assert.deepEqual(await ids('channel=web'), [])
+  assert.deepEqual(await ids('channel=social&tag=none'), [])
+  assert.deepEqual((await api.get(`/contacts/${ann.id}`)).body.data.channels, ['msgapp', 'social'])
+  assertRefused(
+    await api.get('/contacts?channel=fax'),
+    400,
+    'bad_request',
+    /^channel: must be one of msgapp, social, web/,
+  )
+  assert.equal((await api.get('/contacts?unknown=1')).status, 200)
+})

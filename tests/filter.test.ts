@@ -1,0 +1,255 @@
+/**
+ * A segment's filter means what it says: the statement it becomes finds the
+ * people that a plain reading of the rules finds, one by one, in memory.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { conversationFields } from '../server/conversations/filter-fields.ts'
+import type { Db } from '../server/lib/db.ts'
+import { newId } from '../server/lib/id.ts'
+import { fold } from '../server/lib/text.ts'
+import { contactFields, type Filter, type Rule, requireFilter, toCondition } from '../server/segments/filter.ts'
+import { createDatabase } from './support.ts'
+
+const seed = 20_260_131
+const fields = { ...contactFields, ...conversationFields }
+const channels = ['msgapp', 'social', 'web'] as const
+const statuses = ['open', 'pending', 'closed'] as const
+const textFields = ['name', 'email', 'company', 'phone', 'social_username'] as const
+
+type Text = string | null
+type Tag = { id: string; name: string }
+type Conversation = { channel: string; status: string; last_inbound_at: Text }
+type Person = Record<(typeof textFields)[number], Text> & {
+  id: string
+  created_at: string
+  tags: Tag[]
+  channels: string[]
+  conversations: Conversation[]
+}
+
+const hour = 3_600_000
+const started = Date.now()
+/** Always half an hour beside every full age, so that the moment of asking does not matter. */
+const agoOf = (hours: number) => new Date(started - hours * hour - hour / 2).toISOString()
+
+const letters = [...'aZéÉeßẞſsSΣσςİıiIŉΐΪ%_\\\n \t🙂日', 'e\u0301', '\u0301', 'SS', '\u00a0', "'", '"', '$1', '\u2028']
+const words = [
+  'José',
+  'JOSÉ',
+  'Straße',
+  'STRASSE',
+  'STRAẞE',
+  'ΟΔΟΣ',
+  'οδός',
+  'Οδος',
+  'İstanbul',
+  'istanbul',
+  '100%',
+  '100_',
+  'a\\b',
+]
+const aText = fc.oneof(
+  { weight: 3, arbitrary: fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 6 }) },
+  { weight: 2, arbitrary: fc.constantFrom(...words) },
+  fc.tuple(fc.constantFrom(...words), fc.constantFrom(...words)).map(([one, other]) => `${one}\n${other}`),
+)
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { freq: 3 })
+
+const tagNames = ['VIP', 'étage', 'Straße', 'Οδός', '50%', '50_', 'back\\slash', 'İ', 'null', '__proto__']
+
+const aPerson = (tags: readonly Tag[]): fc.Arbitrary<Omit<Person, 'id'>> =>
+  fc.record({
+    name: maybe(aText),
+    email: maybe(aText.map((text) => `${text}@Example.COM`)),
+    company: maybe(aText),
+    phone: maybe(fc.integer({ min: 0, max: 9_999 }).map((n) => `+1415555${String(n).padStart(4, '0')}`)),
+    social_username: maybe(aText),
+    created_at: fc.integer({ min: 0, max: 2_000 }).map(agoOf),
+    tags: fc.subarray([...tags]),
+    channels: fc.subarray([...channels]),
+    conversations: fc.uniqueArray(
+      fc.record({
+        channel: fc.constantFrom(...channels),
+        status: fc.constantFrom(...statuses),
+        last_inbound_at: maybe(fc.integer({ min: 0, max: 2_000 }).map(agoOf)),
+      }),
+      { selector: ({ channel }) => channel, maxLength: 3 },
+    ),
+  })
+
+/** The words of the decisions, one line each. `value` is what the rule says, `fold` is how text is compared. */
+function meets(person: Person, { field, op, value = '' }: Rule): boolean {
+  if (field === 'tag') {
+    const has = person.tags.some(({ id, name }) => fold(name) === fold(value.trim()) || id === value.toLowerCase())
+    return op === 'has' ? has : !has
+  }
+  if (field === 'channel') return person.channels.includes(value) === (op === 'has')
+  if (field === 'created_at') return compare(person.created_at, op, value)
+  if (field === 'last_inbound_at') {
+    const times = person.conversations.flatMap(({ last_inbound_at: time }) => time ?? [])
+    return compare(times.sort().at(-1) ?? null, op, value)
+  }
+  if (field === 'conversation_status') {
+    return person.conversations.some(({ status }) => status === value) === (op === 'is')
+  }
+  const text = person[field as (typeof textFields)[number]]
+  const own = text === null ? null : fold(text)
+  const asked = fold(value)
+  switch (op) {
+    case 'is':
+      return own === asked
+    case 'is_not':
+      return own !== asked
+    case 'contains':
+      return own?.includes(asked) ?? false
+    case 'not_contains':
+      return !own?.includes(asked)
+    case 'starts_with':
+      return own?.startsWith(asked) ?? false
+    case 'is_set':
+      return own !== null
+    case 'is_not_set':
+      return own === null
+  }
+  throw new Error(`no meaning for ${field} ${op}`)
+}
+
+function compare(time: Text, op: string, value: string): boolean {
+  if (time === null) return false
+  const [, count, unit] = /^(\d+)([dh])$/.exec(value) ?? []
+  const moment = count ? started - Number(count) * (unit === 'd' ? 24 : 1) * hour : Date.parse(value)
+  return op === 'before' ? Date.parse(time) < moment : Date.parse(time) > moment
+}
+
+const meetsAll = (person: Person, { match, rules }: Filter) =>
+  match === 'all' ? rules.every((rule) => meets(person, rule)) : rules.some((rule) => meets(person, rule))
+
+/** Rules that hit often: values are taken from the people themselves, whole or in part, in another case. */
+function aRule(people: readonly Person[], tags: readonly Tag[]): fc.Arbitrary<Rule> {
+  const texts = people.flatMap((person) => textFields.flatMap((field) => person[field] ?? []))
+  const part = fc
+    .tuple(fc.constantFrom(...texts), fc.nat(8), fc.integer({ min: 1, max: 4 }))
+    .map(([text, from, length]) => [...text].slice(from, from + length).join(''))
+  const inAnyCase = (text: fc.Arbitrary<string>) =>
+    fc.tuple(text, fc.constantFrom('as it is', 'up', 'down', 'apart')).map(([text, how]) => {
+      if (how === 'up') return text.toUpperCase()
+      if (how === 'down') return text.toLowerCase()
+      return how === 'apart' ? text.normalize('NFD') : text
+    })
+  const value = inAnyCase(fc.oneof(fc.constantFrom(...texts), part, aText)).filter((text) => text.trim() !== '')
+  const moment = fc.oneof(
+    fc.integer({ min: 0, max: 2_100 }).map((hours) => new Date(started - hours * hour).toISOString()),
+    fc.integer({ min: 0, max: 2_100 }).map((hours) => `${hours}h`),
+    fc.integer({ min: 0, max: 90 }).map((days) => `${days}d`),
+    fc.constantFrom('0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '999999d', '2026-01-31T09:30+05:30'),
+  )
+  const tag = fc.oneof(
+    inAnyCase(fc.constantFrom(...tagNames)),
+    fc.constantFrom(...tags).map(({ id }) => id),
+    fc.constantFrom(...tags).map(({ id }) => id.toUpperCase()),
+    fc.constantFrom(' vip ', 'nobody', newId()),
+  )
+  const values: Record<string, fc.Arbitrary<string>> = {
+    tag,
+    channel: fc.constantFrom(...channels),
+    created_at: moment,
+    last_inbound_at: moment,
+    conversation_status: fc.constantFrom(...statuses),
+  }
+  const pairs = Object.entries(fields).flatMap(([field, ops]) => Object.keys(ops).map((op) => ({ field, op })))
+  return fc.constantFrom(...pairs).chain(({ field, op }): fc.Arbitrary<Rule> => {
+    if (op === 'is_set' || op === 'is_not_set') return fc.constant({ field, op })
+    return (values[field] ?? value).map((value) => ({ field, op, value }))
+  })
+}
+
+async function insertPeople(
+  db: Db,
+  workspaceId: string,
+  people: readonly Person[],
+  tags: readonly Tag[],
+): Promise<void> {
+  const key = (text: Text) => (text === null ? null : fold(text))
+  const insert = (table: string, rows: Record<string, unknown>[]) =>
+    db`insert into ${db(table)} ${db(rows.map((row) => ({ workspace_id: workspaceId, ...row })))}`
+  await insert(
+    'tags',
+    tags.map(({ id, name }) => ({ id, name, name_key: fold(name), color: '#000000', created_at: agoOf(0) })),
+  )
+  await insert(
+    'contacts',
+    people.map(({ id, name, email, company, phone, social_username, created_at }) => ({
+      ...{ id, name, email, company, phone, social_username, created_at, updated_at: created_at },
+      ...{
+        name_key: key(name),
+        email_key: key(email),
+        company_key: key(company),
+        social_username_key: key(social_username),
+      },
+    })),
+  )
+  await insert(
+    'contact_identities',
+    people.flatMap(({ id, channels }) => channels.map((channel) => ({ channel, external_id: id, contact_id: id }))),
+  )
+  await insert(
+    'contact_tags',
+    people.flatMap(({ id, tags }) => tags.map((tag) => ({ contact_id: id, tag_id: tag.id }))),
+  )
+  await insert(
+    'conversations',
+    people.flatMap(({ id, created_at, conversations }) =>
+      conversations.map((conversation) => ({
+        ...{ ...conversation, id: newId(), contact_id: id, created_at, updated_at: created_at },
+      })),
+    ),
+  )
+}
+
+test('a filter finds exactly the people its rules describe, in its own workspace only', async (t) => {
+  const db = (await createDatabase(t)).connect(2)
+  const newWorkspace = async (name: string) => {
+    const given = { name, default_country: 'US', owner: { email: 'owner@acme.test', password: 'correct horse' } }
+    return (await db.begin((sql) => createWorkspace(sql, given))).workspace_id
+  }
+  const [workspaceId, neighbourId] = [await newWorkspace('Acme'), await newWorkspace('Neighbour')]
+  const tags = tagNames.map((name) => ({ id: newId(), name }))
+  // A tag may be called like the id of another one: whoever asks for that text means both.
+  tags.push({ id: newId(), name: tags[0]?.id ?? '' })
+  const people = fc.sample(aPerson(tags), { seed, numRuns: 200 }).map((person) => ({ ...person, id: newId() }))
+  await insertPeople(db, workspaceId, people, tags)
+  // The neighbour knows the same people by other ids, every one of them with every tag.
+  const twinTags = tags.map(({ name }) => ({ id: newId(), name }))
+  const twins = people.map((person) => ({ ...person, id: newId(), tags: twinTags }))
+  await insertPeople(db, neighbourId, twins, twinTags)
+
+  const asked = new Set<string>()
+  let [all, none, some] = [0, 0, 0]
+  const filters = fc.record({
+    match: fc.constantFrom('all' as const, 'any' as const),
+    rules: fc.array(aRule(people, tags), { minLength: 1, maxLength: 4 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(filters, async (filter) => {
+      const condition = toCondition(db, workspaceId, fields, requireFilter(fields, filter))
+      const rows = await db<{ id: string }[]>`
+        select c.id from contacts c where c.workspace_id = ${workspaceId} and ${condition} order by c.id`
+      const found = rows.map(({ id }) => id)
+      const expected = people.filter((person) => meetsAll(person, filter)).map(({ id }) => id)
+      assert.deepEqual(found, expected.sort())
+
+      for (const { field, op } of filter.rules) asked.add(`${field} ${op}`)
+      if (found.length === 0) none++
+      else if (found.length === people.length) all++
+      else some++
+    }),
+    { seed, numRuns: 400 },
+  )
+
+  const known = Object.entries(fields).flatMap(([field, ops]) => Object.keys(ops).map((op) => `${field} ${op}`))
+  assert.deepEqual([...asked].sort(), known.sort(), 'every field and op was asked')
+  assert.ok(some > 200, `filters that tell people apart: ${some}; nobody: ${none}; everybody: ${all}`)
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { assertRefused, start } from './support.ts'
+
+/** What comes back on a bare connection until the server closes it. */
+function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname, () => write((text) => socket.write(text)))
+    let heard = ''
+    socket.setEncoding('utf8')
+    socket.on('data', (text) => {
+      heard += text
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(heard))
+  })
+}
+
+test("every answer has a request id, the caller's own when it is a sane token", async (t) => {
+  const { api, url } = await start(t)
+  assert.equal(
+    (await api.get('/me', { headers: { 'x-request-id': 'order-4711.a' } })).headers.get('x-request-id'),
+    'order-4711.a',
+  )
+  const seen = new Set<string>()
+  for (const odd of ['', 'has space', 'x'.repeat(129), '<script>', 'a"b']) {
+    const id = (await api.get('/me', { headers: { 'x-request-id': odd } })).headers.get('x-request-id') ?? ''
+    assert.match(id, /^[0-9a-f-]{36}$/)
+    seen.add(id)
+  }
+  assert.equal(seen.size, 5)
+  for (const path of ['/healthz', '/nowhere', '/docs', '/openapi.json', '/app/api/session']) {
+    assert.ok((await fetch(url + path)).headers.get('x-request-id'), path)
+  }
+})
+
+test('unknown paths and wrong methods are not found, after the key', async (t) => {
+  const { api } = await start(t)
+  for (const [method, path] of [
+    ['GET', '/nowhere'],
+    ['GET', ''],
+    ['GET', '/'],
+    ['GET', '/me/'],
+    ['GET', '/Me'],
+    ['PUT', '/me'],
+    ['DELETE', '/contacts'],
+    ['POST', '/me'],
+    ['PUT', '/segments/01890000-0000-7000-8000-000000000000'],
+    ['OPTIONS', '/contacts'],
+    ['GET', '/contacts/%'],
+    ['GET', '/contacts/%zz'],
+    ['GET', '/%E0%A4%A'],
+    ['GET', '/contacts/a%2Fb'],
+    ['GET', `/contacts/${'x'.repeat(2000)}`],
+    ['GET', '/contacts/01890000-0000-7000-8000-00000000000g'],
+  ] as const) {
+    assertRefused(await api.call(method, path), 404, 'not_found')
+    assertRefused(await api.call(method, path, { key: null }), 401, 'unauthorized')
+  }
+})
+
+test('a body that is no JSON is refused in words', async (t) => {
+  const { api } = await start(t)
+  const refused = async (raw: string | Uint8Array, message: RegExp, headers: Record<string, string> = {}) =>
+    assertRefused(await api.post('/contacts', undefined, { raw, headers }), 400, 'bad_request', message)
+  await refused('{', /^body: not valid JSON/)
+  await refused('', /^body: /)
+  await refused('[]', /^body: must be an object/)
+  await refused('null', /^body: must be an object/)
+  await refused('\uFEFF{}', /^body: /)
+  await refused(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /^body: not UTF-8/)
+  await refused('{"phone":"+14155550100"}', /^content-type: /, { 'content-type': 'text/plain' })
+  await refused('phone=1', /^content-type: /, { 'content-type': 'application/x-www-form-urlencoded' })
+  await refused('['.repeat(40) + ']'.repeat(40), /^body: nested/)
+  await refused('['.repeat(500_000), /^body: /)
+  await refused(JSON.stringify({ phone: '+14155550100', name: 'x'.repeat(1024 * 1024) }), /^body: over 1 MiB/)
+  await refused('{"phone":"+14155550100","name":"a\\u0000b"}', /^name: /)
+  await refused('{"phone":"+14155550100","tags":["ok","\\ud800"]}', /^tags\[1\]: /)
+  const ignored = await api.post('/contacts', undefined, {
+    raw: '{"phone":"+14155550100","extra":"\\u0000","__proto__":{"a":1}}',
+  })
+  assert.equal(ignored.status, 201)
+})
+
+test('a client that trickles, floods its headers or speaks nonsense is cut off with the one error shape', async (t) => {
+  const { url } = await start(t, { limits: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
+  const slowHeaders = await talk(url, (send) => send('GET /v1/me HTTP/1.1\r\nHost: x\r\n'))
+  const slowBody = await talk(url, (send) =>
+    send('POST /v1/contacts HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"a"'),
+  )
+  const flood = await talk(url, (send) => send(`GET /v1/me HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`))
+  const nonsense = await talk(url, (send) => send('HELLO\r\n\r\n'))
+  for (const answer of [slowHeaders, flood, nonsense]) {
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /\{"error":\{"code":"bad_request","message":"request: .+"\}\}$/)
+  }
+  assert.match(slowBody, /^HTTP\/1\.1 40[01] /)
+})
+
+test('no answer of the API lets another origin read it', async (t) => {
+  const { api, url } = await start(t)
+  const asked = await api.get('/me', { headers: { origin: 'https://shop.test' } })
+  assert.deepEqual(
+    [...asked.headers.keys()].filter((name) => name.startsWith('access-control-')),
+    [],
+  )
+  const preflight = await fetch(`${url}/v1/me`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://shop.test', 'access-control-request-method': 'GET' },
+  })
+  assert.equal(preflight.headers.get('access-control-allow-origin'), null)
+})
+
+test('health, readiness and metrics tell an operator how it goes', async (t) => {
+  const { api, url } = await start(t)
+  await api.get('/me')
+  await api.get('/nowhere')
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  assert.match(metrics, /parley_http_requests_total\{method="GET",route="\/v1\/me",status="200"\} 1/)
+  assert.match(metrics, /parley_http_request_duration_seconds_bucket\{le="0\.1",method="GET",route="\/v1\/me"\} 1/)
+  assert.match(metrics, /parley_database_connections\{state="\w+"\} \d+/)
+  assert.match(metrics, /process_resident_memory_bytes \d+/)
+})
+
+test('the document says what it must', async (t) => {
+  const { contract } = await start(t)
+  const { document, operations } = contract
+  assert.deepEqual([document.openapi.slice(0, 3), document.info.version], ['3.1', '1'])
+  assert.deepEqual(document.servers, [{ url: 'http://parley.test/v1' }])
+  const ids = operations.map(({ operation }) => operation.operationId)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const { method, path, operation } of operations) {
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      const { schema } = content['application/json']
+      if (Number(status) >= 400) assert.deepEqual(schema, { $ref: '#/components/schemas/Error' }, `${method} ${path}`)
+    }
+    for (const status of [401, 429, 500]) assert.ok(operation.responses[status], `${method} ${path} lists ${status}`)
+  }
+  assert.deepEqual(
+    operations
+      .map(({ method, path, operation }) => `${method} ${path} ${operation.security[0].bearerAuth.join()}`)
+      .sort(),
+    [
+      'DELETE /segments/{id} contacts:write',
+      'DELETE /segments/{id}/contacts contacts:write',
+      'GET /contacts contacts:read',
+      'GET /contacts/{id} contacts:read',
+      'GET /me ',
+      'GET /segments contacts:read',
+      'GET /segments/{id} contacts:read',
+      'GET /segments/{id}/contacts contacts:read',
+      'PATCH /contacts/{id} contacts:write',
+      'PATCH /segments/{id} contacts:write',
+      'POST /contacts contacts:write',
+      'POST /segments contacts:write',
+      'POST /segments/{id}/contacts contacts:write',
+    ],
+  )
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sweepAnswers } from '../server/accounts/idempotency.ts'
+import { assertRefused, start, until } from './support.ts'
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
+
+test('the same key and bytes replay the first answer', async (t) => {
+  const { api, db } = await start(t)
+  const first = await api.post('/segments', { name: 'Once' }, withKey('k1'))
+  const again = await api.post('/segments', { name: 'Once' }, withKey('k1'))
+
+  assert.equal(first.status, 201)
+  assert.equal(first.headers.get('idempotent-replayed'), null)
+  assert.deepEqual([again.status, again.text], [201, first.text])
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.equal(again.headers.get('content-type'), first.headers.get('content-type'))
+  assert.equal((await db`select 1 from segments`).length, 1)
+})
+
+test('another body under a used key is refused; another path or workspace is another key', async (t) => {
+  const { api, workspace } = await start(t)
+  await api.post('/segments', { name: 'One' }, withKey('k'))
+  assertRefused(await api.post('/segments', { name: 'Two' }, withKey('k')), 400, 'bad_request', /^Idempotency-Key: /)
+  const bytes = await api.post('/segments', undefined, { raw: '{"name": "One"}', ...withKey('k') })
+  assertRefused(bytes, 400, 'bad_request', /^Idempotency-Key: /)
+  assert.equal((await api.post('/contacts', { phone: '+14155550100' }, withKey('k'))).status, 201)
+  const other = await workspace()
+  const elsewhere = await other.api.post('/segments', { name: 'One' }, withKey('k'))
+  assert.deepEqual([elsewhere.status, elsewhere.headers.get('idempotent-replayed')], [201, null])
+})
+
+test('a refusal is not kept: the caller mends the request and uses the key again', async (t) => {
+  const { api } = await start(t)
+  assertRefused(await api.post('/segments', { name: 5 }, withKey('k')), 400, 'bad_request')
+  assertRefused(await api.post('/segments', { name: ' ' }, withKey('k')), 400, 'bad_request')
+  const readOnly = await api.key('contacts:read')
+  assertRefused(await api.post('/segments', { name: 'X' }, { ...withKey('k'), key: readOnly }), 403, 'forbidden')
+  const absent = '/segments/01890000-0000-7000-8000-000000000000/contacts'
+  assertRefused(await api.post(absent, { contact_ids: [api.workspaceId] }, withKey('k')), 404, 'not_found')
+  assert.equal((await api.post('/segments', { name: 'Mended' }, withKey('k'))).status, 201)
+})
+
+test('twins at the same moment, in any process, have one effect and one answer', async (t) => {
+  const { api, url, twin, db } = await start(t)
+  const bases = [url, await twin()]
+  const key = await api.key('contacts:write')
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      const response = await fetch(`${bases[i % 2]}/v1/segments`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'twin' },
+        body: '{"name":"Twin"}',
+      })
+      return {
+        status: response.status,
+        text: await response.text(),
+        replayed: response.headers.get('idempotent-replayed'),
+      }
+    }),
+  )
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+  assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+  assert.equal(answers.filter(({ replayed }) => replayed === null).length, 1)
+  assert.equal((await db`select 1 from segments`).length, 1)
+})
+
+test('a twin waits for one under way, and takes over from one that crashed', async (t) => {
+  const { api, db } = await start(t)
+  const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
+  await send()
+  // As if the first were still at work, and had not finished.
+  await db`delete from segments`
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'`
+  let answered = false
+  const waiting = send().then((answer) => {
+    answered = true
+    return answer
+  })
+  await until(
+    'the twin to have asked',
+    async () => (await db`select 1 from api_key_windows where request_count >= 2`).length > 0,
+  )
+  assert.equal(answered, false)
+
+  await db`update idempotency_keys set locked_until = now() - interval '1 second'`
+
+  const taken = await waiting
+  assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null])
+})
+
+test('an answer is kept for a day', async (t) => {
+  const { api, db } = await start(t)
+  const first = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
+  await db`update idempotency_keys set created_at = now() - interval '23 hours 59 minutes'`
+  await sweepAnswers(db)
+  const replayed = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
+  assert.deepEqual([replayed.status, replayed.text], [201, first.text])
+
+  await db`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`
+  const fresh = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
+  assert.deepEqual([fresh.status, fresh.headers.get('idempotent-replayed')], [200, null])
+
+  await db`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`
+  await sweepAnswers(db)
+  assert.equal((await db`select 1 from idempotency_keys`).length, 0)
+})
+
+test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
+  const { api, db } = await start(t)
+  assert.equal((await api.post('/contacts', { phone: '+14155550100' }, withKey('k'.repeat(255)))).status, 201)
+  assertRefused(
+    await api.post('/contacts', { phone: '+14155550101' }, withKey('k'.repeat(256))),
+    400,
+    'bad_request',
+    /^Idempotency-Key: /,
+  )
+  assertRefused(
+    await api.post('/contacts', { phone: '+14155550101' }, withKey('')),
+    400,
+    'bad_request',
+    /^Idempotency-Key: /,
+  )
+  assert.equal((await api.get('/contacts', withKey('k'.repeat(256)))).status, 200)
+  assert.equal((await db`select 1 from idempotency_keys`).length, 1)
+})

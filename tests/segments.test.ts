@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Api, assertRefused, type Json, start } from './support.ts'
+
+const absent = '01890000-0000-7000-8000-000000000000'
+const byTag = (value: string) => ({ match: 'all', rules: [{ field: 'tag', op: 'has', value }] })
+
+async function people(api: Api, count: number, more: object = {}): Promise<string[]> {
+  const answers = await Promise.all(
+    Array.from({ length: count }, (_, i) => api.post('/contacts', { phone: `+1415555${1000 + i}`, ...more })),
+  )
+  return answers.map(({ body }) => body.data.id)
+}
+
+test('a static segment has the members it was given', async (t) => {
+  const { api, workspace } = await start(t)
+  const ids = await people(api, 3)
+  const other = await workspace()
+  const [foreign = ''] = await people(other.api, 1)
+
+  const made = await api.post('/segments', { name: '  Friends  ', description: 'People we like' })
+  assert.equal(made.status, 201)
+  const { id, color, created_at, updated_at, ...rest } = made.body.data
+  assert.deepEqual(rest, {
+    name: 'Friends',
+    description: 'People we like',
+    kind: 'static',
+    filter: null,
+    member_count: 0,
+  })
+  assert.match(color, /^#[0-9a-f]{6}$/)
+  assert.equal(created_at, updated_at)
+
+  const add = (contact_ids: string[]) => api.post(`/segments/${id}/contacts`, { contact_ids })
+  const first = await add([ids[0] ?? '', ids[1] ?? '', foreign, absent, ids[0] ?? ''])
+  assert.deepEqual([first.status, first.body.data], [200, { segment_id: id, requested: 5, added: 2 }])
+  assert.deepEqual((await add(ids)).body.data, { segment_id: id, requested: 3, added: 1 })
+  assert.equal((await api.get(`/segments/${id}`)).body.data.member_count, 3)
+
+  const removed = await api.delete(`/segments/${id}/contacts`, { contact_ids: [ids[1], foreign, absent] })
+  assert.deepEqual([removed.status, removed.body.data], [200, { segment_id: id, requested: 3, removed: 1 }])
+  const members = (await api.get(`/segments/${id}/contacts`)).body
+  assert.deepEqual(
+    members.data.map((contact: Json) => contact.id),
+    [ids[2], ids[0]].sort().reverse(),
+  )
+  assert.equal(members.meta.next_cursor, null)
+  assert.deepEqual(members.data[0], (await api.get(`/contacts/${members.data[0].id}`)).body.data)
+})
+
+test('a dynamic segment is computed on every read', async (t) => {
+  const { api } = await start(t)
+  const [ann = '', bob = ''] = await people(api, 2)
+  await api.patch(`/contacts/${ann}`, { tags: ['VIP'] })
+
+  const made = await api.post('/segments', { name: 'Very important', kind: 'dynamic', filter: byTag('vip') })
+  assert.equal(made.status, 201)
+  assert.equal(made.body.data.member_count, 1)
+  assert.deepEqual(made.body.data.filter, byTag('vip'))
+  const path = `/segments/${made.body.data.id}`
+
+  await api.patch(`/contacts/${bob}`, { tags: ['Vip'] })
+  await api.patch(`/contacts/${ann}`, { tags: [] })
+  assert.equal((await api.get(path)).body.data.member_count, 1)
+  assert.deepEqual(
+    (await api.get(`${path}/contacts`)).body.data.map((contact: Json) => contact.id),
+    [bob],
+  )
+  const dynamic = /dynamic/
+  assertRefused(await api.post(`${path}/contacts`, { contact_ids: [ann] }), 400, 'bad_request', dynamic)
+  assertRefused(await api.delete(`${path}/contacts`, { contact_ids: [ann] }), 400, 'bad_request', dynamic)
+})
+
+test('a segment name is used once, without regard to case', async (t) => {
+  const { api, workspace } = await start(t)
+  const first = await api.post('/segments', { name: 'Été 2026' })
+  const second = await api.post('/segments', { name: 'Other' })
+  const taken = 'name: already used by another segment'
+  assertRefused(await api.post('/segments', { name: 'éTÉ 2026 ' }), 400, 'bad_request', taken)
+  assertRefused(await api.patch(`/segments/${second.body.data.id}`, { name: 'ÉTÉ 2026' }), 400, 'bad_request', taken)
+  assert.equal((await api.patch(`/segments/${first.body.data.id}`, { name: 'ÉTÉ 2026' })).body.data.name, 'ÉTÉ 2026')
+  const other = await workspace()
+  assert.equal((await other.api.post('/segments', { name: 'Été 2026' })).status, 201)
+
+  const rush = await Promise.all(Array.from({ length: 10 }, () => api.post('/segments', { name: 'Rush' })))
+  assert.equal(rush.filter(({ status }) => status === 201).length, 1)
+  for (const answer of rush.filter(({ status }) => status !== 201)) assertRefused(answer, 400, 'bad_request', taken)
+})
+
+test('what makes no segment is refused', async (t) => {
+  const { api } = await start(t)
+  const refused = async (body: object, message: RegExp | string) =>
+    assertRefused(await api.post('/segments', body), 400, 'bad_request', message)
+  await refused({}, 'name: required')
+  await refused({ name: '  ' }, 'name: must not be blank')
+  await refused({ name: null }, 'name: must be a string')
+  await refused({ name: 'x'.repeat(81) }, 'name: must have at most 80 characters')
+  await refused({ name: 'x', kind: 'magic' }, 'kind: must be one of static, dynamic')
+  await refused({ name: 'x', kind: null }, /^kind: /)
+  await refused({ name: 'x', description: 5 }, 'description: must be a string or null')
+  await refused({ name: 'x', kind: 'dynamic' }, 'filter: required for a dynamic segment')
+  await refused({ name: 'x', kind: 'dynamic', filter: null }, /^filter: must be an object/)
+  await refused({ name: 'x', kind: 'dynamic', filter: { match: 'all', rules: [] } }, /^filter\.rules: /)
+  const rules = Array.from({ length: 51 }, () => ({ field: 'name', op: 'is_set' }))
+  await refused({ name: 'x', kind: 'dynamic', filter: { match: 'any', rules } }, /^filter\.rules: .*50/)
+  assert.deepEqual((await api.get('/segments')).body.data, [])
+
+  const emoji = '😀'.repeat(80)
+  assert.equal((await api.post('/segments', { name: emoji, description: null })).body.data.name, emoji)
+  const dropped = await api.post('/segments', { name: 'Drops', filter: byTag('x') })
+  assert.deepEqual([dropped.body.data.kind, dropped.body.data.filter], ['static', null])
+  const full = { match: 'any', rules: rules.slice(0, 50) }
+  assert.equal((await api.post('/segments', { name: 'Full', kind: 'dynamic', filter: full })).status, 201)
+})
+
+test('a rule that cannot be is named, counted from 0', async (t) => {
+  const { api } = await start(t)
+  const good = { field: 'name', op: 'is_set' }
+  const refused = async (rule: object, message: RegExp) => {
+    const filter = { match: 'all', rules: [good, rule] }
+    assertRefused(await api.post('/segments', { name: 'x', kind: 'dynamic', filter }), 400, 'bad_request', message)
+  }
+  await refused({ field: 'shoe_size', op: 'is', value: '5' }, /^filter\.rules\[1\]\.field: /)
+  await refused({ field: 'constructor', op: 'is', value: '5' }, /^filter\.rules\[1\]\.field: /)
+  await refused({ field: 'name', op: 'has', value: 'x' }, /^filter\.rules\[1\]\.op: /)
+  await refused({ field: 'name', op: 'is' }, /^filter\.rules\[1\]\.value: required/)
+  await refused({ field: 'name', op: 'is', value: null }, /^filter\.rules\[1\]\.value: /)
+  await refused({ field: 'name', op: 'is', value: 5 }, /^filter\.rules\[1\]\.value: /)
+  await refused({ field: 'channel', op: 'has', value: 'fax' }, /^filter\.rules\[1\]\.value: /)
+  await refused({ field: 'conversation_status', op: 'is', value: 'asleep' }, /^filter\.rules\[1\]\.value: /)
+  for (const value of ['yesterday', '30', '30x', '-3d', '2026-02-30T00:00:00Z', '2026-01-01', '9999999d']) {
+    await refused({ field: 'created_at', op: 'before', value }, /^filter\.rules\[1\]\.value: /)
+  }
+  await refused({ op: 'is', value: 'x' }, /^filter\.rules\[1\]\.field: required/)
+})
+
+test('a change touches only the fields present, never the kind', async (t) => {
+  const { api } = await start(t)
+  await people(api, 2, { tags: ['a'] })
+  const made = (await api.post('/segments', { name: 'One', description: 'd', kind: 'dynamic', filter: byTag('a') }))
+    .body.data
+  const path = `/segments/${made.id}`
+
+  const renamed = (await api.patch(path, { name: 'Two', kind: 'static', color: '#000000' })).body.data
+  assert.deepEqual({ ...renamed, updated_at: '' }, { ...made, name: 'Two', updated_at: '' })
+  const refiltered = (await api.patch(path, { filter: byTag('b'), description: null })).body.data
+  assert.deepEqual([refiltered.member_count, refiltered.description], [0, null])
+  assertRefused(
+    await api.patch(path, { filter: { match: 'all', rules: [{ field: 'x', op: 'y' }] } }),
+    400,
+    'bad_request',
+    /rules\[0\]\.field/,
+  )
+  assertRefused(await api.patch(path, { filter: null }), 400, 'bad_request', /^filter: /)
+  assertRefused(await api.patch(path, { name: null }), 400, 'bad_request', /^name: /)
+  assertRefused(await api.patch(`/segments/${absent}`, { name: 'x' }), 404, 'not_found')
+
+  const fixed = (await api.post('/segments', { name: 'Fixed' })).body.data
+  assertRefused(await api.patch(`/segments/${fixed.id}`, { filter: byTag('a') }), 400, 'bad_request', /static/)
+})
+
+test('lists have no counts, are narrowed by kind and paged', async (t) => {
+  const { api } = await start(t)
+  for (let i = 0; i < 5; i++) await api.post('/segments', { name: `S${i}` })
+  await api.post('/segments', { name: 'D', kind: 'dynamic', filter: byTag('x') })
+
+  const page = (await api.get('/segments?limit=4')).body
+  assert.deepEqual(
+    page.data.map(({ name }: Json) => name),
+    ['D', 'S4', 'S3', 'S2'],
+  )
+  assert.ok(!('member_count' in page.data[0]))
+  const rest = (await api.get(`/segments?limit=4&cursor=${page.meta.next_cursor}`)).body
+  assert.deepEqual([rest.data.length, rest.meta.next_cursor], [2, null])
+  assert.equal((await api.get('/segments?kind=dynamic')).body.data.length, 1)
+  assertRefused(await api.get('/segments?kind=odd'), 400, 'bad_request', /^kind: /)
+})
+
+test('a deleted segment is gone and its contacts stay', async (t) => {
+  const { api } = await start(t)
+  const ids = await people(api, 2)
+  const { id } = (await api.post('/segments', { name: 'Short-lived' })).body.data
+  await api.post(`/segments/${id}/contacts`, { contact_ids: ids })
+
+  const deleted = await api.delete(`/segments/${id}`)
+  assert.deepEqual([deleted.status, deleted.body], [200, { data: { id, deleted: true } }])
+  for (const answer of [
+    await api.delete(`/segments/${id}`),
+    await api.get(`/segments/${id}`),
+    await api.get(`/segments/${id}/contacts`),
+    await api.post(`/segments/${id}/contacts`, { contact_ids: ids }),
+    await api.delete(`/segments/${id}/contacts`, { contact_ids: ids }),
+  ]) {
+    assertRefused(answer, 404, 'not_found')
+  }
+  assert.equal((await api.get('/contacts')).body.data.length, 2)
+  assert.equal((await api.post('/segments', { name: 'short-LIVED' })).status, 201)
+})
+
+test('1 to 1,000 ids are taken at once, no more and nothing else', async (t) => {
+  const { api } = await start(t)
+  const [ann] = await people(api, 1)
+  const { id } = (await api.post('/segments', { name: 'Bulk' })).body.data
+  const path = `/segments/${id}/contacts`
+  const thousand = Array.from({ length: 1_000 }, () => ann)
+  assert.deepEqual((await api.post(path, { contact_ids: thousand })).body.data, {
+    segment_id: id,
+    requested: 1_000,
+    added: 1,
+  })
+  assertRefused(await api.post(path, { contact_ids: [...thousand, ann] }), 400, 'bad_request', /^contact_ids: .*1000/)
+  assertRefused(await api.post(path, { contact_ids: [] }), 400, 'bad_request', /^contact_ids: /)
+  assertRefused(await api.post(path, { contact_ids: ann }), 400, 'bad_request', 'contact_ids: must be an array')
+  assertRefused(await api.post(path, { contact_ids: [ann, 'x'] }), 400, 'bad_request', 'contact_ids[1]: not a uuid')
+  assertRefused(
+    await api.post(path, { contact_ids: [`urn:uuid:${ann}`] }),
+    400,
+    'bad_request',
+    'contact_ids[0]: not a uuid',
+  )
+  assertRefused(await api.post(path), 400, 'bad_request')
+})
+
+test('callers who add the same people at once neither fail nor count anybody twice', async (t) => {
+  const { api } = await start(t)
+  const ids = await people(api, 60)
+  const { id } = (await api.post('/segments', { name: 'Crowd' })).body.data
+  const orders = [ids, ids.toReversed(), ids.toSorted()]
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => api.post(`/segments/${id}/contacts`, { contact_ids: orders[i % 3] })),
+  )
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  assert.equal(
+    answers.reduce((sum, { body }) => sum + body.data.added, 0),
+    60,
+  )
+})
