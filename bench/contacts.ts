@@ -8,8 +8,12 @@ const small = 1_000
 const large = 1_000_000
 const calls = 100
 
-/** Part of a name that everybody has, one in nine has, and next to nobody has. */
-const searches = { common: 'berg', rare: 'a3f', 'one person': 'person421@' }
+/** Part of a name that one in nine has; part of a name that one in four thousand has; all of a phone number. */
+const searches = {
+  'part of a common name': 'ergstr',
+  'part of a rare name': 'dekelo',
+  'a phone number': '+14152000421',
+}
 
 export async function benchContacts(): Promise<Figure[]> {
   const service = await startService()
@@ -30,7 +34,7 @@ export async function benchContacts(): Promise<Figure[]> {
     what: `${what}, 1,000,000 contacts against 1,000`,
     value: value / (few[what] ?? 1),
     unit: '×',
-    goal: { below: 2 },
+    ...(what.includes('phone') ? {} : { goal: { below: 2 } }),
     note: `${value.toFixed(2)} ms against ${few[what]?.toFixed(2)} ms (p50)`,
   }))
 

@@ -27,6 +27,9 @@ const last = [
   'Ivanov',
 ]
 
+/** Three of these make one of 4,096 rare names. */
+const syllables = 'ba de fi go hu ja ke lo mi nu pa re so ti vu za'.split(' ')
+
 /** People number `from` to `to`, older ones first, as the service itself would have stored them. */
 export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
   await db`
@@ -39,12 +42,12 @@ export async function insertPeople(db: Db, workspaceId: string, from: number, to
     select i, moment as created_at,
       (substr(time, 1, 8) || '-' || substr(time, 9) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' ||
         substr(noise, 7, 12))::uuid as id,
-      (${first}::text[])[1 + i % ${first.length}] || ' ' || (${last}::text[])[1 + (i / 7) % ${last.length}] ||
-        ' ' || substr(noise, 20, 5) as name,
+      (${first}::text[])[1 + i % ${first.length}] || ' ' || (${last}::text[])[1 + (i / 7) % ${last.length}] || ' ' ||
+        initcap(syllables[1 + (i * 7) % 16] || syllables[1 + (i * 13 / 16) % 16] || syllables[1 + (i * 29 / 256) % 16]) as name,
       '+1415' || lpad((2000000 + i)::text, 7, '0') as phone,
       'person' || i || '@' || substr(noise, 24, 4) || '.example' as email,
       case when i % 3 = 0 then 'Company ' || substr(noise, 16, 4) end as company
-    from generate_series(${from}::int, ${to - 1}::int) as i,
+    from (select ${syllables}::text[] as syllables) as these, generate_series(${from}::int, ${to - 1}::int) as i,
       lateral (select timestamptz '2025-01-01' + i * interval '1 second' as moment, md5(i::text) as noise) as given,
       lateral (select lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') as time) as stamped`
   await db`

@@ -20,8 +20,8 @@ import { systemRoutes } from './system.ts'
 
 export type Application = {
   db: Db
-  /** A small pool of its own for looking up keys, so that no slow statement is ahead of a request. */
-  keysDb: Db
+  /** A small pool of its own for hot statements, so that no slow one is ahead of them. */
+  hotDb: Db
   log: FastifyBaseLogger
   metrics: Metrics
   publicUrl: string
@@ -36,7 +36,7 @@ const filterFields = { ...contactFields, ...conversationFields }
 
 export async function createApp({
   db,
-  keysDb,
+  hotDb,
   log,
   metrics,
   publicUrl,
@@ -51,7 +51,7 @@ export async function createApp({
     await app.register(
       async (v1: App) => {
         v1.addHook('onRoute', (route) => void routes.push(route))
-        authenticateKeys(v1, keysDb)
+        authenticateKeys(v1, hotDb)
         keepAnswers(v1, db)
         v1.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'no such path')))
         v1.register(accountRoutes())

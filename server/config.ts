@@ -109,7 +109,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     /\/+$/,
     '',
   )
-  if (!/^https?:$/.test(URL.parse(publicUrl)?.protocol ?? '')) fault('PUBLIC_URL', 'must be an http:// or https:// URL')
+  if (read('PUBLIC_URL') && !/^https?:$/.test(URL.parse(publicUrl)?.protocol ?? ''))
+    fault('PUBLIC_URL', 'must be an http:// or https:// URL')
 
   const logLevel = read('LOG_LEVEL')
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']

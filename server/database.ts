@@ -7,7 +7,7 @@ import { connect, type Db } from './lib/db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
 
 export type Database = {
-  connect(max: number): Db
+  connect(max: number, options?: { hot: boolean }): Db
   /** Resolves with a reason if the embedded database ends by itself. */
   exited: Promise<string>
   stop(): Promise<void>
@@ -20,7 +20,7 @@ export async function openDatabase({
 }: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Database> {
   if (databaseUrl) return external(databaseUrl)
   const { address, exited, stop } = await startEmbeddedPostgres({ dataDir })
-  return { connect: (max) => connect({ database: address, max }), exited, stop }
+  return { connect: (max, options) => connect({ database: address, max, ...options }), exited, stop }
 }
 
 /** For a command beside it: a running service's embedded database, or our own until the command is done. */
@@ -31,7 +31,7 @@ export async function joinDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir
 
 function external(database: string | DatabaseAddress): Database {
   return {
-    connect: (max) => connect({ database, max }),
+    connect: (max, options) => connect({ database, max, ...options }),
     exited: new Promise(() => {}),
     stop: async () => {},
   }

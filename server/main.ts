@@ -12,6 +12,7 @@ import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
+import { StartError } from './lib/start-error.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
@@ -22,7 +23,7 @@ try {
 } catch (error) {
   // A wrong setting or a taken port is the operator's to mend: say it in words, without a stack.
   const plain =
-    error instanceof ConfigError || !(error instanceof Error) || 'code' in error || error.name === 'StartError'
+    error instanceof ConfigError || error instanceof StartError || (error instanceof Error && 'code' in error)
   console.error(plain ? String((error as Error).message ?? error) : error)
   process.exit(1)
 }
@@ -54,8 +55,8 @@ async function run(config: Config): Promise<void> {
       void stop(reason, 1)
     })
     const db = database.connect(10)
-    const keysDb = database.connect(2)
-    stops.push(() => Promise.all([db.end({ timeout: 2 }), keysDb.end({ timeout: 2 })]))
+    const hotDb = database.connect(2, { hot: true })
+    stops.push(() => Promise.all([db.end({ timeout: 2 }), hotDb.end({ timeout: 2 })]))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
     resolveEncryptionKey(config)
@@ -65,7 +66,7 @@ async function run(config: Config): Promise<void> {
 
     const metrics = createMetrics()
     const { publicUrl, tls, roles } = config
-    const app = await createApp({ db, keysDb, log, metrics, publicUrl, tls, api: roles.has('api') })
+    const app = await createApp({ db, hotDb, log, metrics, publicUrl, tls, api: roles.has('api') })
     stops.push(async () => {
       const cut = setTimeout(() => app.server.closeAllConnections(), drainMs)
       await app.close()

@@ -62,7 +62,7 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
   await db.end()
 }
 
-export type TestDatabase = { address: DatabaseAddress; connect: (max: number) => Db }
+export type TestDatabase = { address: DatabaseAddress; connect: (max: number, options?: { hot: boolean }) => Db }
 
 /** A database of this test's own; `empty` has no tables yet. */
 export async function createDatabase(t: TestContext, { empty = false } = {}): Promise<TestDatabase> {
@@ -80,8 +80,8 @@ export async function createDatabase(t: TestContext, { empty = false } = {}): Pr
   const own = { ...address, database: name }
   return {
     address: own,
-    connect: (max) => {
-      const db = connect({ database: own, max })
+    connect: (max, options) => {
+      const db = connect({ database: own, max, ...options })
       opened.push(db)
       return db
     },
@@ -137,7 +137,7 @@ export async function start(t: TestContext, { limits }: Starting = {}): Promise<
   const serve = async () => {
     const app = await createApp({
       db: database.connect(10),
-      keysDb: database.connect(2),
+      hotDb: database.connect(2, { hot: true }),
       log: pino({ level: 'silent' }),
       metrics: createMetrics(),
       publicUrl,

@@ -81,7 +81,10 @@ export const contactRoutes = (db: Db) => async (app: App) => {
         description: 'A known number answers 200 with the contact as stored, unchanged; a new one 201.',
         tags,
         body: NewContact,
-        response: { 200: DataOf(ContactSchema), 201: DataOf(ContactSchema) },
+        response: {
+          200: DataOf(ContactSchema, 'The number was known; the contact is as it was.'),
+          201: DataOf(ContactSchema, 'Created.'),
+        },
       },
     },
     async ({ caller, body }, reply) => {

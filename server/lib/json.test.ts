@@ -87,7 +87,7 @@ test('names that mean something to JavaScript are plain fields', () => {
   assert.equal(Object.hasOwn({}, 'polluted') || 'polluted' in {}, false)
 })
 
-const Schema = Type.Object({
+const Schema: object = Type.Object({
   name: NullableText(),
   tags: Type.Array(Type.String()),
   filter: Type.Object({ rules: Type.Array(Type.Object({ value: Type.String() })) }),

@@ -82,10 +82,22 @@ const failureMeanings: Record<number, string> = {
   502: 'The channel rejected the send; the message quotes it.',
 }
 
-const rateHeaders = {
-  'X-RateLimit-Limit': header('Requests a window of 60 seconds.'),
-  'X-RateLimit-Remaining': header('What is left of it.'),
-  'X-RateLimit-Reset': header('Unix seconds of the reset.'),
+/** The headers an answer of this status has. A request without a valid key has no window to speak of. */
+function headersOf(status: number, method: unknown): Json {
+  return {
+    'X-Request-Id': header('Quote it when you ask for help.', { type: 'string' }),
+    ...(status === 401
+      ? { 'WWW-Authenticate': header('Bearer.', { type: 'string' }) }
+      : {
+          'X-RateLimit-Limit': header('Requests a window of 60 seconds.'),
+          'X-RateLimit-Remaining': header('What is left of it.'),
+          'X-RateLimit-Reset': header('Unix seconds of the reset.'),
+        }),
+    ...(status === 429 ? { 'Retry-After': header('Seconds until the window resets.') } : {}),
+    ...(status < 400 && method === 'POST'
+      ? { 'Idempotent-Replayed': header('Present when this is the answer of an earlier twin.', { const: 'true' }) }
+      : {}),
+  }
 }
 
 function describeRoute({ schema = {}, config, method, url }: RouteOptions, components: Record<string, Json>): Json {
@@ -102,22 +114,15 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
   const responses: Json = {}
   for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
     responses[status] = {
-      description: successMeanings[status] ?? 'Done.',
-      headers: rateHeaders,
+      description: body['description'] ?? successMeanings[status] ?? 'Done.',
+      headers: headersOf(Number(status), method),
       content: { 'application/json': { schema: hoist(body, components) } },
     }
   }
   for (const status of [...failures].sort()) {
     responses[status] = {
       description: failureMeanings[status],
-      ...(status === 401
-        ? {}
-        : {
-            headers:
-              status === 429
-                ? { ...rateHeaders, 'Retry-After': header('Seconds until the window resets.') }
-                : rateHeaders,
-          }),
+      headers: headersOf(status, method),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     }
   }
@@ -164,12 +169,18 @@ function parametersOf(schema: unknown, place: 'path' | 'query'): Json[] {
     in: place,
     required: place === 'path' || required.includes(name),
     ...(description ? { description } : {}),
-    schema: place === 'path' ? { type: 'string', format: 'uuid' } : rest,
+    schema: place === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
   }))
 }
 
-function header(description: string): Json {
-  return { description, schema: { type: 'integer' } }
+/** Never refused, so the validator has no type for them; readers want one. */
+const pageParameters: Record<string, Json> = {
+  limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
+  cursor: { type: 'string' },
+}
+
+function header(description: string, schema: Json = { type: 'integer' }): Json {
+  return { description, schema }
 }
 
 /** Copy a schema, moving every titled part into the components. */

@@ -21,7 +21,8 @@ export const OneOf = <const Values extends readonly string[]>(values: Values, op
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
 
 /** Every success: `{ data }`. */
-export const DataOf = <Schema extends TSchema>(data: Schema) => Type.Object({ data })
+export const DataOf = <Schema extends TSchema>(data: Schema, description?: string) =>
+  Type.Object({ data }, description ? { description } : {})
 
 /** Every list: `{ data: […], meta: { next_cursor } }`. */
 export const ListOf = <Schema extends TSchema>(item: Schema) =>

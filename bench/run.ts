@@ -1,0 +1,47 @@
+/**
+ * `npm run bench [name …]`: measure, print, and put the results on top of
+ * `bench/RESULTS.md`, with the machine and the commit.
+ *
+ * Figures are ratios within one run wherever they can be, because machines are
+ * noisy; run it when nothing else is running.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { benchContacts } from './contacts.ts'
+import { type Figure, met, toRow } from './figure.ts'
+import { benchMe } from './me.ts'
+import { benchStart } from './start.ts'
+
+const benches: Record<string, () => Promise<Figure[]>> = { start: benchStart, me: benchMe, contacts: benchContacts }
+const wanted = process.argv.slice(2)
+const names = Object.keys(benches).filter((name) => wanted.length === 0 || wanted.includes(name))
+
+const rows: string[] = []
+let missed = 0
+for (const name of names) {
+  for (const figure of (await benches[name]?.()) ?? []) {
+    rows.push(toRow(figure))
+    console.log(rows.at(-1))
+    if (!met(figure)) missed++
+  }
+}
+
+const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim()
+const machine = `${availableParallelism()} cores (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}`
+const file = join(import.meta.dirname, 'RESULTS.md')
+const [head = '', ...before] = readFileSync(file, 'utf8').split('\n## ')
+const entry = [
+  `${new Date().toISOString().slice(0, 10)}, ${commit}`,
+  '',
+  `${machine}, Node ${process.versions.node}; service, database and load on the same cores.`,
+  '',
+  '| what | measured | goal | | |',
+  '|---|---|---|---|---|',
+  ...rows,
+  '',
+].join('\n')
+writeFileSync(file, [head, entry, ...before].join('\n## '))
+console.log(missed === 0 ? 'Every goal met.' : `${missed} missed.`)
+process.exit(0)

@@ -1,0 +1,136 @@
+/** Rules of the house that a tool can keep. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { describeSchema, schemaFile } from '../scripts/schema.ts'
+import { ConfigError, readConfig, settings } from '../server/config.ts'
+import { isMigrated, migrate } from '../server/lib/migrate.ts'
+import { createDatabase } from './support.ts'
+
+// Left may not know right. A new room must take its place here.
+const order = [
+  'lib',
+  'accounts',
+  'webhooks',
+  'contacts',
+  'segments',
+  'channels',
+  'conversations',
+  'messages',
+  'broadcasts',
+]
+
+/** Which room owns which tables: every table of `schema.sql` has its owner here. */
+const tables: Record<string, readonly string[]> = {
+  lib: ['migrations'],
+  accounts: [
+    'workspaces',
+    'members',
+    'invitations',
+    'sessions',
+    'api_keys',
+    'api_key_windows',
+    'sign_in_failures',
+    'idempotency_keys',
+  ],
+  contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],
+  segments: ['segments', 'segment_members'],
+  conversations: ['conversations'],
+}
+
+const rooms = () =>
+  globSync('server/*/**/*.ts')
+    .filter((file) => !file.endsWith('.test.ts'))
+    .map((file) => ({ file, room: file.split('/')[1] ?? '', text: readFileSync(file, 'utf8') }))
+
+test('a room imports only itself and rooms to its left', () => {
+  for (const { file, room, text } of rooms()) {
+    assert.ok(order.includes(room), `${file} is in no room`)
+    for (const [, other = ''] of text.matchAll(/from '(?:\.\.\/)+([a-z]+)\//g)) {
+      assert.ok(order.indexOf(other) <= order.indexOf(room), `${file} imports ${other}`)
+    }
+    assert.doesNotMatch(text, /from '\.\.\/\w+\.ts'/, `${file} imports the program itself`)
+  }
+})
+
+test('a room names in its SQL only tables of its own and of rooms to its left', () => {
+  for (const { file, room, text } of rooms()) {
+    for (const [owner, names] of Object.entries(tables)) {
+      if (order.indexOf(owner) <= order.indexOf(room)) continue
+      const named = names.find((name) => new RegExp(`\\b(from|join|into|update|using)\\s+${name}\\b`, 'i').test(text))
+      assert.equal(named, undefined, `${file} reaches right, to ${named}`)
+    }
+  }
+})
+
+test('only config.ts reads the environment of the service', () => {
+  for (const file of globSync('server/**/*.ts')) {
+    if (file === 'server/config.ts' || file.endsWith('.test.ts')) continue
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /process\.env/, file)
+  }
+})
+
+test('schema.sql is the migrated database, and every table has its room', async (t) => {
+  const db = (await createDatabase(t, { empty: true })).connect(1)
+  await migrate(db)
+  const schema = await describeSchema(db)
+  assert.equal(schema, readFileSync(schemaFile, 'utf8'), 'run `npm run schema`')
+  const named = [...schema.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name]) => name)
+  assert.deepEqual(named.sort(), Object.values(tables).flat().sort())
+})
+
+test('several processes that migrate at once take turns', async (t) => {
+  const database = await createDatabase(t, { empty: true })
+  const ran = await Promise.all(Array.from({ length: 6 }, () => migrate(database.connect(1))))
+  assert.equal(ran.filter((names) => names.length > 0).length, 1)
+  assert.equal(await isMigrated(database.connect(1)), true)
+  assert.deepEqual(await migrate(database.connect(1)), [])
+})
+
+test('.env.example names every setting with its default', () => {
+  const lines = Object.entries(settings).map(
+    ([name, { default: value, meaning }]) => `# ${meaning}\n# ${name}=${value}\n`,
+  )
+  const text = ['# Settings, all optional. Copy to .env and change what you need.\n', ...lines].join('\n')
+  assert.equal(readFileSync('.env.example', 'utf8'), text)
+})
+
+test('settings have the defaults of the documents', () => {
+  const config = readConfig({})
+  assert.deepEqual(
+    [config.port, config.host, config.databaseUrl, config.publicUrl, config.demo, config.logLevel],
+    [4000, '127.0.0.1', undefined, 'http://127.0.0.1:4000', true, 'info'],
+  )
+  assert.deepEqual([...config.roles], ['api', 'worker'])
+  assert.match(config.dataDir, /\/data$/)
+  const external = readConfig({
+    DATABASE_URL: 'postgres://u@h/d',
+    ENCRYPTION_KEY: 'ab'.repeat(32),
+    PUBLIC_URL: 'https://x.test/',
+  })
+  assert.deepEqual([external.demo, external.publicUrl], [false, 'https://x.test'])
+})
+
+test('every wrong setting is listed, not only the first', () => {
+  const wrong = {
+    PORT: 'http',
+    DATABASE_URL: 'mysql://x',
+    PUBLIC_URL: 'nowhere',
+    ROLES: 'api,king',
+    DEMO: 'yes',
+    ENCRYPTION_KEY: 'short',
+    WEBHOOK_ALLOWED_CIDRS: '10.0.0.0/8,10.0.0.0/99',
+    TLS_CERT_FILE: '/no/such/file',
+    LOG_LEVEL: 'loud',
+  }
+  assert.throws(
+    () => readConfig(wrong),
+    (error) => {
+      assert.ok(error instanceof ConfigError)
+      for (const name of [...Object.keys(wrong), 'TLS_KEY_FILE'])
+        assert.match(error.message, new RegExp(`^  ${name}: `, 'm'))
+      return true
+    },
+  )
+  assert.throws(() => readConfig({ DATABASE_URL: 'postgres://u@h/d' }), /ENCRYPTION_KEY: required/)
+})

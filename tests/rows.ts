@@ -1,0 +1,27 @@
+/** Every row of a workspace, whatever tables there are: to see that nothing changed, and that nothing leaked. */
+import type { Db } from '../server/lib/db.ts'
+
+/** Counted or marked by every request, so they tell nothing about what a request did. */
+const counters = ['api_keys', 'api_key_windows']
+
+/** Tables whose rows belong to a workspace. */
+export async function listTenantTables(db: Db): Promise<string[]> {
+  const tables = await db<{ name: string }[]>`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'workspace_id'
+    order by table_name`
+  return tables.map(({ name }) => name)
+}
+
+/** One sum over every row of a workspace. */
+export async function createChecksum(db: Db): Promise<(workspaceId: string) => Promise<string>> {
+  const names = (await listTenantTables(db)).filter((name) => !counters.includes(name))
+  const rows = names.map((name) => `select '${name} ' || t::text as row from ${name} t where workspace_id = $1`)
+  const statement = `
+    select md5(coalesce(string_agg(row, e'\\n' order by row), '')) as sum
+    from (${rows.join(' union all ')}) as everything`
+  return async (workspaceId) => {
+    const [sum] = await db.unsafe<{ sum: string }[]>(statement, [workspaceId], { prepare: true })
+    return sum?.sum ?? ''
+  }
+}
