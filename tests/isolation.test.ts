@@ -203,10 +203,7 @@ test('a filter that names a tag of theirs by its id finds nobody', async (t) => 
 })
 
 test('what is unique is unique in one workspace only', async (t) => {
-  const { ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t).then((all) => ({
-    ...all,
-    ours: all.api,
-  }))
+  const { api: ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t)
   assert.notEqual(own.tag, foreign.tag)
   assert.notEqual(own.contacts, foreign.contacts)
   const segment = await call('POST', '/segments', { name: 'theirword segment' })
