@@ -12,6 +12,7 @@ import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
+import type { App } from './lib/server.ts'
 import { StartError } from './lib/start-error.ts'
 import { startWorker } from './worker.ts'
 
@@ -67,11 +68,7 @@ async function run(config: Config): Promise<void> {
     const metrics = createMetrics()
     const { publicUrl, tls, roles } = config
     const app = await createApp({ db, hotDb, log, metrics, publicUrl, tls, api: roles.has('api') })
-    stops.push(async () => {
-      const cut = setTimeout(() => app.server.closeAllConnections(), drainMs)
-      await app.close()
-      clearTimeout(cut)
-    })
+    stops.push(() => drain(app))
     if (roles.has('worker')) stops.push(startWorker({ db, log }).stop)
     await app.listen({ port: config.port, host: config.host })
     console.log(welcome(config, demo))
@@ -80,6 +77,15 @@ async function run(config: Config): Promise<void> {
     for (const stopOne of stops.reverse()) await stopOne().catch(() => {})
     throw error
   }
+}
+
+/** Take no new requests and finish those under way; a connection that has nothing more to say is closed at once. */
+async function drain(app: App): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), 20)
+  const late = setTimeout(() => app.server.closeAllConnections(), drainMs)
+  await app.close()
+  clearInterval(idle)
+  clearTimeout(late)
 }
 
 /** The key that seals stored secrets: given, or made once and kept beside the embedded database. */

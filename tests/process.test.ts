@@ -95,6 +95,24 @@ test('the first start makes a demo workspace, the second finds it, and both stop
   assert.equal(await second.stop('SIGINT'), 0)
 })
 
+test('the first example of the README works as printed', async (t) => {
+  const dataDir = folder(t)
+  const service = await start(t, { DATA_DIR: dataDir })
+  const blocks = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+  const example = blocks.find((block) => block.includes('curl')) ?? ''
+  const here = example
+    .replaceAll('http://127.0.0.1:4000', service.url)
+    .replaceAll('data/demo.json', join(dataDir, 'demo.json'))
+  const { stdout } = await promisify(execFile)('bash', ['-euc', here.replaceAll('curl ', "curl -sf -w '\\n' ")])
+  const [me, contact, segment] = stdout
+    .trim()
+    .split('\n')
+    .map((line): Json => JSON.parse(line))
+  assert.equal(me.data.account.name, 'Demo')
+  assert.equal(contact.data.phone, '+14155550100')
+  assert.equal(segment.data.member_count, 1)
+})
+
 test('a second service on the same data is refused in words', async (t) => {
   const dataDir = folder(t)
   const first = await start(t, { DATA_DIR: dataDir })

@@ -28,12 +28,11 @@ const runner = spawn(
   ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`, '--test-timeout=300000', ...files],
   { stdio: 'inherit', env: { ...process.env, PARLEY_TEST_DATABASE: JSON.stringify(postgres.address) } },
 )
+// Told to stop, or left alone: nothing of ours stays behind.
+for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => runner.kill('SIGTERM'))
+
 const code = await new Promise<number>((resolve) => runner.on('exit', (status) => resolve(status ?? 1)))
-if (code === 0) {
-  await postgres.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-} else {
-  await postgres.stop()
-  console.error(`The databases of tests that failed are in ${dataDir}`)
-}
+await postgres.stop()
+if (code === 0) rmSync(dataDir, { recursive: true, force: true })
+else console.error(`The databases of tests that failed are in ${dataDir}`)
 process.exit(code)
