@@ -10,10 +10,9 @@ import { authenticateMembers } from './accounts/sessions.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { conversationFields } from './conversations/filter-fields.ts'
 import type { Db } from './lib/db.ts'
-import { errorBody } from './lib/errors.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { describeApi } from './lib/openapi.ts'
-import { type App, createServer, type Serving } from './lib/server.ts'
+import { type App, createServer, refuseUnknownPaths, type Serving } from './lib/server.ts'
 import { contactFields } from './segments/filter.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { systemRoutes } from './system.ts'
@@ -52,8 +51,8 @@ export async function createApp({
       async (v1: App) => {
         v1.addHook('onRoute', (route) => void routes.push(route))
         authenticateKeys(v1, hotDb)
+        refuseUnknownPaths(v1)
         keepAnswers(v1, db)
-        v1.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'no such path')))
         v1.register(accountRoutes())
         v1.register(contactRoutes(db))
         v1.register(segmentRoutes(db, filterFields))
@@ -63,7 +62,7 @@ export async function createApp({
     await app.register(
       async (members: App) => {
         authenticateMembers(members, db, publicUrl)
-        members.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'no such path')))
+        refuseUnknownPaths(members)
         members.register(accountDashboard(db, publicUrl))
       },
       { prefix: '/app/api' },

@@ -14,10 +14,13 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { scopes } from '../server/accounts/keys.ts'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { conversationFields } from '../server/conversations/filter-fields.ts'
 import { encodeCursor } from '../server/lib/page.ts'
+import { contactFields } from '../server/segments/filter.ts'
 import type { Contract, Operation } from './contract.ts'
 import { createChecksum } from './rows.ts'
-import { type Answer, type Api, assertRefused, type Json, start, type World } from './support.ts'
+import { type Answer, type Api, assertRefused, createBrowser, type Json, start, type World } from './support.ts'
 
 type Schema = {
   type?: string | string[]
@@ -49,7 +52,6 @@ let numbers = 0
 const nextPhone = () => `+1415${String(5_550_000 + numbers++).padStart(7, '0')}`
 const nextName = () => `Name ${numbers++}`
 const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
-const person = { name: 'Ann', email: 'ann@example.com', company: 'Acme', tags: ['vip'] }
 
 /** The resources of paths with an id. */
 const make = {
@@ -57,24 +59,29 @@ const make = {
   segments: async (api: Api) => (await api.post('/segments', { name: nextName() })).body.data,
   dynamicSegments: async (api: Api) =>
     (await api.post('/segments', { name: nextName(), kind: 'dynamic', filter })).body.data,
+  segmentsAndContacts: async (api: Api) => ({
+    ...(await make.segments(api)),
+    contact_id: (await make.contacts(api)).id,
+  }),
 }
-const contactIds = async (api: Api) => ({ body: { contact_ids: [(await make.contacts(api)).id] } })
 
-/** Valid requests where the schema alone cannot tell. */
-const requests: Record<string, (api: Api) => Promise<{ id?: string; body: Json }>> = {
-  createContact: async () => ({ body: { phone: nextPhone(), ...person } }),
-  updateContact: async (api) => {
-    const { id, phone } = await make.contacts(api)
-    return { id, body: { phone, ...person } }
-  },
-  createSegment: async () => ({ body: { name: nextName(), description: 'All of them', kind: 'dynamic', filter } }),
-  updateSegment: async (api) => {
-    const { id } = await make.dynamicSegments(api)
-    return { id, body: { name: nextName(), description: 'All of them', filter } }
-  },
-  addSegmentContacts: contactIds,
-  removeSegmentContacts: contactIds,
+/** What a call is about, where it is not just what the first word of its path says. */
+const subjects: Record<string, (api: Api) => Promise<Json>> = {
+  updateSegment: make.dynamicSegments,
+  addSegmentContacts: make.segmentsAndContacts,
+  removeSegmentContacts: make.segmentsAndContacts,
 }
+
+/** Valid bodies where the schema alone cannot tell. Their texts are new each time, so that half a write would be seen. */
+const bodies: Record<string, (subject: Json) => Json> = {
+  createContact: () => ({ phone: nextPhone(), ...newPerson() }),
+  updateContact: ({ phone }) => ({ phone, ...newPerson() }),
+  createSegment: () => ({ name: nextName(), description: nextName(), kind: 'dynamic', filter }),
+  updateSegment: () => ({ name: nextName(), description: nextName(), filter }),
+  addSegmentContacts: ({ contact_id }) => ({ contact_ids: [contact_id] }),
+  removeSegmentContacts: ({ contact_id }) => ({ contact_ids: [contact_id] }),
+}
+const newPerson = () => ({ name: nextName(), email: nextName(), company: nextName(), tags: [nextName()] })
 
 /** Try something on every call of the document that meets a condition, all of them side by side. */
 async function onEveryCall(
@@ -112,17 +119,17 @@ async function createLane(
   let key = await api.key(...scopes)
   let calls = 0
 
-  // What is neither made nor deleted by the call itself serves again.
-  const serves = path.includes('{id}') && (method !== 'DELETE' || hasBody(operation))
-  let made: Awaited<ReturnType<Lane['valid']>> | undefined
+  // What the call itself does not delete serves again.
+  const serves = method !== 'DELETE' || hasBody(operation)
+  let subject: Json
   const valid: Lane['valid'] = async () => {
-    if (made && serves) return made
-    rows = undefined
-    const given = await requests[operation.operationId]?.(api)
-    const root = path.split('/')[1] as keyof typeof make
-    const id = given?.id ?? (path.includes('{id}') ? (await make[root](api)).id : '')
-    made = { path: path.replace('{id}', id), id, body: given?.body ?? (hasBody(operation) ? sample(body) : undefined) }
-    return made
+    if (path.includes('{id}') && !(subject && serves)) {
+      subject = await (subjects[operation.operationId] ?? make[path.split('/')[1] as 'contacts'])(api)
+      rows = undefined
+    }
+    const id = subject?.id ?? ''
+    const given = bodies[operation.operationId]?.(subject) ?? (hasBody(operation) ? sample(body) : undefined)
+    return { path: path.replace('{id}', id), id, body: given }
   }
   const send: Lane['send'] = async ({ path, body, headers }) => {
     if (++calls % 110 === 0) key = await api.key(...scopes)
@@ -250,7 +257,7 @@ const odd = [
   ...words(`
     🙂 👨‍👩‍👧‍👦 שלום Z͑ͫA̴L̵G̷O e\u0301\u0323\u0345 İ ß ﬁ Σς \u202ertl \uffff \u0001\u001b[31m \u200b
     __proto__ constructor toString hasOwnProperty null undefined NaN [object] {} [] true -1 1e999 0x7f
-    % _ \\ \\' \\u0000 %00 $1 {{x}} <script> ../../etc/passwd
+    % _ \\ \\' \\u0000 %00 $1 {{x}} <script> ../../etc/passwd +14155559999
     0000-01-01T00:00:00Z 9999-12-31T23:59:59-14:00 2026-02-30T00:00:00Z 999999d 1000000d 9d9`),
   ...["' or 1=1 --", '"; drop table contacts; --', 'a\nb', 'a\u2028b', '\ufeffx', ' x '],
 ]
@@ -277,10 +284,10 @@ function assertNames(answer: Answer, path: string, about: string): void {
 
 test('a field of the wrong type is refused by its name; null passes only where the document says so', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    const { path, body } = await valid()
-    for (const field of fieldsOf(schema, body)) {
+    for (const field of fieldsOf(schema, (await valid()).body)) {
       for (const value of [null, '', 'x', ...numbersAndSuch, ...containers]) {
         if (takes(field.schema, value)) continue
+        const { path, body } = await valid()
         const answer = await send(json(path, replaced(body, field.steps, value)))
         assertNames(answer, field.path, `${name} ${field.path} = ${toText(value)}`)
       }
@@ -290,10 +297,9 @@ test('a field of the wrong type is refused by its name; null passes only where t
 
 test('a required field that is missing is named', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    const { body } = await valid()
-    for (const field of fieldsOf(schema, body)) {
-      const { path, body: own } = await valid()
-      const answer = await send(json(path, replaced(own, field.steps, absent)))
+    for (const field of fieldsOf(schema, (await valid()).body)) {
+      const { path, body } = await valid()
+      const answer = await send(json(path, replaced(body, field.steps, absent)))
       const about = `${name} without ${field.path}`
       if (field.required) assertNames(answer, field.path, about)
       // What is needed only sometimes, or an array that may not be empty.
@@ -305,10 +311,10 @@ test('a required field that is missing is named', async (t) => {
 
 test('text that cannot be kept or is too long is refused by the name of its field', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    const { path, body } = await valid()
-    for (const field of fieldsOf(schema, body)) {
+    for (const field of fieldsOf(schema, (await valid()).body)) {
       if (!takes(field.schema, 'text')) continue
       for (const value of [...unstorable, ...long]) {
+        const { path, body } = await valid()
         const answer = await send(json(path, replaced(body, field.steps, value)))
         assertNames(answer, field.path, `${name} ${field.path} = ${JSON.stringify(value).slice(0, 30)}`)
       }
@@ -318,12 +324,11 @@ test('text that cannot be kept or is too long is refused by the name of its fiel
 
 test('odd text is kept to the letter or refused by the name of its field', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    const { body } = await valid()
-    for (const field of fieldsOf(schema, body)) {
+    for (const field of fieldsOf(schema, (await valid()).body)) {
       if (!takes(field.schema, 'text')) continue
       for (const value of ['', ' ', ...odd]) {
-        const { path, body: own } = await valid()
-        const answer = await send(json(path, replaced(own, field.steps, value)))
+        const { path, body } = await valid()
+        const answer = await send(json(path, replaced(body, field.steps, value)))
         const about = `${name} ${field.path} = ${JSON.stringify(value)}`
         if (answer.status === 400) assertNames(answer, field.path, about)
         else assertKept(answer, field, value, about)
@@ -342,10 +347,40 @@ function assertKept({ status, text, body: { data } }: Answer, { steps }: Field, 
   assert.equal(shown ?? '', kept, about)
 }
 
+test('every op of every filter field keeps a value to the letter or refuses it by its name', async (t) => {
+  const filtered = ({ operationId }: Operation) => operationId === 'createSegment' || operationId === 'updateSegment'
+  await onEveryCall(t, filtered, async ({ name, valid, send }) => {
+    for (const [field, ops] of Object.entries({ ...contactFields, ...conversationFields })) {
+      for (const op of Object.keys(ops)) {
+        const strange = thorough.has(`${field} ${op}`) ? ['', ' ', 'x'.repeat(501), ...odd] : [odd[0], '%', '\\', '']
+        for (const value of strange) {
+          const { path, body } = await valid()
+          const filter = { match: 'any', rules: [body.filter.rules[0], { field, op, value }] }
+          const answer = await send(json(path, { ...body, filter }))
+          const about = `${name} ${field} ${op} ${JSON.stringify(value)}`
+          if (answer.status === 400) assertNames(answer, 'filter.rules[1].value', about)
+          else
+            assert.deepEqual(
+              [answer.status < 300, answer.body.data?.filter],
+              [true, filter],
+              `${about}: ${answer.text}`,
+            )
+        }
+      }
+    }
+  })
+})
+
+/** Ops that stand for the others of their kind. */
+const thorough = new Set([
+  ...['tag has', 'name is', 'email not_contains', 'company is_set', 'channel has'],
+  ...['created_at before', 'last_inbound_at after', 'conversation_status is_not'],
+])
+
 test('ten thousand items and a hundred thousand levels are refused', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    const { path, body } = await valid()
-    for (const field of fieldsOf(schema, body)) {
+    for (const field of fieldsOf(schema, (await valid()).body)) {
+      const { path, body } = await valid()
       for (const nested of deep) {
         const answer = await send(json(path, replaced(body, field.steps, new Raw(nested))))
         assertNames(answer, 'body: nested', `${name} ${field.path}`)
@@ -703,4 +738,55 @@ test('random JSON, alone or in the place of any field, never breaks a call', asy
       { seed: 20_260_131, numRuns: 100 },
     )
   })
+})
+
+test('what members send to their dashboard breaks nothing either', async (t) => {
+  const { url, owner } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const forms: [string, Json][] = [
+    ['/session', { email: 'x@example.com', password: 'correct horse', workspace_id: crypto.randomUUID() }],
+    ['/keys', { name: 'Key', scopes: ['contacts:read'] }],
+    [`/keys/${crypto.randomUUID()}/revoke`, {}],
+    ['/members', { email: 'x@example.com', role: 'agent' }],
+    ['/invitations/x', { name: 'Ann', password: 'correct horse' }],
+  ]
+  for (const [path, form] of forms) {
+    for (const field of Object.keys(form)) {
+      for (const value of [null, 5, {}, [], [null], '', ...unstorable, ...long, ...odd.slice(0, 6)]) {
+        for (const sent of [value, [value]]) {
+          const answer = await browser.call('POST', path, { ...form, [field]: sent })
+          assert.ok(answer.status < 500, `${path} ${field} = ${JSON.stringify(sent)}: ${answer.text}`)
+          if (answer.status >= 400) assert.deepEqual(Object.keys(answer.body.error).sort(), ['code', 'message'])
+          if (unstorable.includes(String(value))) assert.equal(answer.status, 400, answer.text)
+        }
+      }
+    }
+  }
+  for (const path of ['/keys/%00/revoke', `/keys/${'a'.repeat(5_000)}/revoke`, '/keys/%zz/revoke', '/nowhere']) {
+    assertRefused(await browser.call('POST', path), 404, 'not_found')
+  }
+})
+
+test('a length is counted in characters: 80 emoji are 80, however many bytes they take', async (t) => {
+  const { api, url, owner, db } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const workspaceOwner = { email: 'other@example.com', password: 'correct horse' }
+  const attempts: Record<string, (name: string) => Promise<number>> = {
+    segment: async (name) => (await api.post('/segments', { name })).status,
+    tag: async (name) => (await api.post('/contacts', { phone: nextPhone(), tags: [name] })).status,
+    key: async (name) => (await browser.call('POST', '/keys', { name, scopes: [] })).status,
+    workspace: (name) =>
+      db
+        .begin((sql) => createWorkspace(sql, { name, default_country: 'US', owner: workspaceOwner }))
+        .then(
+          () => 201,
+          (error) => error.status,
+        ),
+  }
+  for (const [what, attempt] of Object.entries(attempts)) {
+    assert.equal(await attempt('🙂'.repeat(80)), 201, what)
+    assert.equal(await attempt('🙂'.repeat(81)), 400, what)
+  }
 })

@@ -1,14 +1,16 @@
 /**
- * A segment's filter means what it says: the statement it becomes finds the
- * people that a plain reading of the rules finds, one by one, in memory.
+ * A segment's filter and a search mean what they say: the statement they become
+ * finds the people that a plain reading finds, one by one, in memory.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { listContacts } from '../server/contacts/contacts.ts'
 import { conversationFields } from '../server/conversations/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
+import { readPosition } from '../server/lib/page.ts'
 import { fold } from '../server/lib/text.ts'
 import { contactFields, type Filter, type Rule, requireFilter, toCondition } from '../server/segments/filter.ts'
 import { createDatabase } from './support.ts'
@@ -127,19 +129,25 @@ function compare(time: Text, op: string, value: string): boolean {
 const meetsAll = (person: Person, { match, rules }: Filter) =>
   match === 'all' ? rules.every((rule) => meets(person, rule)) : rules.some((rule) => meets(person, rule))
 
-/** Rules that hit often: values are taken from the people themselves, whole or in part, in another case. */
-function aRule(people: readonly Person[], tags: readonly Tag[]): fc.Arbitrary<Rule> {
-  const texts = people.flatMap((person) => textFields.flatMap((field) => person[field] ?? []))
+const inAnyCase = (text: fc.Arbitrary<string>) =>
+  fc.tuple(text, fc.constantFrom('as it is', 'up', 'down', 'apart')).map(([text, how]) => {
+    if (how === 'up') return text.toUpperCase()
+    if (how === 'down') return text.toLowerCase()
+    return how === 'apart' ? text.normalize('NFD') : text
+  })
+
+/** Something that is often found: one of these texts, whole or in part, in another case; or a text of its own. */
+function partOf(texts: readonly string[]): fc.Arbitrary<string> {
   const part = fc
     .tuple(fc.constantFrom(...texts), fc.nat(8), fc.integer({ min: 1, max: 4 }))
     .map(([text, from, length]) => [...text].slice(from, from + length).join(''))
-  const inAnyCase = (text: fc.Arbitrary<string>) =>
-    fc.tuple(text, fc.constantFrom('as it is', 'up', 'down', 'apart')).map(([text, how]) => {
-      if (how === 'up') return text.toUpperCase()
-      if (how === 'down') return text.toLowerCase()
-      return how === 'apart' ? text.normalize('NFD') : text
-    })
-  const value = inAnyCase(fc.oneof(fc.constantFrom(...texts), part, aText)).filter((text) => text.trim() !== '')
+  return inAnyCase(fc.oneof(fc.constantFrom(...texts), part, aText)).filter((text) => text.trim() !== '')
+}
+
+/** Rules that hit often: values are taken from the people themselves. */
+function aRule(people: readonly Person[], tags: readonly Tag[]): fc.Arbitrary<Rule> {
+  const texts = people.flatMap((person) => textFields.flatMap((field) => person[field] ?? []))
+  const value = partOf(texts)
   const moment = fc.oneof(
     fc.integer({ min: 0, max: 2_100 }).map((hours) => new Date(started - hours * hour).toISOString()),
     fc.integer({ min: 0, max: 2_100 }).map((hours) => `${hours}h`),
@@ -209,7 +217,8 @@ async function insertPeople(
   )
 }
 
-test('a filter finds exactly the people its rules describe, in its own workspace only', async (t) => {
+/** Two hundred people of our own, and a neighbour who knows the same by other ids. */
+async function startWithPeople(t: TestContext) {
   const db = (await createDatabase(t)).connect(2)
   const newWorkspace = async (name: string) => {
     const given = { name, default_country: 'US', owner: { email: 'owner@acme.test', password: 'correct horse' } }
@@ -225,7 +234,11 @@ test('a filter finds exactly the people its rules describe, in its own workspace
   const twinTags = tags.map(({ name }) => ({ id: newId(), name }))
   const twins = people.map((person) => ({ ...person, id: newId(), tags: twinTags }))
   await insertPeople(db, neighbourId, twins, twinTags)
+  return { db, workspaceId, people, tags }
+}
 
+test('a filter finds exactly the people its rules describe, in its own workspace only', async (t) => {
+  const { db, workspaceId, people, tags } = await startWithPeople(t)
   const asked = new Set<string>()
   let [all, none, some] = [0, 0, 0]
   const filters = fc.record({
@@ -252,4 +265,27 @@ test('a filter finds exactly the people its rules describe, in its own workspace
   const known = Object.entries(fields).flatMap(([field, ops]) => Object.keys(ops).map((op) => `${field} ${op}`))
   assert.deepEqual([...asked].sort(), known.sort(), 'every field and op was asked')
   assert.ok(some > 200, `filters that tell people apart: ${some}; nobody: ${none}; everybody: ${all}`)
+})
+
+test('a search finds exactly the people who have it in a text, or at its beginning when it is short', async (t) => {
+  const { db, workspaceId, people } = await startWithPeople(t)
+  const line = (text: string) => fold(text).replaceAll('\n', ' ')
+  const textsOf = ({ name, phone, email, company }: Person) =>
+    [name, phone, email, company].flatMap((text) => text ?? [])
+  let found = 0
+  await fc.assert(
+    fc.asyncProperty(partOf(people.flatMap(textsOf)), async (search) => {
+      const page = await listContacts(db, workspaceId, { search }, readPosition({ limit: '100' }))
+      const matches = (text: string) =>
+        [...search].length < 3 ? line(text).startsWith(line(search)) : line(text).includes(line(search))
+      const expected = people.filter((person) => textsOf(person).some(matches)).map(({ id }) => id)
+      assert.deepEqual(
+        page.data.map(({ id }) => id),
+        expected.sort().reverse().slice(0, 100),
+      )
+      if (expected.length > 0) found++
+    }),
+    { seed, numRuns: 300 },
+  )
+  assert.ok(found > 150, `searches that find somebody: ${found}`)
 })

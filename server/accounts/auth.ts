@@ -12,7 +12,7 @@ import { createBatch } from '../lib/batch.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, forbidden } from '../lib/errors.ts'
-import type { App } from '../lib/server.ts'
+import { type App, listOf } from '../lib/server.ts'
 
 export type Caller = {
   workspaceId: string
@@ -39,7 +39,10 @@ export function authenticateKeys(app: App, sql: Sql): void {
     if (!admitted) throw new ApiError('unauthorized', 'a valid API key is required', { 'www-authenticate': 'Bearer' })
     request.caller = admitted.caller
     limitRate(reply, admitted)
-    requireScope(request)
+  })
+  app.addHook('onRoute', (route) => {
+    const scope = route.config?.scope
+    if (scope) route.onRequest = [requireScope(scope), ...listOf(route.onRequest)]
   })
 }
 
@@ -145,7 +148,8 @@ function limitRate(reply: FastifyReply, { number, resetAt, resetSeconds }: Admit
   })
 }
 
-function requireScope({ routeOptions, caller }: FastifyRequest): void {
-  const { scope } = routeOptions.config
-  if (scope && !caller.scopes.includes(scope)) throw forbidden(`the key lacks the scope ${scope}`)
+function requireScope(scope: string) {
+  return ({ caller }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
+    done(caller.scopes.includes(scope) ? undefined : forbidden(`the key lacks the scope ${scope}`))
+  }
 }

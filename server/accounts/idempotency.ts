@@ -8,11 +8,11 @@
  * mends the request and uses the key again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import type { App } from '../lib/server.ts'
+import { type App, listOf } from '../lib/server.ts'
 
 type Claim = { path: string; key: string; bodyHash: string }
 type Answer = { status: number; body: string }
@@ -32,23 +32,30 @@ const pollMs = 40
 
 export function keepAnswers(app: App, sql: Sql): void {
   app.decorateRequest('idempotency', undefined)
-  app.addHook('preHandler', async (request, reply) => {
-    const claim = readClaim(request)
-    if (!claim) return
-    const answer = await claimKey(sql, request.caller.workspaceId, claim)
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'POST') return
+    route.preHandler = [...listOf(route.preHandler), claim]
+    route.onSend = [...listOf(route.onSend), settle]
+  })
+
+  async function claim(request: FastifyRequest, reply: FastifyReply) {
+    const given = readClaim(request)
+    if (!given) return
+    const answer = await claimKey(sql, request.caller.workspaceId, given)
     if (!answer) {
-      request.idempotency = claim
+      request.idempotency = given
       return
     }
     reply.code(answer.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
     return reply.send(answer.body)
-  })
-  app.addHook('onSend', async (request, reply, payload) => {
+  }
+
+  async function settle(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (!request.idempotency) return payload
     const answer = { status: reply.statusCode, body: String(payload) }
     await settleKey(sql, request.caller.workspaceId, request.idempotency, answer)
     return payload
-  })
+  }
 }
 
 /** Forget answers older than a day. */
@@ -58,7 +65,7 @@ export async function sweepAnswers(sql: Sql): Promise<void> {
 
 function readClaim(request: FastifyRequest): Claim | undefined {
   const key = request.headers['idempotency-key']
-  if (request.method !== 'POST' || key === undefined) return undefined
+  if (key === undefined) return undefined
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
     throw badRequest('Idempotency-Key: must have 1 to 255 characters')
   }

@@ -78,6 +78,9 @@ export async function acceptInvitation(
   { name, password }: { name: string; password: string },
 ): Promise<{ workspaceId: string; member: Member }> {
   requirePassword(password)
+  // Hashing is hard work: not for whoever has no invitation.
+  const [open] = await db`select 1 from invitations where token_hash = ${sha256(token)} and expires_at > now()`
+  if (!open) throw notFound('invitation')
   const passwordHash = await hashPassword(password)
   return db.begin(async (sql) => {
     const [invitation] = await sql<{ workspace_id: string; email: string; role: MemberRole }[]>`

@@ -6,6 +6,7 @@ import { hashPassword, randomPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { lengthOf } from '../lib/text.ts'
 import { insertMember, requirePassword } from './members.ts'
 
 export type Plan = { messages_per_month: number | null; state: 'active' | 'lapsed' }
@@ -22,7 +23,7 @@ export type CreatedWorkspace = { workspace_id: string; owner: { email: string; p
 /** Make a workspace and its owner, in the caller's transaction. Without a password one is made up; it is answered once. */
 export async function createWorkspace(sql: Sql, given: NewWorkspace): Promise<CreatedWorkspace> {
   const name = given.name.trim()
-  if (name === '' || name.length > 80) throw badRequest('name: must have 1 to 80 characters')
+  if (name === '' || lengthOf(name) > 80) throw badRequest('name: must have 1 to 80 characters')
   if (!isSupportedCountry(given.default_country)) {
     throw badRequest(`country: '${given.default_country}' is no two-letter country code such as US`)
   }

@@ -10,8 +10,8 @@ export function requirePhone(text: string, defaultCountry: string, field: string
 }
 
 export function parsePhone(text: string, defaultCountry: string): string | undefined {
-  if (text.length > 40) return undefined
+  if (text.length > 40 || text.includes(';')) return undefined
   const country: { defaultCountry?: CountryCode } = isSupportedCountry(defaultCountry) ? { defaultCountry } : {}
-  const number = parsePhoneNumberFromString(text, { ...country, extract: false })
+  const number = parsePhoneNumberFromString(text.trim(), { ...country, extract: false })
   return number?.isPossible() && !number.ext ? number.number : undefined
 }

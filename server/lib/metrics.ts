@@ -8,8 +8,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export type Metrics = {
   registry: Registry
-  /** A request was answered. `route` is the pattern, never the path: the number of series stays small. */
-  observeRequest(method: string, route: string, status: number, seconds: number): void
+  /** Count the answers of a route. It is named by its pattern, never by a path: the number of series stays small. */
+  watchRoute(method: string, route: string): (status: number, seconds: number) => void
   /** Add a gauge that is read when Prometheus asks, one series a value of `label`. */
   gauge(name: string, help: string, label: string, read: () => Promise<Record<string, number>>): void
 }
@@ -30,22 +30,18 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
     registers: [registry],
   })
-  // Looking a series up by its labels costs more than counting: keep the series.
-  const series = new Map<string, { request: Counter.Internal; time: Histogram.Internal<'method' | 'route'> }>()
   return {
     registry,
-    observeRequest(method, route, status, seconds) {
-      const key = `${method} ${route} ${status}`
-      let found = series.get(key)
-      if (!found) {
-        found = {
-          request: requests.labels(method, route, String(status)),
-          time: latency.labels({ method, route }),
-        }
-        series.set(key, found)
+    watchRoute(method, route) {
+      // Looking a series up by its labels costs more than counting: keep the series.
+      const time = latency.labels({ method, route })
+      const byStatus = new Map<number, Counter.Internal>()
+      return (status, seconds) => {
+        const answers = byStatus.get(status) ?? requests.labels(method, route, String(status))
+        byStatus.set(status, answers)
+        answers.inc()
+        time.observe(seconds)
       }
-      found.request.inc()
-      found.time.observe(seconds)
     },
     gauge(name, help, label, read) {
       new Gauge({

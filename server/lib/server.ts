@@ -7,7 +7,9 @@ import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
+  type FastifySchema,
   type FastifyTypeProvider,
   LogController,
   type RawServerDefault,
@@ -105,30 +107,17 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     reply.header('x-request-id', request.id)
     done()
   })
-  // A path that is not there is not there whatever was sent to it, so its body is not looked at.
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    done(request.is404 ? new ApiError('not_found', 'no such path') : null, payload)
+  // Hooks a route does not need cost every request of it, so each route gets its own.
+  app.addHook('onRoute', (route) => {
+    const { schema, url } = route
+    if (schema?.body || schema?.querystring || url.includes('/:id')) {
+      route.preHandler = [checkRequest(schema ?? {}), ...listOf(route.preHandler)]
+    }
+    route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url))]
   })
-  // Order matters: what the body is comes before whether the path's resource exists.
-  app.addHook('preHandler', (request, _reply, done) => {
-    const { schema } = request.routeOptions
-    if (schema?.body) requireStorable(request.body, schema.body)
-    if (schema?.querystring) requireStorable(request.query, schema.querystring)
-    requireIdParam(request)
-    done()
-  })
-  app.addHook('onResponse', (request, reply, done) => {
-    const milliseconds = reply.elapsedTime
-    const route = request.routeOptions.url ?? 'unknown'
-    metrics.observeRequest(request.method, route, reply.statusCode, milliseconds / 1000)
-    const line = { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(milliseconds) }
-    if (milliseconds > 1_000) request.log.warn(line, 'slow request')
-    else request.log.debug(line, 'request')
-    done()
-  })
-  app.setNotFoundHandler((_request, reply) => {
-    reply.code(404).send(errorBody('not_found', 'no such path'))
-  })
+  const reportUnknown = reportTo(metrics.watchRoute('any', 'unknown'))
+  app.addHook('onResponse', (request, reply, done) => (request.is404 ? reportUnknown(request, reply, done) : done()))
+  app.setNotFoundHandler(answerUnknownPath)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error instanceof ApiError) {
       return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message))
@@ -141,6 +130,50 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
   })
   return app
 }
+
+/**
+ * Unknown paths of a part of the API: refused after its hooks that were added
+ * so far, such as who calls, and before anything looks at a body.
+ */
+export function refuseUnknownPaths(app: App): void {
+  app.setNotFoundHandler(answerUnknownPath)
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? new ApiError('not_found', 'no such path') : undefined)
+  })
+}
+
+function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): void {
+  reply.code(404).send(errorBody('not_found', 'no such path'))
+}
+
+type Done = (error?: Error) => void
+
+/** What the body is comes before whether the path's resource exists. */
+function checkRequest({ body, querystring }: FastifySchema) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
+    if (body) requireStorable(request.body, body)
+    if (querystring) requireStorable(request.query, querystring)
+    requireIdParam(request)
+    done()
+  }
+}
+
+/** Count the answer; one line in the log, loud when it was slow. */
+function reportTo(observe: (status: number, seconds: number) => void) {
+  return (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    const ms = reply.elapsedTime
+    observe(reply.statusCode, ms / 1000)
+    const line = { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(ms) }
+    if (ms > slowMs) request.log.warn(line, 'slow request')
+    else request.log.debug(line, 'request')
+    done()
+  }
+}
+
+const slowMs = 1_000
+
+export const listOf = <Hook>(hooks: Hook | Hook[] | undefined): Hook[] =>
+  hooks === undefined ? [] : ([hooks].flat() as Hook[])
 
 /** The usual `uuid` format also takes `urn:uuid:…`, which names nothing here. */
 function ourFormats(ajv: { addFormat(name: string, check: (text: string) => boolean): unknown }): void {

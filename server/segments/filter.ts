@@ -28,7 +28,7 @@ export function requireFilter(fields: FilterFields, { match, rules }: Filter): F
     if (!ops) throw badRequest(`${at}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
     const known = own(ops, op)
     if (!known) throw badRequest(`${at}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
-    if (!known.fault) return value === undefined ? { field, op } : { field, op, value }
+    if (!known.fault) return { field, op }
     if (value === undefined) throw badRequest(`${at}.value: required`)
     const fault = known.fault(value)
     if (fault) throw badRequest(`${at}.value: ${fault}`)
