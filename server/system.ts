@@ -45,8 +45,8 @@ export const systemRoutes =
       return reply.code(503).send(errorBody('internal', migrated ? 'the database does not answer' : 'not ready'))
     })
     app.get('/metrics', async (_request, reply) => {
-      reply.type(metrics.registry.contentType)
-      return metrics.registry.metrics()
+      reply.type(metrics.contentType)
+      return metrics.read()
     })
     if (!document) return
 

@@ -238,7 +238,7 @@ test('search finds a part of name, phone, e-mail or company without regard to ca
   assertRefused(await api.get('/contacts?search=a%00b'), 400, 'bad_request', /^search: /)
   assertRefused(await api.get('/contacts?search=a&search=b'), 400, 'bad_request', /^search: /)
 
-  await api.patch(`/contacts/${ids['ann']}`, { name: 'Renamed' })
+  await api.patch(`/contacts/${ids.ann}`, { name: 'Renamed' })
   assert.deepEqual(await search('åkes'), [])
   assert.deepEqual(await search('RENAMED'), ['ann'])
 })

@@ -114,7 +114,7 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
   const responses: Json = {}
   for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
     responses[status] = {
-      description: body['description'] ?? successMeanings[status] ?? 'Done.',
+      description: body.description ?? successMeanings[status] ?? 'Done.',
       headers: headersOf(Number(status), method),
       content: { 'application/json': { schema: hoist(body, components) } },
     }
