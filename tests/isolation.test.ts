@@ -282,6 +282,7 @@ test('a person with one e-mail and password in two workspaces is in one of them 
 /** Statements that may look across workspaces, each with its reason. A statement is told by how it reads. */
 const across: Record<string, string> = {
   'with asked as': 'a key is found by its hash: it is what says which workspace the caller is of',
+  'select 1 from invitations where token_hash': 'and so is whether it is there at all',
   'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',
   'select workspace_id, id, password_hash from members where email_key':
     'somebody signs in by e-mail, the password decides the workspace',

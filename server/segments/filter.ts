@@ -28,9 +28,9 @@ export function requireFilter(fields: FilterFields, { match, rules }: Filter): F
     if (!ops) throw badRequest(`${at}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
     const known = own(ops, op)
     if (!known) throw badRequest(`${at}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
-    if (!known.fault) return { field, op }
-    if (value === undefined) throw badRequest(`${at}.value: required`)
-    const fault = known.fault(value)
+    if (value === undefined && known.fault) throw badRequest(`${at}.value: required`)
+    if (value === undefined) return { field, op }
+    const fault = known.fault ? known.fault(value) : tooLong(value)
     if (fault) throw badRequest(`${at}.value: ${fault}`)
     return { field, op, value }
   })
@@ -100,7 +100,10 @@ export function notOneOf(values: readonly string[]): (value: string) => string |
 }
 
 function blank(value: string): string | undefined {
-  if (value.trim() === '') return 'must not be blank'
+  return value.trim() === '' ? 'must not be blank' : tooLong(value)
+}
+
+function tooLong(value: string): string | undefined {
   return lengthOf(value) > maxValueLength ? `must have at most ${maxValueLength} characters` : undefined
 }
 
