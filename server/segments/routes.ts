@@ -15,7 +15,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import type { FilterFields } from './filter.ts'
+import type { Filter, FilterFields } from './filter.ts'
 import {
   addMembers,
   countMembers,
@@ -31,58 +31,61 @@ import {
 
 const tags = ['Segments']
 
-const Filter = Type.Object(
-  {
-    match: OneOf(['all', 'any']),
-    rules: Type.Array(
-      Type.Object({
-        field: Type.String({ maxLength: 80 }),
-        op: Type.String({ maxLength: 80 }),
-        value: Type.Optional(Type.String()),
-      }),
-      { minItems: 1, maxItems: 50 },
-    ),
-  },
-  { title: 'Filter' },
-)
-
-const segmentFields = {
-  id: Uuid,
-  name: Type.String(),
-  description: NullableText(),
-  color: Type.String({ description: 'Hex, chosen by the service.' }),
-  kind: OneOf(kinds),
-  filter: Type.Unsafe<{ match: 'all' | 'any'; rules: { field: string; op: string; value?: string }[] } | null>({
-    ...Filter,
-    title: 'StoredFilter',
-    type: ['object', 'null'],
-    description: 'Null for a static segment.',
-  }),
-  created_at: DateTime,
-  updated_at: DateTime,
+/** What the filter of an application with these fields looks like. */
+function filterSchema(fields: FilterFields) {
+  const known = Object.entries(fields).map(([field, ops]) => `\`${field}\` ${Object.keys(ops).join(', ')}`)
+  return Type.Object(
+    {
+      match: OneOf(['all', 'any']),
+      rules: Type.Array(
+        Type.Object({
+          field: Type.String({ maxLength: 80, description: `Fields and their ops: ${known.join('; ')}.` }),
+          op: Type.String({ maxLength: 80, description: 'One of the ops of the field.' }),
+          value: Type.Optional(
+            Type.String({
+              description:
+                'Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`.',
+            }),
+          ),
+        }),
+        { minItems: 1, maxItems: 50 },
+      ),
+    },
+    { title: 'Filter' },
+  )
 }
-const Segment = Type.Object(segmentFields, { title: 'Segment' })
-const CountedSegment = Type.Object(
-  { ...segmentFields, member_count: Type.Integer({ description: 'Exact at this read.' }) },
-  { title: 'CountedSegment' },
-)
 
-const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
-const description = Type.Optional(NullableText({ maxLength: 1_000 }))
+function createSchemas(fields: FilterFields) {
+  const filter = Type.Optional(filterSchema(fields))
+  const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
+  const description = Type.Optional(NullableText({ maxLength: 1_000 }))
+  const segment = {
+    id: Uuid,
+    name: Type.String(),
+    description: NullableText(),
+    color: Type.String({ description: 'Hex, chosen by the service.' }),
+    kind: OneOf(kinds),
+    filter: Type.Unsafe<Filter | null>({
+      ...filterSchema(fields),
+      title: 'StoredFilter',
+      type: ['object', 'null'],
+      description: 'Null for a static segment.',
+    }),
+    created_at: DateTime,
+    updated_at: DateTime,
+  }
+  const kind = Type.Optional(OneOf(kinds, { default: 'static' }))
+  return {
+    Segment: Type.Object(segment, { title: 'Segment' }),
+    CountedSegment: Type.Object(
+      { ...segment, member_count: Type.Integer({ description: 'Exact at this read.' }) },
+      { title: 'CountedSegment' },
+    ),
+    NewSegment: Type.Object({ name, description, kind, filter }, { title: 'NewSegment' }),
+    SegmentChanges: Type.Object({ name: Type.Optional(name), description, filter }, { title: 'SegmentChanges' }),
+  }
+}
 
-const NewSegment = Type.Object(
-  {
-    name,
-    description,
-    kind: Type.Optional(OneOf(kinds, { default: 'static' })),
-    filter: Type.Optional(Filter),
-  },
-  { title: 'NewSegment' },
-)
-const SegmentChanges = Type.Object(
-  { name: Type.Optional(name), description, filter: Type.Optional(Filter) },
-  { title: 'SegmentChanges' },
-)
 const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
   { title: 'ContactIds' },
@@ -90,6 +93,7 @@ const ContactIds = Type.Object(
 const changed = { segment_id: Uuid, requested: Type.Integer({ description: 'How many ids were sent.' }) }
 
 export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) => {
+  const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
   const read = { scope: 'contacts:read' }
   const write = { scope: 'contacts:write' }
 
