@@ -34,7 +34,7 @@ export const requestsPerMinute = 120
 export function authenticateKeys(app: App, sql: Sql): void {
   // Small batches: while we answer the callers of one, the database works on the next. Larger ones take turns with it,
   // and leave a core idle for an eighth of the time at 64 connections.
-  const admit = createBatch({ run: (hashes: readonly string[]) => admitKeys(sql, hashes), max: 24 })
+  const admit = createBatch({ run: (hashes: readonly string[]) => admitKeys(sql, hashes), max: 32 })
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request, reply) => {
     const admitted = await admit(sha256(bearerOf(request)))
