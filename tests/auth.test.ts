@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importKey, scopes } from '../server/accounts/keys.ts'
-import { assertRefused, createBrowser, start, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 test('a key says who it is, even without scopes', async (t) => {
   const { api } = await start(t)
@@ -63,7 +63,7 @@ test('a key stops in every process on the request after it was revoked', async (
 })
 
 test('a legacy key works until its date', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db, url, owner } = await start(t)
   const key = 'legacy_live_AbCdEf0123456789'
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   await importKey(db, api.workspaceId, { name: 'Old', key, scopes: ['contacts:read'], expires_at: soon })
@@ -72,6 +72,10 @@ test('a legacy key works until its date', async (t) => {
   await db`update api_keys set expires_at = now() where expires_at is not null`
 
   assertRefused(await api.get('/contacts', { key }), 401, 'unauthorized')
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const listed = (await browser.call('GET', '/keys')).body.data.find(({ name }: Json) => name === 'Old')
+  assert.deepEqual([listed.state, listed.prefix], ['expired', 'legacy_live_AbCd'])
 })
 
 test('exactly 120 requests a minute pass, across processes, and every answer says what is left', async (t) => {

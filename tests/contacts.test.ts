@@ -24,7 +24,7 @@ async function all(api: Api, path: string, limit: number): Promise<Json[]> {
 }
 
 test('a new number makes a contact, a known one finds it unchanged', async (t) => {
-  const { api } = await start(t)
+  const { api, db } = await start(t)
 
   const made = await api.post('/contacts', {
     phone: '(415) 555-0100',
@@ -55,6 +55,7 @@ test('a new number makes a contact, a known one finds it unchanged', async (t) =
   assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 10_000)
   assert.equal(found.status, 200)
   assert.deepEqual(found.body.data, made.body.data)
+  assert.deepEqual((await db`select name from tags where name = 'New'`).length, 0)
   assert.deepEqual((await api.get(`/contacts/${id}`)).body.data, made.body.data)
   assert.deepEqual((await api.get(`/contacts/${id.toUpperCase()}`)).body.data, made.body.data)
 })
@@ -241,6 +242,23 @@ test('search finds a part of name, phone, e-mail or company without regard to ca
   await api.patch(`/contacts/${ids.ann}`, { name: 'Renamed' })
   assert.deepEqual(await search('åkes'), [])
   assert.deepEqual(await search('RENAMED'), ['ann'])
+})
+
+test('somebody known only on another channel has no number, and cannot be given one', async (t) => {
+  const { api, db } = await start(t)
+  const { id } = await create(api, { phone: '+14155550100', name: 'Ann' })
+  await db`update contact_identities set channel = 'social', external_id = 'u1' where contact_id = ${id}`
+  await db`update contacts set phone = null, social_username = 'ann.o', social_username_key = 'ann.o' where id = ${id}`
+
+  const ann = (await api.get(`/contacts/${id}`)).body.data
+  assert.deepEqual([ann.phone, ann.social_username, ann.channels], [null, 'ann.o', ['social']])
+  assertRefused(
+    await api.patch(`/contacts/${id}`, { phone: '+14155550100' }),
+    400,
+    'bad_request',
+    'phone: cannot be changed',
+  )
+  assert.equal((await api.patch(`/contacts/${id}`, { name: 'Anna' })).body.data.name, 'Anna')
 })
 
 test('a list is narrowed by tag, by id or name, and by channel', async (t) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { assertRefused, start } from './support.ts'
+import pino from 'pino'
+import { assertRefused, createBrowser, start } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -97,6 +98,25 @@ test('a client that trickles, floods its headers or speaks nonsense is cut off w
     assert.match(answer, /\{"error":\{"code":"bad_request","message":"request: .+"\}\}$/)
   }
   assert.match(slowBody, /^HTTP\/1\.1 40[01] /)
+})
+
+test('a failure of ours says nothing of the inside, and its log line has the request id but no secret', async (t) => {
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const { api, db, url, owner } = await start(t, { log })
+  const key = await api.key('contacts:read')
+  await createBrowser(url).signIn(owner)
+  await db`alter table contacts rename column name to hidden`
+
+  const failed = await api.get('/contacts', { key, headers: { 'x-request-id': 'find-me' } })
+
+  assertRefused(failed, 500, 'internal')
+  assert.doesNotMatch(failed.text, /column|contacts|select|postgres/i)
+  assert.equal(failed.headers.get('x-request-id'), 'find-me')
+  const line = lines.find((text) => text.includes('"level":50')) ?? ''
+  assert.match(line, /"reqId":"find-me"/)
+  assert.match(line, /column c\.name does not exist/)
+  for (const secret of [key, owner.password, 'Bearer']) assert.ok(!lines.join().includes(secret))
 })
 
 test('no answer of the API lets another origin read it', async (t) => {

@@ -235,3 +235,51 @@ test('callers who add the same people at once neither fail nor count anybody twi
     60,
   )
 })
+
+test('members are paged newest contact first, whenever they were added', async (t) => {
+  const { api } = await start(t)
+  const ids: string[] = []
+  for (let i = 0; i < 9; i++) {
+    ids.push((await api.post('/contacts', { phone: `+1415555${1000 + i}`, tags: ['all'] })).body.data.id)
+  }
+  const fixed = (await api.post('/segments', { name: 'Fixed' })).body.data
+  const computed = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter: byTag('all') })).body.data
+  const [oldest = '', ...others] = ids
+  await api.post(`/segments/${fixed.id}/contacts`, { contact_ids: others })
+  await api.post(`/segments/${fixed.id}/contacts`, { contact_ids: [oldest] })
+  for (const { id } of [fixed, computed]) {
+    const seen: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: Json = (await api.get(`/segments/${id}/contacts?limit=4&cursor=${cursor}`)).body
+      seen.push(...page.data.map((contact: Json) => contact.id))
+      cursor = page.meta.next_cursor
+      // Somebody new comes before the first page: neither skipped nor shown twice.
+      const late = await api.post('/contacts', {
+        phone: `+1415556${1000 + seen.length}${id === fixed.id ? 1 : 2}`.slice(0, 12),
+        tags: ['all'],
+      })
+      await api.post(`/segments/${fixed.id}/contacts`, { contact_ids: [late.body.data.id] })
+    }
+    assert.deepEqual(
+      seen.filter((id) => ids.includes(id)),
+      ids.toReversed(),
+    )
+    assert.equal(new Set(seen).size, seen.length)
+  }
+})
+
+test('a segment deleted while people are added is gone, and nobody gets a failure of ours', async (t) => {
+  const { api } = await start(t)
+  const ids = await people(api, 30)
+  for (let round = 0; round < 5; round++) {
+    const { id } = (await api.post('/segments', { name: `Race ${round}` })).body.data
+    const answers = await Promise.all([
+      ...Array.from({ length: 6 }, () => api.post(`/segments/${id}/contacts`, { contact_ids: ids })),
+      api.delete(`/segments/${id}`),
+      ...Array.from({ length: 6 }, () => api.delete(`/segments/${id}/contacts`, { contact_ids: ids })),
+    ])
+    for (const { status, text } of answers) assert.ok(status === 200 || status === 404, text)
+    assertRefused(await api.get(`/segments/${id}`), 404, 'not_found')
+  }
+})

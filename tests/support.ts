@@ -128,9 +128,11 @@ export type World = {
   contract: Contract
 }
 
-type Starting = { limits?: Serving['limits'] }
+type Starting = { limits?: Serving['limits']; log?: Serving['log'] }
 
-export async function start(t: TestContext, { limits }: Starting = {}): Promise<World> {
+const silent = pino({ level: 'silent' })
+
+export async function start(t: TestContext, { limits, log = silent }: Starting = {}): Promise<World> {
   const database = await createDatabase(t)
   const db = database.connect(5)
 
@@ -138,7 +140,7 @@ export async function start(t: TestContext, { limits }: Starting = {}): Promise<
     const app = await createApp({
       db: database.connect(10),
       hotDb: database.connect(2, { hot: true }),
-      log: pino({ level: 'silent' }),
+      log,
       metrics: createMetrics(),
       publicUrl,
       api: true,
