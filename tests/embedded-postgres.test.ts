@@ -158,6 +158,7 @@ test('a stale postmaster.pid does not block the start when its pid is another pr
   const data = join(dataDir, 'postgres', 'data')
   const stale = [stranger.pid, data, 1, 5432, join(dataDir, 'postgres', 'socket'), '', '1 1', 'ready', '']
   await writeFile(join(data, 'postmaster.pid'), stale.join('\n'), { mode: 0o600 })
+  await writeFile(join(dataDir, 'postgres', 'socket', '.s.PGSQL.5432.lock'), stale.join('\n'), { mode: 0o600 })
 
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
   const next = await start()

@@ -66,7 +66,7 @@ const name = 'parley'
 const port = 5432
 const pollMs = 20
 const formerTimeoutMs = 30_000
-const fastShutdownMs = 8_000
+const fastShutdownMs = 4_000
 const maxLogBytes = 10 * 1024 * 1024
 const maxSocketFolderBytes = 100 - Buffer.byteLength(`/.s.PGSQL.${port}`)
 
@@ -76,7 +76,7 @@ export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Sta
   const home = await realpath(dataDir)
   if (isNew) await giveToOwnerOf(dirname(home), home)
   const lockPath = join(home, 'postgres.lock')
-  const lock = claimFile(lockPath)
+  const lock = claimIn(lockPath)
   if (!lock.ok) {
     throw new StartError(
       `another Parley (process ${lock.owner}) is already running on ${home}; stop it first, or set DATA_DIR to another folder`,
@@ -114,6 +114,14 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<DatabaseAdd
   }
 }
 
+function claimIn(lockPath: string): ReturnType<typeof claimFile> {
+  try {
+    return claimFile(lockPath)
+  } catch (error) {
+    throw new StartError(`${dirname(lockPath)} cannot be used: ${lockPath} cannot be opened for writing (${error})`)
+  }
+}
+
 const addressIn = (socketFolder: string): DatabaseAddress => ({
   host: socketFolder,
   port,
@@ -130,6 +138,8 @@ async function startServer(
   const data = join(footing.place, 'data')
   const socketFolder = await resolveSocketFolder(footing)
   await outlastFormer(data)
+  // What a killed one left in our private folder; if its pid is another process's now, PostgreSQL would refuse to start.
+  for (const left of ['', '.lock']) await rm(join(socketFolder, `.s.PGSQL.${port}${left}`), { force: true })
   const server = await launch(footing, socketFolder, log, settings)
 
   let stopping: Promise<void> | undefined

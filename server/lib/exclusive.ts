@@ -9,6 +9,7 @@
  * machine that share a volume see it too. Nothing is kept in the file except
  * the owner's pid, in `user_version`, so that a refusal can name it.
  */
+import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 export type Claim = { ok: true; release(): void } | { ok: false; owner: number }
@@ -24,6 +25,8 @@ const held = new Set<DatabaseSync>()
 /** Take the lock of `path`, or say which process has it. Blocks up to half a second. */
 export function claimFile(path: string): Claim {
   const file = new DatabaseSync(path, { timeout: patienceMs })
+  // Whoever can read the file can hold a lock on it too.
+  chmodSync(path, 0o600)
   // Writing our pid means committing, and in that instant another may slip in: it is ours once we hold it under our name.
   while (begin(file)) {
     if (ownerOf(file) === process.pid) {
