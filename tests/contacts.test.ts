@@ -168,6 +168,21 @@ test('two callers who replace the tags of one contact leave one of the two lists
   )
 })
 
+test('callers who make overlapping new tags at once all succeed', async (t) => {
+  const { api } = await start(t)
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, async (_, i) => (await create(api, { phone: `+1415555${1000 + i}` })).id),
+  )
+  const names = Array.from({ length: 200 }, (_, i) => `tag ${i}`)
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => {
+      const tags = names.filter((_, j) => (j * 7 + i * 13) % 5 < 2)
+      return api.patch(`/contacts/${ids[i % 10]}`, { tags: i % 2 ? tags : tags.toReversed() })
+    }),
+  )
+  for (const { status, text } of answers) assert.equal(status, 200, text)
+})
+
 test('lists are newest first, and a page never skips or repeats a row that was there', async (t) => {
   const { api } = await start(t)
   const made: string[] = []

@@ -35,6 +35,7 @@ const fields = {
   company: Type.Optional(NullableText({ maxLength: 500, description: 'An empty text is stored as null.' })),
 }
 const TagNames = Type.Array(Type.String(), {
+  maxItems: 1_000,
   description: 'Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created.',
 })
 

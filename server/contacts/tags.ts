@@ -30,8 +30,6 @@ export function readTagNames(names: readonly string[]): Map<string, string> {
 export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<string, string>): Promise<string[]> {
   if (byKey.size === 0) return []
   const tags = [...byKey].map(([key, name]) => ({ key, name, id: newId(), color: colorOf(key) }))
-  // In order of key, so that two callers who make the same tags never lock each other out.
-  tags.sort((a, b) => (a.key < b.key ? -1 : 1))
   const keys = tags.map(({ key }) => key)
   await sql`
     insert into tags (workspace_id, id, name, name_key, color, created_at)
@@ -41,6 +39,8 @@ export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<stri
       ${tags.map(({ color }) => color)}::text[], ${tags.map(({ id }) => timeOfId(id))}::timestamptz[]
     ) as given (id, name, key, color, created_at)
     where not exists (select from tags t where t.workspace_id = ${workspaceId} and t.name_key = given.key)
+    -- So that two callers who make the same tags never lock each other out.
+    order by key collate "C"
     on conflict (workspace_id, name_key) do nothing`
   const rows = await sql<{ id: string }[]>`
     select id from tags where workspace_id = ${workspaceId} and name_key = any(${keys}::text[])`
