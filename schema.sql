@@ -102,6 +102,7 @@ create table idempotency_keys (
   path text not null,
   key text not null,
   body_hash text not null,
+  claim_id uuid not null,
   status integer,
   body text,
   created_at timestamp with time zone not null,

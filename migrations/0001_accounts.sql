@@ -96,6 +96,7 @@ create table idempotency_keys (
   path text not null,
   key text not null,
   body_hash text not null,
+  claim_id uuid not null, -- whose it is: one that outlived its lease must not settle for its successor
   status integer,
   body text,
   created_at timestamptz not null,

@@ -12,9 +12,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
+import { newId } from '../lib/id.ts'
 import { type App, listOf } from '../lib/server.ts'
 
-type Claim = { path: string; key: string; bodyHash: string }
+type Claim = { id: string; path: string; key: string; bodyHash: string; heartbeat?: NodeJS.Timeout }
 type Answer = { status: number; body: string }
 
 declare module 'fastify' {
@@ -26,9 +27,13 @@ declare module 'fastify' {
 /** Nothing had happened when one of these was answered. */
 const refusals = new Set([400, 401, 402, 403, 404, 429])
 
-/** Longer than any request takes, so that only a crashed one is taken over. */
-const leaseSeconds = 120
+/** Renewed while the first request is under way, so that only a crashed one is taken over, and soon. */
+const leaseSeconds = 15
+const heartbeatMs = 5_000
 const pollMs = 40
+
+/** No path of ours is longer: it names nothing, and is refused further on. */
+const maxPathLength = 200
 
 export function keepAnswers(app: App, sql: Sql): void {
   app.decorateRequest('idempotency', undefined)
@@ -43,6 +48,7 @@ export function keepAnswers(app: App, sql: Sql): void {
     if (!given) return
     const answer = await claimKey(sql, request.caller.workspaceId, given)
     if (!answer) {
+      given.heartbeat = setInterval(() => void renew(request.caller.workspaceId, given), heartbeatMs)
       request.idempotency = given
       return
     }
@@ -50,8 +56,17 @@ export function keepAnswers(app: App, sql: Sql): void {
     return reply.send(answer.body)
   }
 
+  async function renew(workspaceId: string, { id, path, key }: Claim) {
+    await sql`
+      update idempotency_keys set locked_until = now() + make_interval(secs => ${leaseSeconds})
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id} and status is null`.catch(
+      (error) => app.log.warn({ err: error }, 'a claim could not be renewed'),
+    )
+  }
+
   async function settle(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (!request.idempotency) return payload
+    clearInterval(request.idempotency.heartbeat)
     const answer = { status: reply.statusCode, body: String(payload) }
     await settleKey(sql, request.caller.workspaceId, request.idempotency, answer)
     return payload
@@ -70,17 +85,22 @@ function readClaim(request: FastifyRequest): Claim | undefined {
     throw badRequest('Idempotency-Key: must have 1 to 255 characters')
   }
   const [path = ''] = request.url.split('?')
-  return { path, key, bodyHash: sha256(request.rawBody ?? '') }
+  if (path.length > maxPathLength) return undefined
+  return { id: newId(), path, key, bodyHash: sha256(request.rawBody ?? '') }
 }
 
 /** Take the key (`undefined`: go ahead) or get the answer it already has, waiting for one under way. */
-async function claimKey(sql: Sql, workspaceId: string, { path, key, bodyHash }: Claim): Promise<Answer | undefined> {
+async function claimKey(
+  sql: Sql,
+  workspaceId: string,
+  { id, path, key, bodyHash }: Claim,
+): Promise<Answer | undefined> {
   for (;;) {
     const [claimed] = await sql`
-      insert into idempotency_keys as k (workspace_id, path, key, body_hash, created_at, locked_until)
-      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, now(), now() + make_interval(secs => ${leaseSeconds}))
+      insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, created_at, locked_until)
+      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, now(), now() + make_interval(secs => ${leaseSeconds}))
       on conflict (workspace_id, path, key) do update set
-        body_hash = excluded.body_hash, status = null, body = null,
+        body_hash = excluded.body_hash, claim_id = excluded.claim_id, status = null, body = null,
         created_at = excluded.created_at, locked_until = excluded.locked_until
       where k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until < now())
       returning 1`
@@ -94,13 +114,19 @@ async function claimKey(sql: Sql, workspaceId: string, { path, key, bodyHash }: 
   }
 }
 
-async function settleKey(sql: Sql, workspaceId: string, { path, key }: Claim, { status, body }: Answer): Promise<void> {
+async function settleKey(
+  sql: Sql,
+  workspaceId: string,
+  { id, path, key }: Claim,
+  { status, body }: Answer,
+): Promise<void> {
   if (refusals.has(status)) {
     await sql`
-      delete from idempotency_keys where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+      delete from idempotency_keys
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
   } else {
     await sql`
       update idempotency_keys set status = ${status}, body = ${body}
-      where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
   }
 }
