@@ -28,7 +28,7 @@ const SignIn = Type.Object({
 })
 
 const SessionView = Type.Object({
-  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText() }),
+  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
   role: OneOf(roles),
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
 })
@@ -141,7 +141,7 @@ export const accountDashboard = (db: Db, publicUrl: string) => async (app: App) 
 function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member
   return {
-    member: { id, email, name },
+    member: { id, email, name, role },
     role,
     workspace: { id: workspaceId, name: workspaceName, default_country: defaultCountry },
   }

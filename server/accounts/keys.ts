@@ -8,6 +8,7 @@ import { randomToken, sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { lengthOf } from '../lib/text.ts'
 
 export const scopes = [
   'messages:send',
@@ -55,8 +56,8 @@ type ImportedKey = { name: string; key: string; scopes: readonly string[]; expir
 
 /** Take over a key that predates the rename, as it is. */
 export async function importKey(sql: Sql, workspaceId: string, given: ImportedKey): Promise<ApiKey> {
-  if (!/^legacy_live_[\x21-\x7e]{16,200}$/.test(given.key)) {
-    throw badRequest('key: must start with legacy_live_, followed by 16 to 200 printable characters')
+  if (!/^legacy_live_[\x21-\x7e]{1,200}$/.test(given.key)) {
+    throw badRequest('key: must start with legacy_live_, followed by 1 to 200 printable characters')
   }
   return insertKey(sql, workspaceId, given.key, { ...given, created_by: null })
 }
@@ -80,6 +81,7 @@ async function insertKey(
 ): Promise<ApiKey> {
   const name = given.name.trim()
   if (name === '') throw badRequest('name: must not be blank')
+  if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
   const unknown = given.scopes.find((scope) => !scopes.some((known) => known === scope))
   if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
   const id = newId()

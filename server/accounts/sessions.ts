@@ -41,7 +41,8 @@ const maxFailures = 10
 /** Guard every route of `app`: same origin for what changes something, a session, the role. */
 export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void {
   app.decorateRequest('session')
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store')
     if (request.method !== 'GET') requireSameOrigin(request, publicUrl)
     const { members } = request.routeOptions.config
     if (members === 'public') return
@@ -57,26 +58,38 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
 type Attempt = { email: string; password: string; workspaceId: string | undefined; address: string }
 
 /** Check e-mail and password; answers the token for the cookie. The same e-mail may be a member of several workspaces: the password decides, newest first. */
-export function signIn(sql: Sql, attempt: Attempt): Promise<string> {
+export async function signIn(sql: Sql, attempt: Attempt): Promise<string> {
   const emailKey = fold(attempt.email.trim())
-  // In turn, so that a burst of guesses is not let through before the first of them is counted.
-  return inTurn(`${attempt.address} ${emailKey}`, () => checkPassword(sql, emailKey, attempt))
+  if (waiting >= maxWaiting) throw tooMany('too many people sign in at once', 1)
+  waiting++
+  try {
+    // In turn, so that somebody who signs in many times at once is not taken for many failures.
+    return await inTurn(`${attempt.address} ${emailKey}`, () => checkPassword(sql, emailKey, attempt))
+  } finally {
+    waiting--
+  }
 }
 
 const inTurn = createTurns()
 
+/** Checking a password takes 50 ms of a core on purpose: whoever comes after this many is asked to come again. */
+const maxWaiting = 100
+let waiting = 0
+
 async function checkPassword(sql: Sql, emailKey: string, { password, workspaceId, address }: Attempt): Promise<string> {
-  await requireFewFailures(sql, address, emailKey)
+  await countFailure(sql, address, emailKey)
   const candidates = await sql<{ workspace_id: string; id: string; password_hash: string }[]>`
     select workspace_id, id, password_hash from members
     where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
     order by id desc
     limit 10`
   for (const { workspace_id, id, password_hash } of candidates) {
-    if (await verifyPassword(password, password_hash)) return createSession(sql, workspace_id, id)
+    if (await verifyPassword(password, password_hash)) {
+      await uncountFailure(sql, address, emailKey)
+      return createSession(sql, workspace_id, id)
+    }
   }
   if (candidates.length === 0) await verifyPassword(password, undefined)
-  await countFailure(sql, address, emailKey)
   throw new ApiError('unauthorized', 'wrong e-mail or password')
 }
 
@@ -143,24 +156,26 @@ function requireSameOrigin(request: FastifyRequest, publicUrl: string): void {
   if (!own) throw forbidden('must come from the same origin')
 }
 
-async function requireFewFailures(sql: Sql, address: string, emailKey: string): Promise<void> {
-  const [window] = await sql<{ seconds: number }[]>`
-    select ceil(extract(epoch from started_at + interval '60 seconds' - now()))::int as seconds
-    from sign_in_failures
-    where address = ${address} and email_key = ${emailKey}
-      and failure_count >= ${maxFailures} and started_at > now() - interval '60 seconds'`
-  if (!window) return
-  const retryAfter = String(Math.max(1, window.seconds))
-  throw new ApiError('rate_limited', `too many failed sign-ins; try again in ${retryAfter} s`, {
-    'retry-after': retryAfter,
-  })
-}
-
+/** Count a failure before there is one: however many processes are asked at once, no more than ten get through. */
 async function countFailure(sql: Sql, address: string, emailKey: string): Promise<void> {
-  await sql`
+  const [window] = await sql<{ failure_count: number; seconds: number }[]>`
     insert into sign_in_failures as f (address, email_key, started_at, failure_count)
     values (${address}, ${emailKey}, now(), 1)
     on conflict (address, email_key) do update set
       started_at = case when f.started_at > now() - interval '60 seconds' then f.started_at else now() end,
-      failure_count = 1 + case when f.started_at > now() - interval '60 seconds' then f.failure_count else 0 end`
+      failure_count = 1 + case when f.started_at > now() - interval '60 seconds' then f.failure_count else 0 end
+    returning failure_count, ceil(extract(epoch from started_at + interval '60 seconds' - now()))::int as seconds`
+  if (window && window.failure_count > maxFailures) throw tooMany('too many failed sign-ins', window.seconds)
+}
+
+/** It was none. */
+async function uncountFailure(sql: Sql, address: string, emailKey: string): Promise<void> {
+  await sql`
+    update sign_in_failures set failure_count = greatest(0, failure_count - 1)
+    where address = ${address} and email_key = ${emailKey}`
+}
+
+function tooMany(what: string, seconds: number): ApiError {
+  const retryAfter = String(Math.max(1, seconds))
+  return new ApiError('rate_limited', `${what}; try again in ${retryAfter} s`, { 'retry-after': retryAfter })
 }
