@@ -105,7 +105,12 @@ test('a failure of ours says nothing of the inside, and its log line has the req
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
   const { api, db, url, owner } = await start(t, { log })
   const key = await api.key('contacts:read')
-  await createBrowser(url).signIn(owner)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const invited = await browser.call('POST', '/members', { email: 'new@acme.test', role: 'agent' })
+  const { invitation_token: token } = invited.body.data
+  await browser.call('POST', `/invitations/${token}`, { name: 'New', password: 'short' })
+  await api.get('/contacts?search=Somebody', { key })
   await db`alter table contacts rename column name to hidden`
 
   const failed = await api.get('/contacts', { key, headers: { 'x-request-id': 'find-me' } })
@@ -116,7 +121,20 @@ test('a failure of ours says nothing of the inside, and its log line has the req
   const line = lines.find((text) => text.includes('"level":50')) ?? ''
   assert.match(line, /"reqId":"find-me"/)
   assert.match(line, /column c\.name does not exist/)
-  for (const secret of [key, owner.password, 'Bearer']) assert.ok(!lines.join().includes(secret))
+  for (const secret of [key, owner.password, 'Bearer', token, 'Somebody']) assert.ok(!lines.join().includes(secret))
+})
+
+test('a client that sends thousands of requests ahead of their answers is cut off, and nobody waits for it', async (t) => {
+  const { api, url } = await start(t)
+  const flood = talk(url, (send) => send('GET /v1/me HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000))).catch(() => '')
+  assert.equal((await api.get('/me')).status, 200)
+  assert.ok((await flood).split('HTTP/1.1').length <= 101)
+  const few = await talk(url, (send) =>
+    send(
+      `${'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50)}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    ),
+  )
+  assert.equal(few.split('HTTP/1.1 200').length - 1, 51)
 })
 
 test('no answer of the API lets another origin read it', async (t) => {

@@ -25,7 +25,7 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
 
 export function createBatch<Item, Result>(batching: Batching<Item, Result>): Batch<Item, Result> {
   const { run, max = 500, lanes = 2 } = batching
-  let queue: Waiting<Item, Result>[] = []
+  const queue: Waiting<Item, Result>[] = []
   let busy = 0
   let scheduled = false
 
@@ -41,8 +41,7 @@ export function createBatch<Item, Result>(batching: Batching<Item, Result>): Bat
   }
 
   async function leave() {
-    const batch = queue.slice(0, max)
-    queue = queue.slice(max)
+    const batch = queue.splice(0, max)
     busy++
     await carry(batch)
     busy--

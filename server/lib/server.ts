@@ -2,7 +2,9 @@
  * The HTTP server before it knows any route: one JSON border, one error
  * shape, one request id, limits on every size and every wait.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -47,6 +49,8 @@ const defaultLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveMs: 72_000,
+  /** A database that does not answer must not keep callers for ever. */
+  answerTimeoutMs: 60_000,
 }
 
 export function createServer({ log, metrics, tls, limits: given }: Serving): App {
@@ -56,6 +60,7 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
+    keepAliveTimeout: limits.keepAliveMs,
     noDelay: true,
     // Nothing here asks for it, and Node's own refusal has no body.
     requireHostHeader: false,
@@ -65,10 +70,9 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     // One line a request of our own, below, instead of two of the framework's.
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
+    handlerTimeout: limits.answerTimeoutMs,
     return503OnClosing: false,
     bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveMs,
     genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
     requestIdHeader: false,
     // No shorter than what the headers let in: an id that is too long is an id that is not there.
@@ -86,7 +90,10 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
           `X-Request-Id: ${newId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
       )
     },
-    ...(tls ? { https: { ...http, ...tls } } : { http }),
+    serverFactory: (handler) => {
+      const server = tls ? createHttpsServer({ ...http, ...tls }) : createHttpServer(http)
+      return server.on('request', boundPipelining(handler))
+    },
   }) as unknown as App
 
   // An expectation we do not know is ignored; Node's own refusal has no body.
@@ -110,13 +117,17 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
   // Hooks a route does not need cost every request of it, so each route gets its own.
   app.addHook('onRoute', (route) => {
     const { schema, url } = route
-    if (schema?.body || schema?.querystring || url.includes('/:id')) {
-      route.preHandler = [checkRequest(schema ?? {}), ...listOf(route.preHandler)]
+    if (schema?.body || schema?.querystring) {
+      route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
-    route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url))]
+    route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url), url)]
   })
-  const reportUnknown = reportTo(metrics.watchRoute('any', 'unknown'))
-  app.addHook('onResponse', (request, reply, done) => (request.is404 ? reportUnknown(request, reply, done) : done()))
+  const reportUnknown = reportTo(metrics.watchRoute('any', unknown), unknown)
+  app.addHook('onResponse', (request, reply, done) => {
+    openRequests.set(request.socket, (openRequests.get(request.socket) ?? 1) - 1)
+    if (request.is404) reportUnknown(request, reply, done)
+    else done()
+  })
   app.setNotFoundHandler(answerUnknownPath)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error instanceof ApiError) {
@@ -125,7 +136,10 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     if (error.validation || (error.statusCode ?? 500) < 500) {
       return reply.code(400).send(errorBody('bad_request', describeFault(error)))
     }
-    request.log.error({ err: error, method: request.method, url: request.url }, 'request failed')
+    request.log.error(
+      { err: error, ...describeRequest(request, request.routeOptions.url ?? unknown) },
+      'request failed',
+    )
     return reply.code(500).send(errorBody('internal', 'something went wrong on our side'))
   })
   return app
@@ -153,17 +167,16 @@ function checkRequest({ body, querystring }: FastifySchema) {
   return (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
     if (body) requireStorable(request.body, body)
     if (querystring) requireStorable(request.query, querystring)
-    requireIdParam(request)
     done()
   }
 }
 
 /** Count the answer; one line in the log, loud when it was slow. */
-function reportTo(observe: (status: number, seconds: number) => void) {
+function reportTo(observe: (status: number, seconds: number) => void, route: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const ms = reply.elapsedTime
     observe(reply.statusCode, ms / 1000)
-    const line = { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(ms) }
+    const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }
     if (ms > slowMs) request.log.warn(line, 'slow request')
     else request.log.debug(line, 'request')
     done()
@@ -171,6 +184,28 @@ function reportTo(observe: (status: number, seconds: number) => void) {
 }
 
 const slowMs = 1_000
+const unknown = 'unknown'
+
+/** What a log may hold of a request: its route and id. Paths and queries carry tokens, names and numbers. */
+function describeRequest({ method, params }: FastifyRequest, route: string) {
+  return { method, route, id: (params as { id?: string } | undefined)?.id }
+}
+
+/** Requests of a connection that are not answered yet. */
+const openRequests = new WeakMap<Socket, number>()
+
+/** A client may send requests ahead of their answers, but not so many that they crowd out everybody else's. */
+function boundPipelining(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    const open = (openRequests.get(socket) ?? 0) + 1
+    openRequests.set(socket, open)
+    if (open > maxPipelined) socket.destroy()
+    if (!socket.destroyed) handle(request, response)
+  }
+}
+
+const maxPipelined = 100
 
 export const listOf = <Hook>(hooks: Hook | Hook[] | undefined): Hook[] =>
   hooks === undefined ? [] : ([hooks].flat() as Hook[])
@@ -195,12 +230,6 @@ function decodableUrl(url: string): string {
   } catch {
     return [path.replaceAll('%', '%25'), ...query].join('?')
   }
-}
-
-/** An id in a path that is no uuid names nothing. */
-function requireIdParam(request: FastifyRequest): void {
-  const { id } = request.params as { id?: string }
-  if (id !== undefined && !isUuid(id)) throw new ApiError('not_found', 'no such id')
 }
 
 const clientFaults: Record<string, string> = {

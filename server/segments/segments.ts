@@ -190,7 +190,8 @@ function changeMembers(
           select kind from segments where workspace_id = ${workspaceId} and id = ${id} for key share`
       : []
     if (!segment) throw notFound('segment')
-    if (segment.kind === 'dynamic') throw badRequest('a dynamic segment has no list: its filter decides who is in it')
+    if (segment.kind === 'dynamic')
+      throw badRequest('contact_ids: a dynamic segment has no list, its filter decides who is in it')
     return change(sql)
   })
 }
