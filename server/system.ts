@@ -34,9 +34,9 @@ export const systemRoutes =
     app.get('/healthz', async () => ({ status: 'ok' }))
     app.get('/readyz', async (request, reply) => {
       try {
-        migrated ||= await isMigrated(db)
+        migrated ||= await within(patienceMs, isMigrated(db))
         if (migrated) {
-          await db`select 1`
+          await within(patienceMs, db`select 1`)
           return { status: 'ready' }
         }
       } catch (error) {
@@ -64,6 +64,16 @@ export const systemRoutes =
     }
   }
 
+/** A database that stopped answering is as good as gone. */
+const patienceMs = 2_000
+
+function within<Value>(milliseconds: number, answer: Promise<Value>): Promise<Value> {
+  const timeout = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds).unref()
+  })
+  return Promise.race([answer, timeout])
+}
+
 /** How many connections of ours the database has, by what they do. */
 function watchDatabase(db: Db, metrics: Metrics): void {
   metrics.gauge(
@@ -71,9 +81,12 @@ function watchDatabase(db: Db, metrics: Metrics): void {
     'Connections of Parley to its database, by state.',
     'state',
     async () => {
-      const states = await db<{ state: string; count: number }[]>`
+      const states = await within(
+        patienceMs,
+        db<{ state: string; count: number }[]>`
       select coalesce(state, 'other') as state, count(*)::int as count from pg_stat_activity
-      where datname = current_database() and application_name = 'parley' group by 1`
+      where datname = current_database() and application_name = 'parley' group by 1`,
+      )
       return Object.fromEntries(states.map(({ state, count }) => [state, count]))
     },
   )

@@ -49,7 +49,9 @@ export function createMetrics(): Metrics {
         registers: [registry],
         async collect() {
           this.reset()
-          for (const [value, number] of Object.entries(await read())) this.set({ [label]: value }, number)
+          // What cannot be read now, such as the database's view when it is down, is left out; the rest is needed most then.
+          const values = await read().catch(() => ({}))
+          for (const [value, number] of Object.entries(values)) this.set({ [label]: value }, number)
         },
       })
     },

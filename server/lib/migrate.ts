@@ -9,6 +9,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Db } from './db.ts'
+import { StartError } from './start-error.ts'
 
 export const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
 
@@ -20,6 +21,8 @@ export async function migrate(db: Db): Promise<string[]> {
   await requireVersion(db)
   const connection = await db.reserve()
   try {
+    // An index on a large table, or another process building one, takes what it takes.
+    await connection`set statement_timeout = 0`
     await connection`select pg_advisory_lock(${migrationLock})`
     await connection`
       create table if not exists migrations (
@@ -35,10 +38,12 @@ export async function migrate(db: Db): Promise<string[]> {
     }
     return pending
   } catch (error) {
-    await connection`rollback`
+    // If the connection is what failed, this fails too, and what it failed of is what counts.
+    await connection`rollback`.catch(() => {})
     throw error
   } finally {
-    await connection`select pg_advisory_unlock(${migrationLock})`
+    await connection`select pg_advisory_unlock(${migrationLock})`.catch(() => {})
+    await connection`reset statement_timeout`.catch(() => {})
     connection.release()
   }
 }
@@ -56,7 +61,11 @@ function listMigrations(): string[] {
 }
 
 async function requireVersion(db: Db): Promise<void> {
-  const [server] = await db<{ version: number; name: string }[]>`
-    select current_setting('server_version_num')::int as version, current_setting('server_version') as name`
-  if (!server || server.version < 150_000) throw new Error(`PostgreSQL 15 or newer is needed; this is ${server?.name}`)
+  const [server] = await db<{ version: number; name: string; encoding: string }[]>`
+    select current_setting('server_version_num')::int as version, current_setting('server_version') as name,
+      current_setting('server_encoding') as encoding`
+  if (!server || server.version < 150_000)
+    throw new StartError(`PostgreSQL 15 or newer is needed; this is ${server?.name}`)
+  if (server.encoding !== 'UTF8')
+    throw new StartError(`the database must have the encoding UTF8; it has ${server.encoding}`)
 }

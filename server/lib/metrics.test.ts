@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMetrics } from './metrics.ts'
+
+test('a route is counted by status and by time, each bucket with those below it', async () => {
+  const metrics = createMetrics()
+  const observe = metrics.watchRoute('GET', '/v1/me')
+  for (const [status, seconds] of [
+    [200, 0.002],
+    [200, 0.2],
+    [429, 20],
+  ] as const)
+    observe(status, seconds)
+  const text = await metrics.read()
+  for (const line of [
+    'parley_http_requests_total{method="GET",route="/v1/me",status="200"} 2',
+    'parley_http_requests_total{method="GET",route="/v1/me",status="429"} 1',
+    'parley_http_request_duration_seconds_bucket{le="0.001",method="GET",route="/v1/me"} 0',
+    'parley_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/v1/me"} 1',
+    'parley_http_request_duration_seconds_bucket{le="15",method="GET",route="/v1/me"} 2',
+    'parley_http_request_duration_seconds_bucket{le="+Inf",method="GET",route="/v1/me"} 3',
+    'parley_http_request_duration_seconds_count{method="GET",route="/v1/me"} 3',
+  ]) {
+    assert.ok(text.split('\n').includes(line), line)
+  }
+})
+
+test('a gauge that cannot be read is left out, and the rest is there', async () => {
+  const metrics = createMetrics()
+  metrics.gauge('depth', 'How deep.', 'queue', async () => ({ a: 1 }))
+  metrics.gauge('broken', 'Cannot be read.', 'state', async () => {
+    throw new Error('the database is down')
+  })
+  const text = await metrics.read()
+  assert.match(text, /^depth\{queue="a"\} 1$/m)
+  assert.doesNotMatch(text, /^broken\{/m)
+})
