@@ -8,18 +8,20 @@ import { parseArgs } from 'node:util'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
-import { ConfigError, environment, readConfig } from './config.ts'
+import { type Config, ConfigError, environment, readConfig } from './config.ts'
 import { joinDatabase } from './database.ts'
+import { updateDemoPassword } from './demo.ts'
 import type { Db } from './lib/db.ts'
 import { ApiError, badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
 import { migrate } from './lib/migrate.ts'
+import { StartError } from './lib/start-error.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
   usage: string
   options: Record<string, 'string' | 'boolean'>
-  run: (db: Db, options: Options) => Promise<object>
+  run: (db: Db, options: Options, config: Config) => Promise<object>
 }
 
 const commands: Record<string, Command> = {
@@ -30,7 +32,7 @@ const commands: Record<string, Command> = {
       const password = options['owner-password']
       const given = {
         name: required(options, 'name'),
-        default_country: text(options, 'country') ?? 'US',
+        default_country: (text(options, 'country') ?? 'US').toUpperCase(),
         owner: { email: required(options, 'owner-email'), ...(typeof password === 'string' ? { password } : {}) },
       }
       return db.begin((sql) => createWorkspace(sql, given))
@@ -68,12 +70,13 @@ const commands: Record<string, Command> = {
       const workspaceId = requiredId(options, 'workspace')
       await requirePlan(db, workspaceId)
       const expiresAt = text(options, 'expires-at')
-      if (expiresAt !== undefined && Number.isNaN(Date.parse(expiresAt)))
+      if (expiresAt !== undefined && !/^\d{4}-/.test(new Date(Date.parse(expiresAt) || -1e15).toISOString())) {
         throw badRequest('--expires-at: not a date-time')
+      }
       const { id, prefix } = await importKey(db, workspaceId, {
         name: required(options, 'name'),
         key: required(options, 'key'),
-        scopes: required(options, 'scopes')
+        scopes: present(options, 'scopes')
           .split(',')
           .map((scope) => scope.trim())
           .filter(Boolean),
@@ -85,7 +88,11 @@ const commands: Record<string, Command> = {
   'member reset-password': {
     usage: '--email E',
     options: { email: 'string' },
-    run: (db, options) => resetPassword(db, required(options, 'email')),
+    run: async (db, options, { dataDir }) => {
+      const owner = await resetPassword(db, required(options, 'email'))
+      await updateDemoPassword(dataDir, owner)
+      return owner
+    },
   },
   migrate: {
     usage: '',
@@ -98,7 +105,8 @@ const commands: Record<string, Command> = {
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
-  const name = Object.keys(commands).find((words) => `${args.join(' ')} `.startsWith(`${words} `))
+  const words = args.filter((word) => word !== '--json')
+  const name = Object.keys(commands).find((command) => `${words.join(' ')} `.startsWith(`${command} `))
   const command = name === undefined ? undefined : commands[name]
   if (name === undefined || !command) {
     console.error(help())
@@ -107,31 +115,32 @@ async function main(args: string[]): Promise<number> {
   try {
     const options = Object.fromEntries(Object.entries(command.options).map(([option, type]) => [option, { type }]))
     const { values } = parseArgs({
-      args: args.slice(name.split(' ').length),
-      options: { ...options, json: { type: 'boolean' }, help: { type: 'boolean' } },
+      args: words.slice(name.split(' ').length),
+      options: { ...options, help: { type: 'boolean' } },
     })
     if (values.help) {
       console.log(`npx parley ${name} ${command.usage}`)
       return 0
     }
-    print(await withDatabase((db) => command.run(db, values as Options)), values.json === true)
+    print(await withDatabase((db, config) => command.run(db, values as Options, config)), args.includes('--json'))
     return 0
   } catch (error) {
-    const mistake =
-      error instanceof ApiError || error instanceof ConfigError || (error instanceof TypeError && 'code' in error)
-    console.error(mistake ? error.message : error)
+    // A wrong option, setting or database is the operator's to mend: say it in words, without a stack.
+    const plain =
+      error instanceof ApiError || error instanceof ConfigError || error instanceof StartError || hasCode(error)
+    console.error(plain ? error.message || String(error) : error)
     return 1
   }
 }
 
-async function withDatabase<Result>(run: (db: Db) => Promise<Result>): Promise<Result> {
+async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
   // The command line seals nothing, so it does not ask for the key.
   const config = readConfig({ ENCRYPTION_KEY: '0'.repeat(64), ...environment() })
   const database = await joinDatabase(config)
   const db = database.connect(2)
   try {
     await migrate(db)
-    return await run(db)
+    return await run(db, config)
   } finally {
     await db.end({ timeout: 2 })
     await database.stop()
@@ -145,6 +154,10 @@ function print(answer: object, asJson: boolean): void {
       console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
 }
 
+function hasCode(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && 'code' in error
+}
+
 function help(): string {
   const rows = Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
   return ['Usage (add --json for machines):', ...rows].join('\n')
@@ -153,6 +166,12 @@ function help(): string {
 function text(options: Options, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
+}
+
+function present(options: Options, name: string): string {
+  const value = text(options, name)
+  if (value === undefined) throw badRequest(`--${name}: required`)
+  return value
 }
 
 function required(options: Options, name: string): string {

@@ -6,7 +6,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 
 /** Every setting, with its default and meaning, in the words of `.env.example`. */
 export const settings = {
@@ -26,6 +27,8 @@ export const settings = {
   TLS_KEY_FILE: { default: '', meaning: 'Serve https directly: the private key, PEM.' },
   LOG_LEVEL: { default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },
 } as const
+
+const root = join(import.meta.dirname, '..')
 
 export type Role = 'api' | 'worker'
 
@@ -47,10 +50,10 @@ export type Config = {
 
 export class ConfigError extends Error {}
 
-/** The environment of this process, completed by an `.env` file in the working directory. */
+/** The environment of this process, completed by an `.env` file beside the program. */
 export function environment(): Record<string, string | undefined> {
   try {
-    process.loadEnvFile()
+    process.loadEnvFile(join(root, '.env'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
@@ -103,6 +106,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     return Buffer.alloc(0)
   }
   const tls = { cert: pem('TLS_CERT_FILE'), key: pem('TLS_KEY_FILE') }
+  if (tls.cert.length > 0 && tls.key.length > 0) {
+    try {
+      createSecureContext(tls)
+    } catch (error) {
+      fault('TLS_CERT_FILE', `cannot be used with TLS_KEY_FILE: ${(error as Error).message}`)
+    }
+  }
 
   const scheme = files.TLS_CERT_FILE ? 'https' : 'http'
   const publicUrl = (read('PUBLIC_URL') || `${scheme}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`).replace(
@@ -122,7 +132,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     port,
     host,
     databaseUrl,
-    dataDir: resolve(read('DATA_DIR')),
+    // The default is the program's own, from wherever it is called; a path that is given is the caller's.
+    dataDir: env.DATA_DIR?.trim() ? resolve(env.DATA_DIR.trim()) : join(root, settings.DATA_DIR.default),
     publicUrl,
     roles,
     demo: demo === '1',

@@ -7,10 +7,11 @@
  * writes anew, never a workspace nobody can enter.
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createKey, scopes } from './accounts/keys.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
 import { type Db, isDuplicate } from './lib/db.ts'
+import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
 
 export type Demo = {
   base_url: string
@@ -36,6 +37,13 @@ export async function resolveDemo({ db, dataDir, publicUrl }: Making): Promise<D
   const demo = readDemo(file)
   if (!demo || demo.workspace_id !== (known ?? (await getDemoWorkspaceId(db)))) return undefined
   return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1` })
+}
+
+/** Keep `demo.json` true when the demo owner got a new password. */
+export async function updateDemoPassword(dataDir: string, owner: Demo['owner']): Promise<void> {
+  const file = join(dataDir, 'demo.json')
+  const demo = readDemo(file)
+  if (demo?.owner.email === owner.email) await writeDemo(file, { ...demo, owner })
 }
 
 function makeDemo(db: Db, file: string, publicUrl: string): Promise<Demo> {
@@ -64,11 +72,12 @@ function readDemo(file: string): Demo | undefined {
   }
 }
 
-function writeDemo(file: string, demo: Demo): Demo {
+async function writeDemo(file: string, demo: Demo): Promise<Demo> {
   const draft = `${file}.${process.pid}`
-  mkdirSync(join(file, '..'), { recursive: true })
+  mkdirSync(dirname(file), { recursive: true })
   writeFileSync(draft, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600, flush: true })
   chmodSync(draft, 0o600)
+  await giveToOwnerOf(dirname(file), draft)
   renameSync(draft, file)
   return demo
 }

@@ -10,6 +10,7 @@ import { createApp } from './app.ts'
 import { type Config, ConfigError, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
+import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
@@ -17,7 +18,7 @@ import { StartError } from './lib/start-error.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
-const drainMs = 5_000
+const drainMs = 4_000
 
 try {
   await run(readConfig(environment()))
@@ -57,10 +58,10 @@ async function run(config: Config): Promise<void> {
     })
     const db = database.connect(10)
     const hotDb = database.connect(2, { hot: true })
-    stops.push(() => Promise.all([db.end({ timeout: 2 }), hotDb.end({ timeout: 2 })]))
+    stops.push(() => Promise.all([db.end({ timeout: 1 }), hotDb.end({ timeout: 1 })]))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
-    resolveEncryptionKey(config)
+    await resolveEncryptionKey(config)
     const demo = config.demo
       ? await resolveDemo({ db, dataDir: config.dataDir, publicUrl: config.publicUrl })
       : undefined
@@ -89,13 +90,14 @@ async function drain(app: App): Promise<void> {
 }
 
 /** The key that seals stored secrets: given, or made once and kept beside the embedded database. */
-function resolveEncryptionKey({ encryptionKey, dataDir }: Config): string {
+async function resolveEncryptionKey({ encryptionKey, dataDir }: Config): Promise<string> {
   if (encryptionKey) return encryptionKey
   const file = join(dataDir, 'encryption.key')
   mkdirSync(dataDir, { recursive: true })
   try {
     writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
     chmodSync(file, 0o600)
+    await giveToOwnerOf(dataDir, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }

@@ -312,6 +312,8 @@ test('the command line works beside a running service and without one', async (t
   const unlimited = await parley(env, 'plan', 'set', '--workspace', workspace_id, '--unlimited', '--active')
   assert.deepEqual(unlimited.json.plan, { messages_per_month: null, state: 'active' })
 
+  const demo = await parley(env, 'member', 'reset-password', '--email', 'owner@demo.test')
+  assert.deepEqual(demoOf(dataDir).owner, demo.json)
   const reset = await parley(env, 'member', 'reset-password', '--email', 'WARM@acme.test')
   assert.equal((await signIn(owner)).status, 401)
   assert.equal((await signIn(reset.json)).status, 200)
