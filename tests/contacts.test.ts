@@ -243,6 +243,11 @@ test('search finds a part of name, phone, e-mail or company without regard to ca
   assert.deepEqual(await search('___'), [])
   assert.deepEqual(await search('a\\m'), ['eva'])
   assert.deepEqual(await search('+4420'), ['eva'])
+  assert.deepEqual(await search('+14155550100'), ['ann'])
+  assert.deepEqual(await search('4155550200'), ['bob'])
+  assert.deepEqual(await search('555010'), ['ann'])
+  assert.deepEqual(await search('+155550100'), [])
+  assert.deepEqual(await search('999950100'), [])
   assert.deepEqual(await search(''), ['ann', 'bob', 'eva'])
   assert.deepEqual(await search('nobody at all'), [])
   // One or two characters: beginnings only.

@@ -46,7 +46,7 @@ export async function listContacts(
   position: Position,
 ): Promise<Page<Contact>> {
   const conditions: Fragment[] = []
-  if (filters.search) conditions.push(sql`c.search like ${searchPattern(filters.search)}`)
+  if (filters.search) conditions.push(matches(sql, filters.search))
   if (filters.tag) conditions.push(hasTag(sql, workspaceId, filters.tag))
   if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
   const all = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
@@ -222,10 +222,15 @@ function contactColumns(sql: Sql): Fragment {
     ), '[]') as tags`
 }
 
-/** Anywhere in a text; one or two characters would match nearly everybody, so they match beginnings only. */
-function searchPattern(search: string): string {
-  const text = escapeLike(fold(search).replaceAll('\n', ' '))
-  return lengthOf(search) < 3 ? `%\n${text}%` : `%${text}%`
+/** Condition on contact `c`: one of its texts has this in it. One or two characters would match nearly everybody, so they match beginnings only. */
+function matches(sql: Sql, search: string): Fragment {
+  const text = fold(search).replaceAll('\n', ' ')
+  if (lengthOf(search) < 3) return sql`c.search like ${`%\n${escapeLike(text)}%`}`
+  // Groups of three digits are in everybody's number, and the index weighs each of a long number against all of them:
+  // 16 ms at a million contacts. The last five digits alone leave a handful to look at, in 1 ms.
+  const digits = /^\+?\d+(\d{5})$/.exec(text)?.[1]
+  if (digits) return sql`c.search like ${`%${digits}%`} and strpos(c.search, ${text}) > 0`
+  return sql`c.search like ${`%${escapeLike(text)}%`}`
 }
 
 /** An empty text is no text. */
