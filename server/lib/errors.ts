@@ -38,7 +38,6 @@ export class ApiError extends Error {
 }
 
 export const badRequest = (message: string) => new ApiError('bad_request', message)
-export const invalidRequest = (message: string) => new ApiError('invalid_request', message)
 export const forbidden = (message: string) => new ApiError('forbidden', message)
 export const notFound = (what: string) => new ApiError('not_found', `${what} not found`)
 
