@@ -152,8 +152,8 @@ export async function updateContact(
     columns[`${field}_key`] = keyOf(changes[field])
   }
   const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
-  const stored = await requireContact(db, workspaceId, id)
-  if (phone && phone !== stored.phone) throw badRequest('phone: cannot be changed')
+  if (!isUuid(id)) throw notFound('contact')
+  if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
   if (Object.keys(columns).length > 0 || tagNames) {
     await db.begin(async (sql) => {
       // This row's lock makes two callers who replace the tags of one contact take turns.
