@@ -73,10 +73,11 @@ type Window = {
 async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admitted | undefined)[]> {
   const counts = new Map<string, number>()
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1)
+  const asked = [...counts.keys()]
   const windows = await sql<Window[]>`
     with asked as (
       select hash, n, place
-      from unnest(${[...counts.keys()]}::text[], ${[...counts.values()]}::int[]) with ordinality as asked (hash, n, place)
+      from unnest(${asked}::text[], ${[...counts.values()]}::int[]) with ordinality as asked (hash, n, place)
     ),
     found as (
       select k.workspace_id, w.name as workspace_name, w.default_country, k.id, k.scopes, k.last_used_at, asked.n,
@@ -114,7 +115,6 @@ async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admitted
       ceil(extract(epoch from counted.reset_at - now()))::int as reset_seconds
     from found join counted on counted.key_id = found.id`
 
-  const asked = [...counts.keys()]
   const byHash = new Map(windows.map((window) => [asked[window.place - 1], window]))
   return hashes.map((hash) => {
     const window = byHash.get(hash)
