@@ -1,7 +1,6 @@
 /** The service as an operator runs it, in a process of its own on a database of its own, and the tools around it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -10,6 +9,7 @@ import { sha256 } from '../server/lib/crypto.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
+import { freePort } from '../tests/free-port.ts'
 import type { Load, Measured } from './load.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -105,13 +105,4 @@ async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   await gone
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { connect } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { freePort } from './free-port.ts'
 import { createBrowser, createDatabase, type Json, until } from './support.ts'
 
 type Running = {
@@ -273,37 +274,14 @@ test('the command line works beside a running service and without one', async (t
   assert.equal((await signIn(alone.json.owner)).body.data.workspace.default_country, 'US')
 
   const key = 'legacy_live_0123456789abcdefghij'
-  const imported = await parley(
-    env,
-    'key',
-    'import',
-    '--workspace',
-    workspace_id,
-    '--name',
-    'Old',
-    '--key',
-    key,
-    '--scopes',
-    'contacts:read,contacts:write',
-  )
+  const importKey = (name: string, key: string, ...more: string[]) =>
+    parley(env, 'key', 'import', '--workspace', workspace_id, '--name', name, '--key', key, ...more)
+  const imported = await importKey('Old', key, '--scopes', 'contacts:read,contacts:write')
   assert.deepEqual(imported.json.prefix, key.slice(0, 16))
   const known: Json = await (await me(service.url, key)).json()
   assert.deepEqual([known.data.key.id, known.data.account.id], [imported.json.id, workspace_id])
-  const past = await parley(
-    env,
-    'key',
-    'import',
-    '--workspace',
-    workspace_id,
-    '--name',
-    'Past',
-    '--key',
-    `${key}x`,
-    '--scopes',
-    'contacts:read',
-    '--expires-at',
-    '2020-01-01T00:00:00Z',
-  )
+  const expiry = ['--expires-at', '2020-01-01T00:00:00Z']
+  const past = await importKey('Past', `${key}x`, '--scopes', 'contacts:read', ...expiry)
   assert.equal(past.code, 0)
   assert.equal((await me(service.url, `${key}x`)).status, 401)
 
@@ -337,12 +315,3 @@ test('the command line works beside a running service and without one', async (t
     assert.doesNotMatch(refused.stderr, /\n\s+at /)
   }
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
-}
