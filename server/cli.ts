@@ -8,14 +8,14 @@ import { parseArgs } from 'node:util'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
-import { type Config, ConfigError, environment, readConfig } from './config.ts'
+import { type Config, environment, readConfig } from './config.ts'
 import { joinDatabase } from './database.ts'
 import { updateDemoPassword } from './demo.ts'
 import type { Db } from './lib/db.ts'
-import { ApiError, badRequest } from './lib/errors.ts'
+import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
 import { migrate } from './lib/migrate.ts'
-import { StartError } from './lib/start-error.ts'
+import { inWords } from './lib/start-error.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -125,10 +125,7 @@ async function main(args: string[]): Promise<number> {
     print(await withDatabase((db, config) => command.run(db, values as Options, config)), args.includes('--json'))
     return 0
   } catch (error) {
-    // A wrong option, setting or database is the operator's to mend: say it in words, without a stack.
-    const plain =
-      error instanceof ApiError || error instanceof ConfigError || error instanceof StartError || hasCode(error)
-    console.error(plain ? error.message || String(error) : error)
+    console.error(inWords(error))
     return 1
   }
 }
@@ -152,10 +149,6 @@ function print(answer: object, asJson: boolean): void {
   else
     for (const [name, value] of Object.entries(answer))
       console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
-}
-
-function hasCode(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && 'code' in error
 }
 
 function help(): string {

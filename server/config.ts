@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { hasCode, StartError } from './lib/start-error.ts'
 
 /** Every setting, with its default and meaning, in the words of `.env.example`. */
 export const settings = {
@@ -48,14 +49,14 @@ export type Config = {
   logLevel: string
 }
 
-export class ConfigError extends Error {}
+export class ConfigError extends StartError {}
 
 /** The environment of this process, completed by an `.env` file beside the program. */
 export function environment(): Record<string, string | undefined> {
   try {
     process.loadEnvFile(join(root, '.env'))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (!hasCode(error, 'ENOENT')) throw error
   }
   return process.env
 }

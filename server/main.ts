@@ -7,14 +7,14 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pino from 'pino'
 import { createApp } from './app.ts'
-import { type Config, ConfigError, environment, readConfig } from './config.ts'
+import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
 import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
-import { StartError } from './lib/start-error.ts'
+import { hasCode, inWords } from './lib/start-error.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
@@ -23,10 +23,7 @@ const drainMs = 4_000
 try {
   await run(readConfig(environment()))
 } catch (error) {
-  // A wrong setting or a taken port is the operator's to mend: say it in words, without a stack.
-  const plain =
-    error instanceof ConfigError || error instanceof StartError || (error instanceof Error && 'code' in error)
-  console.error(plain ? String((error as Error).message ?? error) : error)
+  console.error(inWords(error))
   process.exit(1)
 }
 
@@ -99,7 +96,7 @@ async function resolveEncryptionKey({ encryptionKey, dataDir }: Config): Promise
     chmodSync(file, 0o600)
     await giveToOwnerOf(dataDir, file)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   }
   return readFileSync(file, 'utf8').trim()
 }

@@ -34,7 +34,7 @@ import {
 import { join } from 'node:path'
 import { bareEnvironment, type RunAs } from './lifeline.ts'
 import type { Binaries } from './postgres-binaries.ts'
-import { StartError } from './start-error.ts'
+import { hasCode, StartError } from './start-error.ts'
 
 export type Footing = { binaries: string; place: string; runAs: RunAs }
 export type RootMode = 'namespace' | 'nobody'
@@ -198,7 +198,7 @@ async function exists(path: string): Promise<boolean> {
 
 async function lstatOrUndefined(path: string) {
   return lstat(path).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (hasCode(error, 'ENOENT')) return undefined
     throw error
   })
 }

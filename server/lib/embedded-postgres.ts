@@ -34,7 +34,7 @@ import {
 import { claimFile } from './exclusive.ts'
 import { spawnOnLifeline } from './lifeline.ts'
 import { type Binaries, requireBinaries } from './postgres-binaries.ts'
-import { StartError } from './start-error.ts'
+import { hasCode, StartError } from './start-error.ts'
 
 export type DatabaseAddress = {
   /** The socket's folder: drivers take a host with a slash for one. */
@@ -388,8 +388,4 @@ async function openLog(home: string): Promise<Log> {
 /** ESRCH is what /proc says of a process that ended while it was read. */
 function undefinedIfMissing(error: unknown): undefined {
   if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ESRCH')) throw error
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -4,7 +4,7 @@
 import { readFile, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { StartError } from './start-error.ts'
+import { hasCode, StartError } from './start-error.ts'
 
 /** `folder` holds bin, lib and share. */
 export type Binaries = { version: string; folder: string }
@@ -40,8 +40,7 @@ async function resolveLibraryLinks(root: string): Promise<void> {
   )
   for (const { source, target } of links) {
     await symlink(relative(dirname(target), source), join(root, target)).catch((error: unknown) => {
-      const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-      if (!isThere) throw error
+      if (!hasCode(error, 'EEXIST')) throw error
     })
   }
 }
