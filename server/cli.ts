@@ -16,6 +16,7 @@ import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
 import { migrate } from './lib/migrate.ts'
 import { inWords } from './lib/start-error.ts'
+import { isWithinCalendar } from './lib/time.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -70,7 +71,7 @@ const commands: Record<string, Command> = {
       const workspaceId = requiredId(options, 'workspace')
       await requirePlan(db, workspaceId)
       const expiresAt = text(options, 'expires-at')
-      if (expiresAt !== undefined && !/^\d{4}-/.test(new Date(Date.parse(expiresAt) || -1e15).toISOString())) {
+      if (expiresAt !== undefined && !isWithinCalendar(Date.parse(expiresAt))) {
         throw badRequest('--expires-at: not a date-time')
       }
       const { id, prefix } = await importKey(db, workspaceId, {

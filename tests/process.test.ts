@@ -283,6 +283,10 @@ test('the command line works beside a running service and without one', async (t
   const expiry = ['--expires-at', '2020-01-01T00:00:00Z']
   const past = await importKey('Past', `${key}x`, '--scopes', 'contacts:read', ...expiry)
   assert.equal(past.code, 0)
+  const epoch = await importKey('Epoch', `${key}y`, '--scopes', '', '--expires-at', '1970-01-01T00:00:00Z')
+  assert.equal(epoch.code, 0, epoch.stderr)
+  const never = await importKey('Never', `${key}z`, '--scopes', '', '--expires-at', '+200000-01-01T00:00:00Z')
+  assert.match(never.stderr, /^--expires-at: not a date-time\n$/)
   assert.equal((await me(service.url, `${key}x`)).status, 401)
 
   const plan = await parley(env, 'plan', 'set', '--workspace', workspace_id, '--messages-per-month', '100', '--lapsed')

@@ -9,6 +9,7 @@ import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
+import { isWithinCalendar } from '../lib/time.ts'
 
 export type Rule = { field: string; op: string; value?: string }
 export type Filter = { match: 'all' | 'any'; rules: Rule[] }
@@ -120,11 +121,6 @@ function notATime(value: string): string | undefined {
 /** The 30th of February parses, but to another day. */
 function isDay([, year, month, day]: RegExpExecArray): boolean {
   return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
-}
-
-/** PostgreSQL knows no year 0, and an offset can lead out of the years of four digits. Also false for what is no time at all. */
-function isWithinCalendar(time: number): boolean {
-  return time >= Date.parse('0001-01-01T00:00:00Z') && time <= Date.parse('9999-12-31T23:59:59.999Z')
 }
 
 function momentOf(sql: Sql, value: string): Fragment {
