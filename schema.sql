@@ -27,6 +27,33 @@ create table api_keys (
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
+create table channel_connections (
+  workspace_id uuid not null,
+  id uuid not null,
+  channel text not null,
+  account_id text not null default ''::text,
+  phone_number_id text not null default ''::text,
+  base_url text not null default ''::text,
+  api_version text not null default ''::text,
+  secrets text not null,
+  messages_per_second integer not null default 80,
+  is_private boolean not null default false,
+  simulator text,
+  state text not null default 'unchecked'::text,
+  last_error text,
+  checked_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
+  constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
+  constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint channel_connections_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
+  constraint channel_connections_messages_per_second_check CHECK (((messages_per_second >= 1) AND (messages_per_second <= 10000))),
+  constraint channel_connections_simulator_check CHECK ((simulator = ANY (ARRAY['built_in'::text, 'alone'::text]))),
+  constraint channel_connections_state_check CHECK ((state = ANY (ARRAY['unchecked'::text, 'connected'::text, 'failing'::text])))
+);
+CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
+
 create table contact_identities (
   workspace_id uuid not null,
   channel text not null,
@@ -95,7 +122,20 @@ create table conversations (
   constraint conversations_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
+) with (fillfactor=70);
+CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
+CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
+
+create table early_reports (
+  workspace_id uuid not null,
+  id uuid not null,
+  external_id text not null,
+  report jsonb not null,
+  received_at timestamp with time zone not null,
+  constraint early_reports_pkey PRIMARY KEY (workspace_id, id),
+  constraint early_reports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+CREATE INDEX early_reports_by_age ON public.early_reports USING btree (received_at);
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -107,6 +147,7 @@ create table idempotency_keys (
   body text,
   created_at timestamp with time zone not null,
   locked_until timestamp with time zone not null,
+  subject_id uuid,
   constraint idempotency_keys_pkey PRIMARY KEY (workspace_id, path, key),
   constraint idempotency_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
@@ -129,6 +170,31 @@ create table invitations (
   constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
 );
 
+create table media (
+  workspace_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  message_id uuid not null,
+  channel text not null,
+  source jsonb not null,
+  state text not null default 'pending'::text,
+  token text not null,
+  mime_type text,
+  filename text,
+  size_bytes bigint,
+  attempt_count integer not null default 0,
+  next_attempt_at timestamp with time zone not null,
+  last_error text,
+  created_at timestamp with time zone not null,
+  constraint media_pkey PRIMARY KEY (workspace_id, id),
+  constraint media_workspace_id_conversation_id_message_id_fkey FOREIGN KEY (workspace_id, conversation_id, message_id) REFERENCES messages(workspace_id, conversation_id, id) ON DELETE CASCADE,
+  constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'failed'::text])))
+);
+CREATE INDEX media_by_message ON public.media USING btree (workspace_id, conversation_id, message_id);
+CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
+CREATE INDEX media_due ON public.media USING btree (next_attempt_at) WHERE (state = 'pending'::text);
+CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
+
 create table members (
   workspace_id uuid not null,
   id uuid not null,
@@ -145,10 +211,48 @@ create table members (
 );
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
 
+create table messages (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  id uuid not null,
+  direction text not null,
+  sender_type text not null,
+  sender_id uuid,
+  content_type text not null,
+  content_text text,
+  content jsonb,
+  media_url text,
+  template_name text,
+  external_id text,
+  status text not null,
+  error text,
+  reply_to_message_id uuid,
+  interactive_reply_id text,
+  sent_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint messages_pkey PRIMARY KEY (workspace_id, conversation_id, id),
+  constraint messages_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
+  constraint messages_sender_type_check CHECK ((sender_type = ANY (ARRAY['customer'::text, 'agent'::text, 'bot'::text]))),
+  constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
+);
+CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX messages_pending_by_age ON public.messages USING btree (created_at) WHERE (status = 'pending'::text);
+CREATE INDEX messages_without_external_id ON public.messages USING btree (workspace_id, id) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
+
 create table migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table plan_usage (
+  workspace_id uuid not null,
+  month date not null,
+  message_count integer not null default 0,
+  constraint plan_usage_pkey PRIMARY KEY (workspace_id, month),
+  constraint plan_usage_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
 create table segment_members (
@@ -213,6 +317,32 @@ create table tags (
   constraint tags_pkey PRIMARY KEY (workspace_id, id),
   constraint tags_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+
+create table templates (
+  workspace_id uuid not null,
+  name text not null,
+  language text not null,
+  external_id text not null,
+  status text not null,
+  category text not null,
+  parameter_format text not null,
+  components jsonb not null,
+  updated_at timestamp with time zone not null,
+  constraint templates_pkey PRIMARY KEY (workspace_id, name, language),
+  constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+
+create table webhook_events (
+  workspace_id uuid not null,
+  id uuid not null,
+  event text not null,
+  body text not null,
+  occurred_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  constraint webhook_events_pkey PRIMARY KEY (workspace_id, id),
+  constraint webhook_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX webhook_events_by_age ON public.webhook_events USING brin (created_at);
 
 create table workspaces (
   id uuid not null,
