@@ -1,11 +1,13 @@
 /**
- * Secrets: tokens, their hashes, passwords.
+ * Secrets: tokens, their hashes, passwords, and what must be read again.
  *
  * Tokens we hand out (API keys, sessions, invitations) carry 256 random bits,
  * so a plain SHA-256 is all that is kept of them. Passwords are chosen by
- * people, so they get argon2id with the parameters OWASP recommends.
+ * people, so they get argon2id with the parameters OWASP recommends. Secrets
+ * we have to use (a channel's token, a webhook's key) are sealed with
+ * AES-256-GCM: unreadable without the key, and no change goes unseen.
  */
-import { argon2, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
 const argon2Async = promisify(argon2)
@@ -56,6 +58,44 @@ export async function verifyPassword(password: string, stored: string | undefine
     tagLength: expected.length,
   })
   return timingSafeEqual(actual, expected)
+}
+
+export type Sealer = {
+  seal(text: string): string
+  /** Throws a `SealError` when the text was sealed with another key, or was changed since. */
+  open(sealed: string): string
+}
+
+export class SealError extends Error {}
+
+const nonceBytes = 12
+const tagBytes = 16
+
+/** Seal with a key of 64 hex characters. A sealed text is `v1.` and base64url of nonce, cipher text and tag. */
+export function createSealer(keyHex: string): Sealer {
+  if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new SealError('the encryption key must be 64 hex characters')
+  const key = Buffer.from(keyHex, 'hex')
+  return {
+    seal(text) {
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+      const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+      return `v1.${Buffer.concat(parts).toString('base64url')}`
+    },
+    open(sealed) {
+      const bytes = Buffer.from(/^v1\.([\w-]+)$/.exec(sealed)?.[1] ?? '', 'base64url')
+      if (bytes.length < nonceBytes + tagBytes) throw new SealError('not a text that was sealed here')
+      try {
+        const nonce = bytes.subarray(0, nonceBytes)
+        const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+        decipher.setAuthTag(bytes.subarray(-tagBytes))
+        const text = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
+        return Buffer.concat([text, decipher.final()]).toString('utf8')
+      } catch (cause) {
+        throw new SealError('cannot be opened: it was sealed with another ENCRYPTION_KEY, or changed since', { cause })
+      }
+    },
+  }
 }
 
 const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')

@@ -73,3 +73,8 @@ function toIso(text: string): string {
 export function isDuplicate(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint
 }
+
+/** Whether the database refused the data itself: a value it cannot hold, a rule it breaks. Trying again would not help. */
+export function isUnkeepable(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && /^2[23]/.test(error.code)
+}

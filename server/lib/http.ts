@@ -1,0 +1,134 @@
+/**
+ * HTTP to the outside: one client, bounded in every way.
+ *
+ * A failure of the other side is a value, because we expect it. No redirect is
+ * followed. An address that is not public is refused, at connect, unless the
+ * caller vouches for it.
+ */
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
+import type { Readable } from 'node:stream'
+import { Agent, type Dispatcher } from 'undici'
+import { isPublicAddress } from './address.ts'
+
+export type HttpRequest = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  url: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+  /** From the first byte out to the last byte in. */
+  timeoutMs: number
+  /** The operator vouches for the address: it may be private, and its certificate its own. */
+  isPrivate?: boolean
+}
+
+export type HttpAnswer =
+  | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
+  | { ok: false; message: string }
+
+export type HttpStream =
+  | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Readable }
+  | { ok: false; message: string }
+
+export type Http = {
+  /** Ask, and read the whole answer, up to `maxBytes` (1 MiB). */
+  request(request: HttpRequest & { maxBytes?: number }): Promise<HttpAnswer>
+  /** Ask, and hand over the body as it comes; it ends with an error when the time is over. */
+  stream(request: HttpRequest): Promise<HttpStream>
+  stop(): Promise<void>
+}
+
+const limits = {
+  headersTimeout: 30_000,
+  bodyTimeout: 30_000,
+  maxHeaderSize: 32 * 1024,
+  connections: 256,
+  pipelining: 1,
+}
+
+export function createHttp(): Http {
+  const guarded = new Agent({ ...limits, connect: { timeout: 5_000, lookup: publicLookup } })
+  const open = new Agent({ ...limits, connect: { timeout: 5_000, rejectUnauthorized: false } })
+
+  async function ask({ method, url, headers, body, timeoutMs, isPrivate = false }: HttpRequest) {
+    const target = URL.parse(url)
+    if (!target || !/^https?:$/.test(target.protocol)) return { ok: false as const, message: 'not an http address' }
+    const host = target.hostname.replace(/^\[|\]$/g, '')
+    // A literal address is not looked up, so the connector never sees it.
+    if (!isPrivate && isIP(host) && !isPublicAddress(host)) return { ok: false as const, message: notPublic(host) }
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const answer = await (isPrivate ? open : guarded).request({
+        origin: target.origin,
+        path: target.pathname + target.search,
+        method: method as Dispatcher.HttpMethod,
+        signal,
+        headers: { 'user-agent': 'Parley/1', ...headers },
+        ...(body === undefined ? {} : { body }),
+      })
+      return { ok: true as const, answer, signal }
+    } catch (error) {
+      return { ok: false as const, message: inWords(error, signal, timeoutMs) }
+    }
+  }
+
+  return {
+    async request({ maxBytes = 1024 * 1024, ...request }) {
+      const asked = await ask(request)
+      if (!asked.ok) return asked
+      const { statusCode: status, headers, body } = asked.answer
+      try {
+        const parts: Buffer[] = []
+        let size = 0
+        for await (const part of body) {
+          size += part.length
+          if (size > maxBytes) {
+            body.destroy()
+            return { ok: false, message: `the answer is over ${maxBytes} bytes` }
+          }
+          parts.push(part)
+        }
+        return { ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) }
+      } catch (error) {
+        return { ok: false, message: inWords(error, asked.signal, request.timeoutMs) }
+      }
+    },
+    async stream(request) {
+      const asked = await ask(request)
+      if (!asked.ok) return asked
+      const { statusCode: status, headers, body } = asked.answer
+      return { ok: true, status, headers, body }
+    },
+    async stop() {
+      await Promise.all([guarded.destroy(), open.destroy()])
+    },
+  }
+}
+
+const notPublic = (address: string) => `${address} is not a public address`
+
+/** Every address of a name must be public, and the one that is connected to is one of those just seen. */
+const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '', 0)
+    const bad = addresses.find(({ address }) => !isPublicAddress(address))
+    const [first] = addresses
+    if (bad || !first) return callback(new Error(bad ? notPublic(bad.address) : 'no address'), '', 0)
+    if (options.all) callback(null, addresses)
+    else callback(null, first.address, first.family)
+  })
+}
+
+function inWords(error: unknown, signal: AbortSignal, timeoutMs: number): string {
+  if (signal.aborted) return `no answer within ${timeoutMs / 1000} s`
+  const { code, message } = error as { code?: string; message?: string }
+  const words: Record<string, string> = {
+    ECONNREFUSED: 'connection refused',
+    ECONNRESET: 'the connection broke',
+    UND_ERR_SOCKET: 'the connection broke',
+    UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+    ENOTFOUND: 'no such host',
+  }
+  return words[code ?? ''] ?? message ?? 'failed'
+}
