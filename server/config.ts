@@ -9,6 +9,7 @@ import { BlockList, isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { hasCode, StartError } from './lib/start-error.ts'
+import type { S3Place } from './lib/store-s3.ts'
 
 /** Every setting, with its default and meaning, in the words of `.env.example`. */
 export const settings = {
@@ -26,6 +27,14 @@ export const settings = {
   WEBHOOK_ALLOWED_CIDRS: { default: '', meaning: 'Private networks that webhooks may reach, separated by commas.' },
   TLS_CERT_FILE: { default: '', meaning: 'Serve https directly: the certificate chain, PEM.' },
   TLS_KEY_FILE: { default: '', meaning: 'Serve https directly: the private key, PEM.' },
+  MEDIA_S3_ENDPOINT: {
+    default: '',
+    meaning: 'Keep media in a bucket that speaks S3: where it is. Empty: in a folder of DATA_DIR.',
+  },
+  MEDIA_S3_BUCKET: { default: '', meaning: 'The bucket for media; it is there already, and private.' },
+  MEDIA_S3_REGION: { default: 'us-east-1', meaning: 'The region of the bucket.' },
+  MEDIA_S3_ACCESS_KEY_ID: { default: '', meaning: 'The key that may read, write and delete in the bucket.' },
+  MEDIA_S3_SECRET_ACCESS_KEY: { default: '', meaning: 'The secret of that key.' },
   LOG_LEVEL: { default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },
 } as const
 
@@ -46,6 +55,8 @@ export type Config = {
   encryptionKey: string | undefined
   webhookAllowedCidrs: readonly string[]
   tls: { cert: Buffer; key: Buffer } | undefined
+  /** Undefined: media are in a folder of the data directory. */
+  mediaS3: S3Place | undefined
   logLevel: string
 }
 
@@ -123,6 +134,25 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (read('PUBLIC_URL') && !/^https?:$/.test(URL.parse(publicUrl)?.protocol ?? ''))
     fault('PUBLIC_URL', 'must be an http:// or https:// URL')
 
+  const mediaS3: S3Place = {
+    endpoint: read('MEDIA_S3_ENDPOINT'),
+    region: read('MEDIA_S3_REGION'),
+    bucket: read('MEDIA_S3_BUCKET'),
+    access_key_id: read('MEDIA_S3_ACCESS_KEY_ID'),
+    secret_access_key: read('MEDIA_S3_SECRET_ACCESS_KEY'),
+  }
+  const wantsS3 = s3Settings.some((name) => env[name]?.trim())
+  for (const name of wantsS3 ? s3Settings : []) {
+    if (!read(name)) fault(name, 'required with the other MEDIA_S3 settings')
+  }
+  if (mediaS3.endpoint && !isPlainUrl(mediaS3.endpoint)) {
+    fault('MEDIA_S3_ENDPOINT', 'must be an http:// or https:// URL, without a user, a query or a fragment')
+  }
+  if (mediaS3.bucket && !/^[\w.-]{3,255}$/.test(mediaS3.bucket)) {
+    fault('MEDIA_S3_BUCKET', 'must be the name of a bucket: letters, digits, dots and hyphens')
+  }
+  if (!/^[\w-]+$/.test(mediaS3.region)) fault('MEDIA_S3_REGION', 'must be the name of a region such as us-east-1')
+
   const logLevel = read('LOG_LEVEL')
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
   if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
@@ -141,8 +171,23 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     encryptionKey,
     webhookAllowedCidrs,
     tls: files.TLS_CERT_FILE ? tls : undefined,
+    mediaS3: wantsS3 ? mediaS3 : undefined,
     logLevel,
   }
+}
+
+/** They go together: with one of them, all of them. */
+const s3Settings = [
+  'MEDIA_S3_ENDPOINT',
+  'MEDIA_S3_BUCKET',
+  'MEDIA_S3_REGION',
+  'MEDIA_S3_ACCESS_KEY_ID',
+  'MEDIA_S3_SECRET_ACCESS_KEY',
+] as const
+
+function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return !!url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search && !url.hash
 }
 
 const list = (text: string): string[] =>
