@@ -252,7 +252,7 @@ type Fault = {
 
 /** `filter.rules[2].op: must be one of …`: the field, then the rule it breaks. */
 function describeFault(error: FastifyError): string {
-  const fault = error.validation?.[0]
+  const fault = faultOf(error.validation ?? [])
   if (!fault) return bodyFaults[error.code] ?? `request: ${error.message}`
   const steps = fault.instancePath
     .split('/')
@@ -264,6 +264,16 @@ function describeFault(error: FastifyError): string {
     '',
   )
   return `${path || 'body'}: ${describeRule(fault)}`
+}
+
+/** Where a value may be one of several things and is none, the one that was meant is the one that went wrong deepest. */
+function faultOf(faults: readonly Fault[]): Fault | undefined {
+  const depthOf = ({ instancePath }: Fault) => instancePath.split('/').length
+  const deepest = Math.max(...faults.map(depthOf))
+  const [fault, ...others] = faults.filter((each) => depthOf(each) === deepest)
+  if (fault?.keyword !== 'type') return fault
+  const types = [fault, ...others].filter(({ keyword }) => keyword === 'type').flatMap(({ params }) => params.type)
+  return { ...fault, params: { type: types } }
 }
 
 function describeRule({ keyword, params, message }: Fault): string {

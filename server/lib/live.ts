@@ -1,0 +1,75 @@
+/**
+ * News across processes: a hint that something changed, never the thing.
+ *
+ * Whoever hears of a topic looks at the rows. Topics of a tick go out as one
+ * NOTIFY a process (a notification takes an instance-wide lock at commit, so
+ * never one a row). A process that lost its line looks at everything when it
+ * is back: `heard` is called for every topic somebody waits for.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from './db.ts'
+
+export type Live = {
+  announce(topic: string): void
+  /** Be told of a topic, soon after it was announced by any process. Answers how to end it. */
+  listen(topic: string, heard: () => void): () => void
+  stop(): Promise<void>
+}
+
+const channel = 'parley_live'
+const tickMs = 25
+/** PostgreSQL takes 8,000 bytes a notification. */
+const maxPayload = 7_000
+
+export async function startLive({ db, log }: { db: Db; log: FastifyBaseLogger }): Promise<Live> {
+  const listeners = new Map<string, Set<() => void>>()
+  let waiting = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<void> = Promise.resolve()
+
+  const tell = (topic: string) => {
+    for (const heard of listeners.get(topic) ?? []) heard()
+  }
+  const subscription = await db.listen(
+    channel,
+    (payload) => payload.split(' ').forEach(tell),
+    // Also after the line was lost: what was announced meanwhile is not repeated.
+    () => [...listeners.keys()].forEach(tell),
+  )
+
+  async function send(topics: Set<string>): Promise<void> {
+    let payload = ''
+    for (const topic of [...topics, '']) {
+      if (payload && (topic === '' || payload.length + topic.length > maxPayload)) {
+        await db`select pg_notify(${channel}, ${payload})`
+        payload = ''
+      }
+      payload = payload ? `${payload} ${topic}` : topic
+    }
+  }
+
+  return {
+    announce(topic) {
+      waiting.add(topic)
+      timer ??= setTimeout(() => {
+        const topics = waiting
+        waiting = new Set()
+        timer = undefined
+        sending = send(topics).catch((error) => log.warn({ err: error }, 'news could not be announced'))
+      }, tickMs)
+    },
+    listen(topic, heard) {
+      const heardOf = listeners.get(topic) ?? new Set()
+      listeners.set(topic, heardOf.add(heard))
+      return () => {
+        heardOf.delete(heard)
+        if (heardOf.size === 0) listeners.delete(topic)
+      }
+    },
+    async stop() {
+      clearTimeout(timer)
+      await sending
+      await subscription.unlisten().catch(() => {})
+    },
+  }
+}
