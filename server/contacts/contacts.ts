@@ -10,7 +10,9 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
-import { requirePhone } from './phone.ts'
+import { emit } from '../webhooks/emit.ts'
+import { contactCreated } from './people.ts'
+import { identityOfPhone, requirePhone } from './phone.ts'
 import { readTagNames, replaceTags, resolveTags } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
@@ -101,29 +103,36 @@ export async function resolveContact(
 ): Promise<{ contact: Contact; created: boolean }> {
   const phone = requirePhone(given.phone, defaultCountry, 'phone')
   const tagNames = readTagNames(given.tags ?? [])
-  const known = await getContactByIdentity(db, workspaceId, 'msgapp', phone)
+  const identity = identityOfPhone(phone)
+  const known = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
   if (known) return { contact: known, created: false }
 
   const id = newId()
+  const event = contactCreated(workspaceId, id, { channel: 'msgapp', phone, name: given.name ?? null })
   const created = await db.begin(async (sql) => {
     // The identity decides: of two callers with the same new number, one makes the contact.
     const made = await sql`
       with identity as (
         insert into contact_identities (workspace_id, channel, external_id, contact_id)
-        values (${workspaceId}, 'msgapp', ${phone}, ${id})
+        values (${workspaceId}, 'msgapp', ${identity}, ${id})
         on conflict do nothing
         returning contact_id
-      )
-      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
-      select ${workspaceId}, contact_id, ${phone}, ${textOf(given.name)}, ${keyOf(given.name)}, ${textOf(given.email)},
-        ${keyOf(given.email)}, ${textOf(given.company)}, ${keyOf(given.company)}, ${timeOfId(id)}, ${timeOfId(id)}
-      from identity
-      returning id`
+      ),
+      made as (
+        insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
+        select ${workspaceId}, contact_id, ${phone}, ${textOf(given.name)}, ${keyOf(given.name)}, ${textOf(given.email)},
+          ${keyOf(given.email)}, ${textOf(given.company)}, ${keyOf(given.company)}, ${timeOfId(id)}, ${timeOfId(id)}
+        from identity
+        returning workspace_id, ${event.event_id}::uuid as event_id, ${event.event} as event,
+          ${event.event_body} as event_body, ${event.occurred_at}::timestamptz as occurred_at
+      ),
+      ${emit(sql, sql`made`)}
+      select event_id from made`
     if (made.length === 0) return false
     await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
     return true
   })
-  const contact = await getContactByIdentity(db, workspaceId, 'msgapp', phone)
+  const contact = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
   if (!contact) throw new Error('a contact just found or made is not there')
   return { contact, created }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parsePhone, requirePhone } from './phone.ts'
+import { identityOfPhone, parsePhone, requirePhone } from './phone.ts'
 
 test('a number is read as people write it and kept in E.164', () => {
   for (const [text, country, number] of [
@@ -87,4 +87,20 @@ test('any text is read without failing, and a number read twice stays itself', (
 
 test('a refusal names the field', () => {
   assert.throws(() => requirePhone('nobody', 'US', 'to'), { code: 'bad_request', message: 'to: not a phone number' })
+})
+
+test('a number with two spellings has one identity', () => {
+  assert.equal(parsePhone('+52 1 55 1234 5678', 'US'), '+525512345678')
+  assert.equal(parsePhone('+521 (55) 1234-5678', 'US'), '+525512345678')
+  for (const [one, other] of [
+    ['+5215512345678', '+525512345678'],
+    ['+551187654321', '+5511987654321'],
+  ] as const) {
+    assert.equal(identityOfPhone(one), identityOfPhone(other))
+  }
+  // A landline of Brazil has no second spelling, nor has anybody else's number.
+  for (const phone of ['+551123456789', '+551133334444', '+14155550100', '+52155123456']) {
+    assert.equal(identityOfPhone(phone), phone)
+  }
+  fc.assert(fc.property(fc.string(), (text) => identityOfPhone(identityOfPhone(text)) === identityOfPhone(text)))
 })

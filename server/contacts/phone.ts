@@ -12,6 +12,24 @@ export function requirePhone(text: string, defaultCountry: string, field: string
 export function parsePhone(text: string, defaultCountry: string): string | undefined {
   if (text.length > 40 || text.includes(';')) return undefined
   const country: { defaultCountry?: CountryCode } = isSupportedCountry(defaultCountry) ? { defaultCountry } : {}
-  const number = parsePhoneNumberFromString(text.trim(), { ...country, extract: false })
+  const number = parsePhoneNumberFromString(withoutOldPrefix(text.trim()), { ...country, extract: false })
   return number?.isPossible() && !number.ext ? number.number : undefined
+}
+
+/**
+ * Mexico's mobile numbers had a 1 behind the country code until 2019. Channels still write it, and so do address books,
+ * but it is no part of the number any more.
+ */
+export function withoutOldPrefix(text: string): string {
+  const digits = text.replace(/[\s().-]/g, '')
+  return /^\+521\d{10}$/.test(digits) ? `+52${digits.slice(4)}` : text
+}
+
+/**
+ * The one spelling by which a number's owner is known. Brazil's mobile numbers are written with or without a 9 behind the
+ * area code, and channels rewrite one into the other.
+ */
+export function identityOfPhone(phone: string): string {
+  const brazilian = /^\+55(\d\d)([6-9]\d{7})$/.exec(phone)
+  return brazilian ? `+55${brazilian[1]}9${brazilian[2]}` : withoutOldPrefix(phone)
 }

@@ -1,0 +1,207 @@
+/**
+ * People in bulk, as channels name them: found by any of their names, made
+ * once however many callers meet them first, and known by every name that
+ * came along.
+ *
+ * A person on the primary channel has a number, a user id of the channel, or
+ * both; on the others a user id. The first of a person's names decides: of two
+ * that make the same person at once, the one whose name is entered first does.
+ */
+import type { Sql } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import { fold } from '../lib/text.ts'
+import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import type { ChannelName } from './contacts.ts'
+import { identityOfPhone, withoutOldPrefix } from './phone.ts'
+
+export type Who = {
+  workspace_id: string
+  channel: ChannelName
+  phone: string | null
+  user_id: string | null
+  name?: string | null
+  email?: string | null
+  username?: string | null
+  avatar_url?: string | null
+}
+
+/** Every name of a person, the deciding one first. */
+export function identitiesOf({ phone, user_id }: Pick<Who, 'phone' | 'user_id'>): string[] {
+  return [phone && identityOfPhone(phone), user_id].filter(
+    (name) => typeof name === 'string' && name !== '',
+  ) as string[]
+}
+
+export type Made = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
+
+/** Make those who are not there yet; answers only those made by this very call. */
+export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made[]> {
+  const rows = people.map((who) => {
+    const id = newId()
+    const [external_id = ''] = identitiesOf(who)
+    return {
+      workspace_id: who.workspace_id,
+      channel: who.channel,
+      external_id,
+      id,
+      phone: who.phone && withoutOldPrefix(who.phone),
+      name: who.name || null,
+      name_key: who.name ? fold(who.name) : null,
+      email: who.email || null,
+      email_key: who.email ? fold(who.email) : null,
+      social_username: who.username || null,
+      social_username_key: who.username ? fold(who.username) : null,
+      avatar_url: who.avatar_url || null,
+      created_at: timeOfId(id),
+      ...contactCreated(who.workspace_id, id, who),
+    }
+  })
+  return sql<Made[]>`
+    with given as (
+      select distinct on (workspace_id, channel, external_id) *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
+        email_key text, social_username text, social_username_key text, avatar_url text, created_at timestamptz,
+        ${eventColumns(sql)}
+      )
+      order by workspace_id, channel, external_id, id
+    ),
+    named as (
+      insert into contact_identities (workspace_id, channel, external_id, contact_id)
+      select workspace_id, channel, external_id, id from given
+      on conflict do nothing
+      returning contact_id
+    ),
+    made as (
+      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, social_username,
+        social_username_key, avatar_url, created_at, updated_at)
+      select workspace_id, id, phone, name, name_key, email, email_key, social_username, social_username_key, avatar_url,
+        created_at, created_at
+      from given join named on named.contact_id = given.id
+      returning id
+    ),
+    ${emit(sql, sql`given join made using (id)`)}
+    select workspace_id, channel, external_id, id as contact_id from given join made using (id)`
+}
+
+export function contactCreated(
+  workspaceId: string,
+  id: string,
+  { channel, phone, name, username }: Pick<Who, 'channel' | 'phone' | 'name' | 'username'>,
+) {
+  const social = channel === 'social' ? { social_username: username || null } : {}
+  return toEvent(workspaceId, 'contact.created', timeOfId(id), {
+    contact_id: id,
+    phone: phone && withoutOldPrefix(phone),
+    name: name || null,
+    ...social,
+  })
+}
+
+export type Learnt = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<
+  Who,
+  'phone' | 'user_id' | 'name' | 'username' | 'avatar_url'
+>
+
+/** Enter further names of people, and what was not known of them. A name that is somebody else's stays theirs. */
+export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<void> {
+  const names = people.flatMap((person) =>
+    identitiesOf(person).map((external_id) => ({ ...person, external_id, phone: undefined })),
+  )
+  const rows = people.map((person) => ({
+    ...person,
+    phone: person.phone && withoutOldPrefix(person.phone),
+    name_key: person.name ? fold(person.name) : null,
+    username_key: person.username ? fold(person.username) : null,
+    phone_identity: person.phone && identityOfPhone(person.phone),
+  }))
+  await sql`
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    select workspace_id, channel, external_id, contact_id
+    from json_to_recordset(${JSON.stringify(names)}::text::json) as g (
+      workspace_id uuid, channel text, external_id text, contact_id uuid
+    )
+    order by workspace_id, channel, external_id
+    on conflict do nothing`
+  await sql`
+    with given as (
+      select distinct on (workspace_id, contact_id) *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, contact_id uuid, channel text, phone text, phone_identity text, name text, name_key text,
+        username text, username_key text, avatar_url text
+      )
+      order by workspace_id, contact_id
+    )
+    update contacts c set
+      phone = coalesce(c.phone, i.phone),
+      name = coalesce(c.name, g.name), name_key = coalesce(c.name_key, g.name_key),
+      social_username = coalesce(c.social_username, g.username),
+      social_username_key = coalesce(c.social_username_key, g.username_key),
+      avatar_url = coalesce(c.avatar_url, g.avatar_url),
+      updated_at = now()
+    from given g
+    -- The number is theirs only if its name is.
+    left join lateral (
+      select g.phone from contact_identities i
+      where i.workspace_id = g.workspace_id and i.channel = 'msgapp' and i.external_id = g.phone_identity
+        and i.contact_id = g.contact_id
+    ) i on true
+    where c.workspace_id = g.workspace_id and c.id = g.contact_id and (
+      c.phone is null and i.phone is not null or c.name is null and g.name is not null
+      or c.social_username is null and g.username is not null or c.avatar_url is null and g.avatar_url is not null
+    )`
+}
+
+/** Replace names, where they differ from what is stored. */
+export async function renamePeople(
+  sql: Sql,
+  people: readonly { workspace_id: string; contact_id: string; name: string }[],
+): Promise<void> {
+  const rows = people.map((person) => ({ ...person, name_key: fold(person.name) }))
+  await sql`
+    with given as (
+      select distinct on (workspace_id, contact_id) *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, contact_id uuid, name text, name_key text
+      )
+      order by workspace_id, contact_id
+    )
+    update contacts c set name = g.name, name_key = g.name_key, updated_at = now()
+    from given g
+    where c.workspace_id = g.workspace_id and c.id = g.contact_id and c.name is distinct from g.name`
+}
+
+/** A person got a new number or user id: the old name goes, the new one is theirs unless it is somebody else's already. */
+export async function movePerson(
+  sql: Sql,
+  workspaceId: string,
+  channel: ChannelName,
+  from: Pick<Who, 'phone' | 'user_id'>,
+  to: Pick<Who, 'phone' | 'user_id'>,
+): Promise<void> {
+  const before = identitiesOf(from)
+  const after = identitiesOf(to)
+  if (before.length === 0 || after.length === 0) return
+  await sql`
+    with person as (
+      select i.contact_id from contact_identities i
+      where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = any(${before})
+      order by array_position(${before}, i.external_id)
+      limit 1
+    ),
+    added as (
+      insert into contact_identities (workspace_id, channel, external_id, contact_id)
+      select ${workspaceId}, ${channel}, external_id, person.contact_id
+      from person, unnest(${after}::text[]) as external_id
+      on conflict do nothing
+      returning contact_id
+    ),
+    dropped as (
+      delete from contact_identities i using (select distinct contact_id from added) a
+      where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = any(${before})
+        and i.contact_id = a.contact_id and not i.external_id = any(${after})
+    )
+    update contacts c set phone = coalesce(${to.phone && withoutOldPrefix(to.phone)}, c.phone), updated_at = now()
+    from (select distinct contact_id from added) a
+    where c.workspace_id = ${workspaceId} and c.id = a.contact_id`
+}
