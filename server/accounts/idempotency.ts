@@ -15,7 +15,18 @@ import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { type App, listOf } from '../lib/server.ts'
 
-type Claim = { id: string; path: string; key: string; bodyHash: string; heartbeat?: NodeJS.Timeout }
+type Claim = {
+  id: string
+  path: string
+  key: string
+  bodyHash: string
+  /**
+   * The id for what the request makes. When a process dies between making and answering, whoever takes the key over
+   * gets the same one, with `isRepeat`: so it can tell what is made already.
+   */
+  subject: { id: string; isRepeat: boolean }
+  heartbeat?: NodeJS.Timeout
+}
 type Answer = { status: number; body: string }
 
 declare module 'fastify' {
@@ -86,25 +97,29 @@ function readClaim(request: FastifyRequest): Claim | undefined {
   }
   const [path = ''] = request.url.split('?')
   if (path.length > maxPathLength) return undefined
-  return { id: newId(), path, key, bodyHash: sha256(request.rawBody ?? '') }
+  return { id: newId(), path, key, bodyHash: sha256(request.rawBody ?? ''), subject: { id: newId(), isRepeat: false } }
 }
 
 /** Take the key (`undefined`: go ahead) or get the answer it already has, waiting for one under way. */
-async function claimKey(
-  sql: Sql,
-  workspaceId: string,
-  { id, path, key, bodyHash }: Claim,
-): Promise<Answer | undefined> {
+async function claimKey(sql: Sql, workspaceId: string, claim: Claim): Promise<Answer | undefined> {
+  const { id, path, key, bodyHash, subject } = claim
   for (;;) {
-    const [claimed] = await sql`
-      insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, created_at, locked_until)
-      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, now(), now() + make_interval(secs => ${leaseSeconds}))
+    const [claimed] = await sql<{ subject_id: string }[]>`
+      insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, subject_id, created_at, locked_until)
+      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, ${subject.id}, now(),
+        now() + make_interval(secs => ${leaseSeconds}))
       on conflict (workspace_id, path, key) do update set
+        -- A request that died with the same bytes goes on as the same; one of yesterday is over.
+        subject_id = case when k.created_at >= now() - interval '24 hours' and k.body_hash = excluded.body_hash
+          then k.subject_id else excluded.subject_id end,
         body_hash = excluded.body_hash, claim_id = excluded.claim_id, status = null, body = null,
         created_at = excluded.created_at, locked_until = excluded.locked_until
       where k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until < now())
-      returning 1`
-    if (claimed) return undefined
+      returning subject_id`
+    if (claimed) {
+      claim.subject = { id: claimed.subject_id, isRepeat: claimed.subject_id !== subject.id }
+      return undefined
+    }
     const [first] = await sql<{ body_hash: string; status: number | null; body: string | null }[]>`
       select body_hash, status, body from idempotency_keys
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`

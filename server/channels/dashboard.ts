@@ -1,0 +1,141 @@
+/**
+ * What signed-in members do with their channels: connect, check, disconnect,
+ * look at the templates. Owners and admins change, everybody sees.
+ */
+import { type ChannelName, channels as channelNames } from '../contacts/contacts.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
+import {
+  DataOf,
+  DateTime,
+  Deleted,
+  IdParams,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import type { Channel, CheckStep } from './channel.ts'
+import { deleteConnection, listConnections, requireConnection, requireMsgapp, settleCheck } from './connections.ts'
+import { configureConnection } from './settings.ts'
+import { listTemplates, refreshTemplates } from './templates.ts'
+
+const managers = ['owner', 'admin'] as const
+const states = ['unchecked', 'connected', 'failing'] as const
+
+const ConnectionView = Type.Object({
+  id: Uuid,
+  channel: OneOf(channelNames),
+  callback_url: NullableText(),
+  verify_token: NullableText(),
+  messages_per_second: Type.Integer(),
+  state: OneOf(states),
+  last_error: NullableText(),
+  checked_at: NullableDateTime,
+  account_id: Type.String(),
+  phone_number_id: Type.String(),
+  base_url: Type.String(),
+  api_version: Type.String(),
+  simulator: NullableText(),
+})
+
+const Settings = Type.Object({
+  account_id: Type.Optional(Type.String({ maxLength: 100 })),
+  phone_number_id: Type.Optional(Type.String({ maxLength: 100 })),
+  access_token: Type.Optional(Type.String({ maxLength: 2_100 })),
+  app_secret: Type.Optional(Type.String({ maxLength: 300 })),
+  verify_token: Type.Optional(Type.String({ maxLength: 300 })),
+  base_url: Type.Optional(Type.String({ maxLength: 500 })),
+  api_version: Type.Optional(Type.String({ maxLength: 20 })),
+  messages_per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+})
+
+const CheckView = Type.Object({
+  state: OneOf(states),
+  steps: Type.Array(
+    Type.Object({ step: Type.String(), ok: Type.Boolean(), field: NullableText(), message: Type.String() }),
+  ),
+})
+
+const TemplateView = Type.Object({
+  name: Type.String(),
+  language: Type.String(),
+  status: Type.String(),
+  category: Type.String(),
+  parameter_format: Type.String(),
+  components: Type.Unknown(),
+  updated_at: DateTime,
+})
+
+type Dashboard = { db: Db; sealer: Sealer; channels: Record<ChannelName, Channel>; publicUrl: string }
+
+export const channelDashboard =
+  ({ db, sealer, channels, publicUrl }: Dashboard) =>
+  async (app: App) => {
+    app.get(
+      '/channels',
+      { schema: { response: { 200: DataOf(Type.Array(ConnectionView)) } } },
+      async ({ session }) => ({ data: await listConnections(db, sealer, session.workspaceId, publicUrl) }),
+    )
+    app.put(
+      '/channels/:channel',
+      {
+        config: { members: managers },
+        schema: {
+          params: Type.Object({ channel: Type.String() }),
+          body: Settings,
+          response: { 200: DataOf(ConnectionView) },
+        },
+      },
+      async ({ session: { workspaceId }, params, body }) => {
+        const channel = channelNames.find((name) => name === params.channel)
+        if (!channel) throw notFound('channel')
+        const { id } = await db.begin((sql) => configureConnection(sql, sealer, workspaceId, channel, body))
+        const saved = (await listConnections(db, sealer, workspaceId, publicUrl)).find((listed) => listed.id === id)
+        if (!saved) throw notFound('channel')
+        return { data: saved }
+      },
+    )
+    app.post(
+      '/channels/:id/check',
+      { config: { members: managers }, schema: { params: IdParams, response: { 200: DataOf(CheckView) } } },
+      async ({ session: { workspaceId }, params: { id } }) => {
+        const connection = await requireConnection(db, sealer, workspaceId, id)
+        const steps = await channels[connection.channel].check(connection)
+        const outcome = toOutcome(steps)
+        await settleCheck(db, workspaceId, id, outcome)
+        return { data: { state: outcome.state, steps } }
+      },
+    )
+    app.delete(
+      '/channels/:id',
+      { config: { members: managers }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+      async ({ session: { workspaceId }, params: { id } }) => {
+        await db.begin((sql) => deleteConnection(sql, workspaceId, id))
+        return { data: { id, deleted: true } }
+      },
+    )
+
+    app.get('/templates', { schema: { response: { 200: DataOf(Type.Array(TemplateView)) } } }, async ({ session }) => ({
+      data: await listTemplates(db, session.workspaceId),
+    }))
+    app.post(
+      '/templates/refresh',
+      { config: { members: managers }, schema: { response: { 200: DataOf(Type.Array(TemplateView)) } } },
+      async ({ session: { workspaceId } }) => {
+        const connection = await requireMsgapp(db, sealer, workspaceId)
+        if (!(await refreshTemplates(db, channels.msgapp, connection))) {
+          throw new ApiError('platform_error', 'the channel did not answer with its templates; check the connection')
+        }
+        return { data: await listTemplates(db, workspaceId) }
+      },
+    )
+  }
+
+function toOutcome(steps: readonly CheckStep[]): { state: 'connected' | 'failing'; last_error: string | null } {
+  const failed = steps.find(({ ok }) => !ok)
+  return failed ? { state: 'failing', last_error: failed.message } : { state: 'connected', last_error: null }
+}

@@ -1,0 +1,223 @@
+/**
+ * A stored template and a caller's values, turned into what goes over the wire
+ * and what a person reads. Pure.
+ *
+ * Everything the template has a variable for must have a value, and the first
+ * that has none is named as the caller would write it. What the template does
+ * not have is ignored. Values are taken literally: text in them that looks
+ * like a variable stays as it is.
+ */
+import type { Filled, Template, TemplateParams } from '../channel.ts'
+import { type Json, recordOf } from '../reading.ts'
+
+export function fillTemplate(template: Template, params: TemplateParams): Filled {
+  const isNamed = template.parameter_format.toUpperCase() === 'NAMED'
+  const part = fillPart(template.components, params, isNamed, 'template.params.')
+  if ('fault' in part) return { ok: false, ...part }
+  const { wire, shown } = part
+  return { ok: true, components: wire, text: shown.body ?? '', content: shown }
+}
+
+type Fault = { fault: 'params' | 'template'; message: string }
+type Shown = { header: Json | null; body: string | null; footer: string | null; buttons: Json[]; cards: Json[] }
+type Part = { wire: Json[]; shown: Shown }
+
+/** The components of a template, or of one card of its carousel. `path` leads to their values. */
+function fillPart(components: unknown, params: TemplateParams, isNamed: boolean, path: string): Part | Fault {
+  if (!Array.isArray(components)) return unreadable('its components are no list')
+  const wire: Json[] = []
+  const shown: Shown = { header: null, body: null, footer: null, buttons: [], cards: [] }
+  for (const item of components) {
+    const component = recordOf(item)
+    if (!component || typeof component.type !== 'string') return unreadable('a component has no type')
+    const type = component.type.toUpperCase()
+    if (type === 'HEADER') {
+      const header = fillHeader(component, params, isNamed, path)
+      if ('fault' in header) return header
+      wire.push(...header.wire)
+      shown.header = header.shown
+    } else if (type === 'BODY') {
+      const body = fillBody(component, params, isNamed, path)
+      if ('fault' in body) return body
+      wire.push(...body.wire)
+      shown.body = body.shown
+    } else if (type === 'FOOTER') {
+      if (typeof component.text !== 'string' || hasVariable(component.text)) return unreadable('its footer')
+      shown.footer = component.text
+    } else if (type === 'BUTTONS') {
+      const buttons = fillButtons(component, params, path)
+      if ('fault' in buttons) return buttons
+      wire.push(...buttons.wire)
+      shown.buttons = buttons.shown
+    } else if (type === 'CAROUSEL') {
+      const carousel = fillCarousel(component, params, isNamed, path)
+      if ('fault' in carousel) return carousel
+      wire.push(carousel.wire)
+      shown.cards = carousel.shown
+    } else if (needsValue(component)) return unreadable(`${type} has a variable that cannot be filled`)
+  }
+  return { wire, shown }
+}
+
+function fillHeader(
+  component: Json,
+  params: TemplateParams,
+  isNamed: boolean,
+  path: string,
+): { wire: Json[]; shown: Json } | Fault {
+  const format = typeof component.format === 'string' ? component.format.toUpperCase() : 'TEXT'
+  if (format === 'TEXT') {
+    const { text } = component
+    if (typeof text !== 'string') return unreadable('its header has no text')
+    const [name, another] = variablesOf(text, isNamed)
+    if (another !== undefined) return unreadable('its header has more than one variable')
+    if (name === undefined) return { wire: [], shown: { format, text } }
+    const value = params.headerText
+    if (!value) return missing(`${path}headerText`)
+    const parameter = textParameter(name, value, isNamed)
+    return {
+      wire: [{ type: 'header', parameters: [parameter] }],
+      shown: { format, text: render(text, new Map([[name, value]])) },
+    }
+  }
+  if (format === 'IMAGE' || format === 'VIDEO' || format === 'DOCUMENT') {
+    const { headerMediaId: id, headerMediaUrl: link } = params
+    if (!id && !link) return missing(`${path}headerMediaUrl`, ' (or headerMediaId)')
+    const filename = format === 'DOCUMENT' && params.headerFilename ? { filename: params.headerFilename } : {}
+    const kind = format.toLowerCase()
+    return {
+      wire: [{ type: 'header', parameters: [{ type: kind, [kind]: { ...(id ? { id } : { link }), ...filename } }] }],
+      shown: { format, ...(id ? { id } : { url: link }), ...filename },
+    }
+  }
+  if (format === 'LOCATION') {
+    const given = params.headerLocation
+    if (!given) return missing(`${path}headerLocation`)
+    const { latitude, longitude, name, address } = given
+    if (!latitude) return missing(`${path}headerLocation.latitude`)
+    if (!longitude) return missing(`${path}headerLocation.longitude`)
+    const location = { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) }
+    return {
+      wire: [{ type: 'header', parameters: [{ type: 'location', location }] }],
+      shown: { format, location },
+    }
+  }
+  return unreadable(`its header is of a kind that cannot be filled: ${format}`)
+}
+
+function fillBody(
+  component: Json,
+  params: TemplateParams,
+  isNamed: boolean,
+  path: string,
+): { wire: Json[]; shown: string } | Fault {
+  const { text } = component
+  if (typeof text !== 'string') return unreadable('its body has no text')
+  const values = new Map<string, string>()
+  for (const [i, name] of variablesOf(text, isNamed).entries()) {
+    const byName = params.bodyNamed && Object.hasOwn(params.bodyNamed, name) ? params.bodyNamed[name] : undefined
+    const value = byName || params.body?.[i]
+    if (!value) return missing(isPositional(name, isNamed) ? `${path}body[${i}]` : `${path}bodyNamed.${name}`)
+    values.set(name, value)
+  }
+  const parameters = Array.from(values, ([name, value]) => textParameter(name, value, isNamed))
+  return { wire: parameters.length > 0 ? [{ type: 'body', parameters }] : [], shown: render(text, values) }
+}
+
+function fillButtons(component: Json, params: TemplateParams, path: string): { wire: Json[]; shown: Json[] } | Fault {
+  if (!Array.isArray(component.buttons)) return unreadable('its buttons are no list')
+  const wire: Json[] = []
+  const shown: Json[] = []
+  for (const [i, item] of component.buttons.entries()) {
+    const button = recordOf(item)
+    if (!button || typeof button.type !== 'string') return unreadable('a button has no type')
+    const type = button.type.toUpperCase()
+    const value = params.buttonParams?.[i]
+    const text = typeof button.text === 'string' ? button.text : null
+    const emit = (sub_type: string, parameter: Json) =>
+      wire.push({ type: 'button', sub_type, index: String(i), parameters: [parameter] })
+    const required = missing(`${path}buttonParams.${i}`)
+
+    if (type === 'URL') {
+      if (typeof button.url !== 'string') return unreadable('a button has no address')
+      const names = variablesOf(button.url, false)
+      if (names.length > 0) {
+        if (!value) return required
+        emit('url', { type: 'text', text: value })
+      }
+      shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value ?? '']))) })
+    } else if (type === 'COPY_CODE') {
+      if (!value) return required
+      emit('copy_code', { type: 'coupon_code', coupon_code: value })
+      shown.push({ type, text, code: value })
+    } else if (type === 'OTP') {
+      // The code on the button is the one in the body, so it need not be said twice.
+      const code = value || params.body?.[0]
+      if (!code) return required
+      emit('url', { type: 'text', text: code })
+      shown.push({ type, text, code })
+    } else if (type === 'QUICK_REPLY') {
+      if (value) emit('quick_reply', { type: 'payload', payload: value })
+      shown.push({ type, text })
+    } else if (type === 'FLOW') {
+      if (value) emit('flow', { type: 'action', action: { flow_token: value } })
+      shown.push({ type, text })
+    } else if (needsValue(button)) {
+      return unreadable(`a button has a variable that cannot be filled: ${type}`)
+    } else {
+      const phone = typeof button.phone_number === 'string' ? { phone_number: button.phone_number } : {}
+      shown.push({ type, text, ...phone })
+    }
+  }
+  return { wire, shown }
+}
+
+/** As many cards go out as the template has: position decides, and one that needs nothing may be left empty. */
+function fillCarousel(
+  component: Json,
+  params: TemplateParams,
+  isNamed: boolean,
+  path: string,
+): { wire: Json; shown: Json[] } | Fault {
+  if (!Array.isArray(component.cards)) return unreadable('its cards are no list')
+  const wire: Json[] = []
+  const shown: Json[] = []
+  for (const [i, card] of component.cards.entries()) {
+    const part = fillPart(recordOf(card)?.components, params.cards?.[i] ?? {}, isNamed, `${path}cards[${i}].`)
+    if ('fault' in part) return part
+    wire.push({ card_index: i, components: part.wire })
+    const { header, body, buttons } = part.shown
+    shown.push({ header, body, buttons })
+  }
+  return { wire: { type: 'carousel', cards: wire }, shown }
+}
+
+const variable = /\{\{\s*(\w+)\s*\}\}/g
+
+const hasVariable = (text: string) => text.search(variable) !== -1
+
+/** Each variable once, in the order in which its values are given: by number, or where they have names, as they appear. */
+function variablesOf(text: string, isNamed: boolean): string[] {
+  const names = [...new Set(Array.from(text.matchAll(variable), ([, name = '']) => name))]
+  return names.every((name) => isPositional(name, isNamed)) ? names.sort((a, b) => Number(a) - Number(b)) : names
+}
+
+/** A template that does not say so is known by its variables: only numbers are positions. */
+const isPositional = (name: string, isNamed: boolean) => !isNamed && /^\d+$/.test(name)
+
+function textParameter(name: string, text: string, isNamed: boolean): Json {
+  return { type: 'text', ...(isPositional(name, isNamed) ? {} : { parameter_name: name }), text }
+}
+
+function render(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replace(variable, (whole, name: string) => values.get(name) ?? whole)
+}
+
+/** Whether something of a kind we do not know has a variable, or asks for a moment in time. */
+function needsValue(component: Json): boolean {
+  const { example, ...rest } = component
+  return hasVariable(JSON.stringify(rest)) || recordOf(rest.limited_time_offer)?.has_expiration === true
+}
+
+const missing = (name: string, or = ''): Fault => ({ fault: 'params', message: `${name}: required${or}` })
+const unreadable = (what: string): Fault => ({ fault: 'template', message: what })

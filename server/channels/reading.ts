@@ -1,0 +1,123 @@
+/**
+ * Reading what a provider sent: any JSON value in, plain values out.
+ *
+ * Nothing here throws. A value of the wrong shape is `undefined` or null, and
+ * text that comes out can be kept: no NUL, no lone surrogate, no more of it
+ * than we have room for.
+ */
+import { isStorable } from '../lib/text.ts'
+import type { Person, Report } from './channel.ts'
+
+export type Json = Record<string, unknown>
+
+export const maxText = 65_536
+export const maxName = 500
+const maxId = 512
+const maxContent = 256 * 1024
+const maxDepth = 32
+
+export function recordOf(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+}
+
+export function recordsOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(recordOf).filter((item) => item !== undefined) : []
+}
+
+/** Text without what cannot be kept, cut to `max` code units but never within a character; null when nothing is left. */
+export function textOf(value: unknown, max: number = maxText): string | null {
+  if (typeof value !== 'string' || value === '') return null
+  return storable(value, max) || null
+}
+
+/** Somebody's id for something. It is taken as it is or not at all: a mended id names nothing. */
+export function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= maxId && isStorable(value) ? value : undefined
+}
+
+/** Those parts that are there, with every text in them storable; null when there are none, or absurdly much of them. */
+export function contentOf(value: Json): Json | null {
+  const kept = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
+  if (kept.length === 0) return null
+  const content = Object.fromEntries(kept.map(([name, part]) => [name, storableJson(part)]))
+  return JSON.stringify(content).length <= maxContent ? content : null
+}
+
+/** What is nested deeper than `maxDepth` becomes null. */
+export function storableJson(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return storable(value, maxText)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= maxDepth) return null
+  if (Array.isArray(value)) return value.map((item) => storableJson(item, depth + 1))
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([name, item]) => [storable(name, maxName), storableJson(item, depth + 1)]),
+  )
+}
+
+const firstYear = Date.UTC(2009)
+const dayMs = 24 * 60 * 60 * 1000
+
+/**
+ * The provider's time as ISO 8601. It counts seconds on one channel and milliseconds on the other, as a number or a
+ * string; 10^11 tells them apart (year 5138 in seconds, 1973 in milliseconds). A time that cannot be is now.
+ */
+export function timeOf(value: unknown): string {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  const now = Date.now()
+  if (typeof number !== 'number') return new Date(now).toISOString()
+  const ms = number < 1e11 ? number * 1000 : number
+  return new Date(ms >= firstYear && ms <= now + dayMs ? ms : now).toISOString()
+}
+
+/** Digits as the provider writes them, with or without `+`, in E.164. */
+export function phoneOf(value: unknown): string | null {
+  const [, digits] = (typeof value === 'string' && /^\+?([1-9]\d{4,19})$/.exec(value)) || []
+  return digits ? `+${digits}` : null
+}
+
+export function personOf(userId: string | null, name: unknown = null, username: unknown = null): Person {
+  return { phone: null, user_id: userId, name: textOf(name, maxName), username: usernameOf(username) }
+}
+
+export function usernameOf(value: unknown): string | null {
+  return textOf(typeof value === 'string' ? value.replace(/^@/, '') : value, maxName)
+}
+
+/** Every item of a list that is an object, each by itself; `what` it is a list of. */
+export function itemsOf(list: unknown, what: string, read: (item: Json) => Report[]): Report[] {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) return [ignored(`${what}: not a list`)]
+  return list.flatMap((value) => {
+    const item = recordOf(value)
+    return item ? read(item) : [ignored(`${what}: not an object`)]
+  })
+}
+
+/** Whether an id is there, and is not ours. */
+export function isOther(id: unknown, ours: string): boolean {
+  return id !== undefined && id !== null && id !== ours && !(typeof id === 'number' && String(id) === ours)
+}
+
+/** `quoted` is what the provider said: for the log, so shortened. */
+export function ignored(reason: string, quoted?: unknown): Report {
+  return { kind: 'ignored', reason: quoted === undefined ? reason : `${reason}: ${quote(quoted)}` }
+}
+
+function quote(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(storable(value, 200))
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+/** Without NUL, with lone surrogates replaced, and bounded. */
+function storable(text: string, max: number): string {
+  const cut = text.length <= max ? text : text.slice(0, isPair(text, max - 1) ? max - 1 : max)
+  return isStorable(cut) ? cut : cut.replaceAll('\0', '').toWellFormed()
+}
+
+/** Whether a pair of surrogates begins here, which a cut behind it would part. */
+function isPair(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
+}

@@ -1,0 +1,121 @@
+/**
+ * What members say of their channels' connections, and what they may say.
+ *
+ * A member's connection goes to a public https address; only the operator's
+ * may be private. Moving one to another address takes its ids and secrets
+ * anew: a stored token is never carried to a place it was not given for.
+ */
+import { isIP } from 'node:net'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { isPublicAddress } from '../lib/address.ts'
+import { randomToken, type Sealer } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import type { Connection } from './channel.ts'
+import {
+  defaultPace,
+  defaultVersion,
+  lockConnection,
+  type StoredConnection,
+  saveConnection,
+  webConnection,
+} from './connections.ts'
+import { deleteTemplates } from './templates.ts'
+
+/** What a member may say of a connection. What is absent stays as it is, or gets its default. */
+export type ConnectionSettings = {
+  account_id?: string | undefined
+  phone_number_id?: string | undefined
+  access_token?: string | undefined
+  app_secret?: string | undefined
+  verify_token?: string | undefined
+  base_url?: string | undefined
+  api_version?: string | undefined
+  messages_per_second?: number | undefined
+}
+
+/** Connect a channel as a member says, in the caller's transaction. */
+export async function configureConnection(
+  sql: Sql,
+  sealer: Sealer,
+  workspaceId: string,
+  channel: ChannelName,
+  settings: ConnectionSettings,
+): Promise<Connection> {
+  const stored = await lockConnection(sql, sealer, workspaceId, channel)
+  const messages_per_second = settings.messages_per_second ?? stored?.messages_per_second ?? defaultPace
+  if (channel === 'web') {
+    return saveConnection(sql, sealer, workspaceId, { ...webConnection, messages_per_second })
+  }
+  const base_url = readBaseUrl(channel, settings, stored)
+  const kept = stored?.base_url === base_url ? stored : undefined
+  const given = {
+    channel,
+    base_url,
+    account_id: requireSetting('account_id', settings.account_id ?? kept?.account_id),
+    phone_number_id:
+      channel === 'msgapp' ? requireSetting('phone_number_id', settings.phone_number_id ?? kept?.phone_number_id) : '',
+    access_token: requireSetting('access_token', settings.access_token ?? kept?.access_token),
+    app_secret: requireSetting('app_secret', settings.app_secret ?? kept?.app_secret),
+    verify_token: requireSetting('verify_token', settings.verify_token ?? (kept?.verify_token || randomToken())),
+    api_version: requireSetting('api_version', settings.api_version ?? kept?.api_version ?? defaultVersion),
+    messages_per_second,
+    is_private: kept?.is_private ?? false,
+    simulator: kept?.simulator ?? null,
+  }
+  const isSame = kept !== undefined && provenBy.every((name) => given[name] === kept[name])
+  if (channel === 'msgapp' && given.account_id !== kept?.account_id) await deleteTemplates(sql, workspaceId)
+  return saveConnection(sql, sealer, workspaceId, { ...given, state: isSame ? kept.state : 'unchecked' })
+}
+
+/** Settings that a check proves: while they are the same, what it showed still holds. */
+const provenBy = ['account_id', 'phone_number_id', 'access_token', 'app_secret', 'verify_token', 'api_version'] as const
+
+const providers = { msgapp: 'https://graph.facebook.com', social: 'https://graph.instagram.com' } as const
+
+/**
+ * Where the connection goes: as given, as it is, or to the provider itself. New secrets for a simulated connection mean
+ * that it is to become a real one.
+ */
+function readBaseUrl(
+  channel: keyof typeof providers,
+  { base_url: given, access_token }: ConnectionSettings,
+  stored: StoredConnection | undefined,
+): string {
+  const base_url = given?.trim().replace(/\/+$/, '')
+  if (stored && base_url === stored.base_url) return base_url
+  if (base_url) return requirePublicUrl(base_url)
+  const becomesReal = stored?.simulator && access_token !== undefined
+  return stored && !becomesReal ? stored.base_url : providers[channel]
+}
+
+function requirePublicUrl(text: string): string {
+  const url = URL.parse(text)
+  if (url?.protocol !== 'https:') throw badRequest('base_url: must be an https:// address')
+  if (url.username || url.password) throw badRequest('base_url: must have no user name or password in it')
+  if (url.search || url.hash) throw badRequest('base_url: must end with its path')
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  // A name is looked up and judged whenever it is connected to.
+  if (host === 'localhost' || (isIP(host) && !isPublicAddress(host))) {
+    throw badRequest(`base_url: ${host} is not a public address`)
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+/** What a setting looks like: ids and versions become part of a path, tokens of a header. */
+const shapes = {
+  account_id: [/^\d{1,32}$/, 'must be a number, as the provider shows it'],
+  phone_number_id: [/^\d{1,32}$/, 'must be a number, as the provider shows it'],
+  api_version: [/^v\d{1,3}\.\d{1,2}$/, `must be a version such as ${defaultVersion}`],
+  access_token: [/^[\x21-\x7e]{1,2000}$/, 'must have 1 to 2000 printable characters'],
+  app_secret: [/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 printable characters'],
+  verify_token: [/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 printable characters'],
+} as const
+
+function requireSetting(name: keyof typeof shapes, given: string | undefined): string {
+  const text = given?.trim()
+  if (!text) throw badRequest(`${name}: required`)
+  const [shape, rule] = shapes[name]
+  if (!shape.test(text)) throw badRequest(`${name}: ${rule}`)
+  return text
+}
