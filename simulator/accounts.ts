@@ -1,0 +1,216 @@
+/**
+ * The business accounts the provider knows, and what it remembers of each.
+ *
+ * Built in, the service's connections are the accounts: they are asked for
+ * again when somebody is not found, and while calls come about once a second,
+ * so that a changed pace or token is noticed. Alone, accounts are registered
+ * by a control call and kept in a file.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { badRequest, type Json } from './http.ts'
+import { seedTemplates, type Template, templateKey } from './templates.ts'
+
+export type SimulatorAccount = {
+  workspace_id: string
+  channel: 'msgapp' | 'social'
+  /** The business account: `entry[].id` of its callbacks. */
+  account_id: string
+  /** Empty on social, as is the next. */
+  phone_number_id: string
+  /** Digits only. */
+  display_phone_number: string
+  business_name: string
+  access_token: string
+  app_secret: string
+  verify_token: string
+  callback_url: string
+  messages_per_second: number
+  /** The one that is meant when a control call names no workspace. */
+  is_default: boolean
+}
+
+export type Channel = SimulatorAccount['channel']
+
+/** Somebody who wrote to the business. */
+export type Customer = { last_inbound_at: number; name: string | null; username: string | null }
+
+/** An account with its memory, which outlives a change of its settings. */
+export type AccountState = {
+  readonly workspace_id: string
+  readonly channel: Channel
+  /** Not there: the journal names it, but nobody registered it yet. */
+  account: SimulatorAccount | undefined
+  /** How many messages may go out at once now, and since when. */
+  allowance: number
+  allowanceAt: number
+  /** By recipient, when the pair's bucket will have leaked empty. */
+  pairs: Map<string, number>
+  pairsSweptAt: number
+  customers: Map<string, Customer>
+  templates: Map<string, Template>
+}
+
+export type Accounts = {
+  byToken(token: string): readonly AccountState[]
+  /** Ask again who there is; calls at the same time share an answer. */
+  refresh(): Promise<void>
+  /** For a caller that was found: look again when a second has passed. */
+  refreshSoon(): void
+  resolveState(workspaceId: string, channel: Channel): AccountState
+  /** The account a control call means. */
+  find(workspaceId: string | undefined, channel: Channel): Promise<AccountState | undefined>
+  list(): AccountState[]
+  register(account: SimulatorAccount): void
+}
+
+const freshMs = 1_000
+
+export function createAccounts(file: string, load: (() => Promise<SimulatorAccount[]>) | undefined): Accounts {
+  const states = new Map<string, AccountState>()
+  let tokens = new Map<string, AccountState[]>()
+  let registered: SimulatorAccount[] = load ? [] : readAccounts(file)
+  let loading: Promise<void> | undefined
+  let queued: Promise<void> | undefined
+  let loadedAt = 0
+  take(registered)
+
+  function resolveState(workspaceId: string, channel: Channel): AccountState {
+    const key = `${channel} ${workspaceId}`
+    let state = states.get(key)
+    if (!state) {
+      state = {
+        workspace_id: workspaceId,
+        channel,
+        account: undefined,
+        allowance: 0,
+        allowanceAt: 0,
+        pairs: new Map(),
+        pairsSweptAt: 0,
+        customers: new Map(),
+        templates: new Map(),
+      }
+      if (channel === 'msgapp') {
+        for (const template of seedTemplates(workspaceId)) state.templates.set(templateKey(template), template)
+      }
+      states.set(key, state)
+    }
+    return state
+  }
+
+  function take(accounts: readonly SimulatorAccount[]) {
+    for (const state of states.values()) state.account = undefined
+    tokens = new Map()
+    for (const account of accounts) {
+      const state = resolveState(account.workspace_id, account.channel)
+      state.account = account
+      const sharing = tokens.get(account.access_token)
+      if (sharing) sharing.push(state)
+      else tokens.set(account.access_token, [state])
+    }
+  }
+
+  async function reload() {
+    if (!load) return
+    try {
+      take(await load())
+    } finally {
+      loadedAt = Date.now()
+      loading = undefined
+    }
+  }
+
+  /** Whoever asks while one is under way may be after what it has not seen: the next is theirs. */
+  function refresh(): Promise<void> {
+    if (!load) return Promise.resolve()
+    if (!loading) {
+      loading = reload()
+      return loading
+    }
+    queued ??= loading
+      .catch(() => {})
+      .then(() => {
+        queued = undefined
+        loading ??= reload()
+        return loading
+      })
+    return queued
+  }
+
+  const choose = (workspaceId: string | undefined, channel: Channel) => {
+    const known = [...states.values()].filter(({ account }) => account)
+    const fallback = known.find(({ account }) => account?.is_default) ?? known[0]
+    const defaultId = workspaceId ?? fallback?.workspace_id
+    return known.find((state) => state.channel === channel && state.workspace_id === defaultId)
+  }
+
+  return {
+    byToken: (token) => tokens.get(token) ?? [],
+    refresh,
+    refreshSoon() {
+      // A failure is seen by whoever waits for an answer; this caller has one.
+      if (load && !loading && Date.now() - loadedAt >= freshMs) refresh().catch(() => {})
+    },
+    resolveState,
+    async find(workspaceId, channel) {
+      if (Date.now() - loadedAt >= freshMs) await refresh()
+      const found = choose(workspaceId, channel)
+      if (found) return found
+      await refresh()
+      return choose(workspaceId, channel)
+    },
+    list: () => [...states.values()].filter(({ account }) => account),
+    register(account) {
+      const isSame = (other: SimulatorAccount) =>
+        other.workspace_id === account.workspace_id && other.channel === account.channel
+      const others = registered.filter((other) => !isSame(other))
+      const defaultId = registered[0]?.workspace_id ?? account.workspace_id
+      registered = [...others, account]
+        .map((each) => ({ ...each, is_default: each.workspace_id === defaultId }))
+        .sort((one, other) => Number(other.is_default) - Number(one.is_default))
+      writeFileSync(`${file}.new`, JSON.stringify(registered, null, 2), { mode: 0o600, flush: true })
+      renameSync(`${file}.new`, file)
+      take(registered)
+    },
+  }
+}
+
+function readAccounts(file: string): SimulatorAccount[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** The body of a registration. */
+export function parseAccount(body: Json): SimulatorAccount {
+  const channel = body.channel
+  if (channel !== 'msgapp' && channel !== 'social') throw badRequest('channel: msgapp or social')
+  const text = (name: string, needed = true) => {
+    const value = body[name]
+    if (typeof value === 'string' && (value !== '' || !needed)) return value
+    if (value === undefined && !needed) return ''
+    throw badRequest(`${name}: a string is required`)
+  }
+  const pace = body.messages_per_second ?? 80
+  if (typeof pace !== 'number' || !(pace > 0)) throw badRequest('messages_per_second: a number above 0')
+  const callbackUrl = text('callback_url')
+  if (!/^https?:$/.test(URL.parse(callbackUrl)?.protocol ?? '')) throw badRequest('callback_url: an http address')
+  const workspaceId = text('workspace_id')
+  if (!/^[\w.-]{1,100}$/.test(workspaceId)) throw badRequest('workspace_id: letters, digits and hyphens')
+  return {
+    workspace_id: workspaceId,
+    channel,
+    account_id: text('account_id'),
+    phone_number_id: text('phone_number_id', channel === 'msgapp'),
+    display_phone_number: text('display_phone_number', false).replace(/\D/g, ''),
+    business_name: text('business_name', false),
+    access_token: text('access_token'),
+    app_secret: text('app_secret'),
+    verify_token: text('verify_token', false),
+    callback_url: callbackUrl,
+    messages_per_second: pace,
+    is_default: false,
+  }
+}

@@ -1,0 +1,94 @@
+/** What the business sent, as the customer's phone shows it. */
+import type { AccountState } from './accounts.ts'
+import { isObject, type Json } from './http.ts'
+import type { MediaStore } from './media.ts'
+import { findTemplate } from './messages.ts'
+import type { Bubble } from './phones.ts'
+import { attachmentsOf } from './social.ts'
+import { type Rendered, type RenderedButton, renderTemplate } from './template-render.ts'
+
+type Drawn = Pick<Bubble, 'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'>
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const textOr = (value: unknown) => (isText(value) ? value : null)
+
+export const pageUrl = (id: string) => `/simulator/media/${id}`
+
+const plain: Drawn = { type: 'text', text: null, media: null, template: null, reply_to: null }
+
+export function drawSent(state: AccountState, body: Json, media: MediaStore): Drawn {
+  return state.channel === 'social' ? drawSocial(body) : drawMessage(state, body, media)
+}
+
+function drawMessage(state: AccountState, body: Json, media: MediaStore): Drawn {
+  const type = isText(body.type) ? body.type : 'text'
+  const content = body[type]
+  const reply_to = isObject(body.context) ? textOr(body.context.message_id) : null
+  const drawn: Drawn = { ...plain, type, reply_to }
+  if (type === 'contacts' && Array.isArray(content))
+    return { ...drawn, contacts: content.filter(isObject).map(drawContact) }
+  if (!isObject(content)) return drawn
+  if (type === 'text') return { ...drawn, text: textOr(content.body) }
+  if (type === 'template') {
+    const template = findTemplate(state, content)
+    return { ...drawn, template: template ? renderTemplate(template, content.components, pageUrl) : null }
+  }
+  if (type === 'interactive') return { ...drawn, template: drawInteractive(content) }
+  if (type === 'location') return { ...drawn, location: content }
+  if (type === 'reaction') {
+    return { ...drawn, reaction: { message_id: textOr(content.message_id) ?? '', emoji: textOr(content.emoji) ?? '' } }
+  }
+  const file = isText(content.id) ? media.get(content.id) : undefined
+  const url = isText(content.link) ? content.link : isText(content.id) ? pageUrl(content.id) : ''
+  return {
+    ...drawn,
+    text: textOr(content.caption),
+    media: { url, mime_type: file?.mime_type ?? null, filename: textOr(content.filename) ?? file?.filename ?? null },
+  }
+}
+
+export function drawContact({ name, phones }: Json) {
+  const [first] = Array.isArray(phones) ? phones.filter(isObject) : []
+  return {
+    name: (isObject(name) ? textOr(name.formatted_name) : null) ?? '',
+    phone: textOr(first?.phone) ?? '',
+  }
+}
+
+/** Buttons and rows of an interactive message are tapped as a template's are. */
+function drawInteractive({ header, body, footer, action }: Json): Rendered {
+  const heading = isObject(header) ? textOr(header.text) : null
+  const tap = (index: number, reply: Json): RenderedButton => ({
+    index,
+    type: 'QUICK_REPLY',
+    text: textOr(reply.title) ?? '',
+    payload: textOr(reply.id) ?? '',
+  })
+  const given = isObject(action) ? action : {}
+  const buttons = Array.isArray(given.buttons)
+    ? given.buttons.filter(isObject).map(({ reply }) => (isObject(reply) ? reply : {}))
+    : []
+  const sections = Array.isArray(given.sections) ? given.sections.filter(isObject) : []
+  const rows = sections.flatMap((section) => (Array.isArray(section.rows) ? section.rows.filter(isObject) : []))
+  const link = isObject(given.parameters) ? given.parameters : undefined
+  return {
+    name: '',
+    header: heading ? { type: 'text', text: heading } : null,
+    body: (isObject(body) ? textOr(body.text) : null) ?? '',
+    footer: isObject(footer) ? textOr(footer.text) : null,
+    buttons: link
+      ? [{ index: 0, type: 'URL', text: textOr(link.display_text) ?? '', url: textOr(link.url) ?? '' }]
+      : [...buttons, ...rows].map((reply, index) => tap(index, reply)),
+    cards: null,
+  }
+}
+
+function drawSocial(body: Json): Drawn {
+  const message = isObject(body.message) ? body.message : {}
+  const reply_to = isObject(body.reply_to) ? textOr(body.reply_to.mid) : null
+  const [attachment] = attachmentsOf(message)
+  if (!attachment) return { ...plain, text: textOr(message.text), reply_to }
+  const type = attachment.type === 'file' ? 'document' : (textOr(attachment.type) ?? 'image')
+  const url = isObject(attachment.payload) ? (textOr(attachment.payload.url) ?? '') : ''
+  return { ...plain, type, reply_to, media: { url, mime_type: null, filename: null } }
+}

@@ -1,0 +1,287 @@
+/**
+ * `/simulator/control/…`: for people and tests, who play the customers and
+ * decide what goes wrong.
+ *
+ * Calls that change something want JSON, or a header that no form can send, so
+ * that a page of somebody else's cannot make them.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type AccountState, type Channel, parseAccount } from './accounts.ts'
+import { pageUrl } from './bubbles.ts'
+import { parseFault } from './faults.ts'
+import {
+  badRequest,
+  ControlError,
+  isObject,
+  type Json,
+  maxBodyBytes,
+  maxUploadBytes,
+  parseJson,
+  queryOf,
+  readWhole,
+  sendData,
+  sendJson,
+} from './http.ts'
+import { keyOf, waIdOf, wireJson } from './ids.ts'
+import { inboundBubble, inboundCallback, readInbound } from './inbound.ts'
+import { fillIn, noteWriters } from './own-callback.ts'
+import type { Bubble, PhoneEntry } from './phones.ts'
+import { noteCustomer, type World } from './world.ts'
+
+export type Drawing = (entry: PhoneEntry) => Bubble
+
+type Call = { world: World; request: IncomingMessage; response: ServerResponse; query: URLSearchParams; draw: Drawing }
+
+const calls: Record<string, (call: Call) => Promise<void> | void> = {
+  'POST inbound': postInbound,
+  'GET sent': getSent,
+  'GET faults': ({ world, response }) => sendData(response, world.faults.list()),
+  'POST faults': postFault,
+  'DELETE faults': ({ world, response }) => {
+    world.faults.clear()
+    sendData(response, { cleared: true })
+  },
+  'POST callback': postCallback,
+  'PUT accounts': putAccount,
+  'GET accounts': getAccounts,
+  'POST uploads': postUpload,
+  'GET phones': getPhones,
+  'GET stream': getStream,
+}
+
+export async function handleControl(
+  world: World,
+  draw: Drawing,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = request.url ?? ''
+  const name = /^\/simulator\/control\/([a-z]+)\/?(?:\?|$)/.exec(url)?.[1]
+  const call = calls[`${request.method} ${name}`]
+  try {
+    if (!call) throw new ControlError(404, 'not_found', `no such call: ${request.method} ${url.split('?')[0]}`)
+    await call({ world, request, response, query: queryOf(url), draw })
+  } catch (error) {
+    const known = error instanceof ControlError
+    if (!known) world.log.error({ err: error, url }, 'a control call of the simulator failed')
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const { status, code, message } = known
+      ? error
+      : { status: 500, code: 'internal', message: 'the simulator failed; see its log' }
+    sendJson(response, status, JSON.stringify({ error: { code, message } }))
+  }
+}
+
+async function readObject(request: IncomingMessage): Promise<Json> {
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    throw badRequest('content-type: application/json is required')
+  }
+  const bytes = await readWhole(request, maxBodyBytes)
+  if (!bytes) throw new ControlError(413, 'too_large', `the body is over ${maxBodyBytes} bytes`)
+  let body: unknown
+  try {
+    body = parseJson(bytes)
+  } catch {
+    throw badRequest('the body is not JSON')
+  }
+  if (!isObject(body)) throw badRequest('the body: a JSON object')
+  return body
+}
+
+async function requireState(world: World, body: Json, channel: Channel): Promise<AccountState> {
+  const workspaceId = body.workspace_id ?? undefined
+  if (workspaceId !== undefined && typeof workspaceId !== 'string') throw badRequest('workspace_id: a string')
+  const state = await world.accounts.find(workspaceId, channel)
+  if (state) return state
+  const which = workspaceId === undefined ? 'there is no default workspace with' : `${workspaceId} has`
+  throw new ControlError(404, 'not_found', `workspace_id: ${which} no ${channel} connection to this simulator`)
+}
+
+function channelOf(value: unknown): Channel {
+  const channel = value ?? 'msgapp'
+  if (channel !== 'msgapp' && channel !== 'social') throw badRequest('channel: msgapp or social')
+  return channel
+}
+
+/** A customer writes. Answered when the service took it, or refused it the first time. */
+async function postInbound({ world, request, response }: Call): Promise<void> {
+  const body = await readObject(request)
+  const state = await requireState(world, body, channelOf(body.channel))
+  const written = await readInbound(world, state, body)
+  const wire = wireJson(inboundCallback(world, state, written))
+  const number = world.nextCallback()
+  const { phone, name, username, messageId, at } = written
+  const keys =
+    state.channel === 'social'
+      ? [written.userId]
+      : [...new Set([waIdOf(written.number), written.userId])].filter(Boolean)
+  const meta = wireJson({
+    k: 'i',
+    q: number,
+    w: state.workspace_id,
+    c: state.channel,
+    keys,
+    phone,
+    at,
+    name,
+    username,
+    bubble: inboundBubble(written),
+  })
+  const entry = await new Promise<PhoneEntry>((resolve) => {
+    world.journal.append(`${meta.slice(0, -1)},"body":${wire}}`, (offset, length) => {
+      for (const key of keys) noteCustomer(state, key, at, { name, username })
+      resolve(addInbound(world, state, phone, messageId, { name, username }, offset, length))
+    })
+  })
+  world.phones.changed(entry)
+  const { ok, message } = await world.callbacks.deliver(state, wire, number, () => {
+    if (entry.status !== 'delivered') world.phones.setStatus(entry, 'delivered', null)
+  })
+  if (ok) return sendData(response, { message_id: messageId })
+  world.phones.setStatus(entry, 'failed', { code: 0, message })
+  throw new ControlError(
+    502,
+    'callback_failed',
+    `${message}; it is repeated until it is taken (message_id ${messageId})`,
+  )
+}
+
+/** Put it on the phone, at first as if it had been taken: nearly every one is. */
+export function addInbound(
+  world: Pick<World, 'phones'>,
+  state: AccountState,
+  phone: string,
+  id: string,
+  { name, username }: { name: string | null; username: string | null },
+  offset: number,
+  length: number,
+): PhoneEntry {
+  const entry = world.phones.add(state.workspace_id, state.channel, phone, {
+    id,
+    from: 'customer',
+    offset,
+    length,
+    status: 'delivered',
+  })
+  entry.phone.name = name ?? entry.phone.name
+  entry.phone.username = username ?? entry.phone.username
+  return entry
+}
+
+/** Everything that was accepted, in order, as it is in the journal: it may be very much. */
+async function getSent({ world, response, query }: Call): Promise<void> {
+  const to = query.get('to')
+  const key = to === null ? undefined : keyOf(to)
+  const keys = key === undefined ? undefined : [...new Set([key, waIdOf(key)])]
+  const workspaceId = query.get('workspace_id') ?? undefined
+  response.writeHead(200, { 'content-type': 'application/json; charset=UTF-8' })
+  let before = '{"data":['
+  for (const lines of world.sent.lines(world.journal, { keys, workspaceId })) {
+    let text = ''
+    for (const line of lines) {
+      const from = line.indexOf('"message_id"')
+      // A hash may meet another's; the line says whom it was for.
+      if (keys && !keys.some((each) => line.slice(0, from).includes(`"r":"${each}"`))) continue
+      text += `${before}{${line.slice(from)}`
+      before = ','
+    }
+    if (text !== '' && !response.write(text) && !response.destroyed) {
+      await new Promise<void>((resolve) => {
+        response.once('drain', resolve)
+        response.once('close', resolve)
+      })
+    }
+    if (response.destroyed) return
+    await nextTurn()
+  }
+  response.end(before === ',' ? ']}' : '{"data":[]}')
+}
+
+async function postFault({ world, request, response }: Call): Promise<void> {
+  const fault = parseFault(await readObject(request))
+  world.faults.add(fault)
+  sendData(response, fault)
+}
+
+/** Post anything, once. */
+async function postCallback({ world, request, response }: Call): Promise<void> {
+  const call = await readObject(request)
+  if (call.body === undefined) throw badRequest('body: required')
+  const isInstagram = isObject(call.body) && call.body.object === 'instagram'
+  const state = await requireState(world, call, channelOf(call.channel ?? (isInstagram ? 'social' : 'msgapp')))
+  fillIn(state, call.body)
+  noteWriters(state, call.body)
+  const { status, message } = await world.callbacks.post(state, wireJson(call.body))
+  if (status === 0) throw new ControlError(502, 'callback_failed', message)
+  sendData(response, { status })
+}
+
+async function putAccount({ world, request, response }: Call): Promise<void> {
+  const account = parseAccount(await readObject(request))
+  if (!world.isAlone) {
+    throw new ControlError(
+      409,
+      'built_in',
+      'this simulator is inside the service and knows its connections: parley workspace connect-simulator',
+    )
+  }
+  world.accounts.register(account)
+  world.callbacks.flush()
+  sendData(response, { registered: true })
+}
+
+/** Who is registered; secrets stay inside. */
+async function getAccounts({ world, response }: Call): Promise<void> {
+  await world.accounts.refresh()
+  const accounts = world.accounts.list().flatMap(({ account }) => (account ? [account] : []))
+  sendData(
+    response,
+    accounts.map(({ access_token: _token, app_secret: _secret, verify_token: _verify, ...shown }) => shown),
+  )
+}
+
+async function postUpload({ world, request, response }: Call): Promise<void> {
+  if (request.headers['x-simulator'] === undefined) throw badRequest('x-simulator: this header is required')
+  const bytes = await readWhole(request, maxUploadBytes)
+  if (!bytes) throw new ControlError(413, 'too_large', `the file is over ${maxUploadBytes} bytes`)
+  if (bytes.length === 0) throw badRequest('the body: a file is required')
+  const mimeType = request.headers['content-type'] ?? 'application/octet-stream'
+  const { id } = world.media.save({ mime_type: mimeType, filename: null, workspace_id: null, from: 'customer' }, bytes)
+  sendData(response, { id, url: pageUrl(id) })
+}
+
+async function requireWorkspace(world: World, query: URLSearchParams): Promise<AccountState> {
+  const workspaceId = query.get('workspace_id') ?? undefined
+  const state = (await world.accounts.find(workspaceId, 'msgapp')) ?? (await world.accounts.find(workspaceId, 'social'))
+  if (!state) throw new ControlError(404, 'not_found', 'workspace_id: no workspace is connected to this simulator')
+  return state
+}
+
+async function getPhones({ world, response, query, draw }: Call): Promise<void> {
+  const { account, workspace_id } = await requireWorkspace(world, query)
+  const names = new Map(world.accounts.list().map((state) => [state.workspace_id, state.account?.business_name ?? '']))
+  sendData(response, {
+    workspace: {
+      workspace_id,
+      business_name: account?.business_name ?? '',
+      display_phone_number: account?.display_phone_number ?? '',
+    },
+    workspaces: [...names].map(([id, name]) => ({ workspace_id: id, business_name: name })),
+    phones: world.phones.list(workspace_id).map(({ channel, id, name, username, entries }) => ({
+      channel,
+      id,
+      name,
+      username,
+      messages: entries.map(draw),
+    })),
+  })
+}
+
+async function getStream({ world, response, query }: Call): Promise<void> {
+  const { workspace_id } = await requireWorkspace(world, query)
+  world.phones.listen(workspace_id, response)
+}

@@ -1,0 +1,68 @@
+/** Files of the business: uploaded to the number, and got in two hops. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AccountState } from './accounts.ts'
+import { badToken, type Failure, failure } from './errors.ts'
+import { maxUploadBytes, queryOf, readWhole, sendJson, tokenOf } from './http.ts'
+import { parseMultipart } from './multipart.ts'
+import { sendFailure, type World } from './world.ts'
+
+const uploadTypes =
+  /^(image\/(jpeg|png|webp)|video\/(mp4|3gpp)|audio\/(aac|amr|mpeg|mp4|ogg)|text\/plain|application\/(pdf|msword|vnd\.[\w.-]+))\s*(;[\x20-\x7e]*)?$/i
+const uploadLimits: readonly [RegExp, number][] = [
+  [/^image\/webp/, 500 * 1024],
+  [/^image\//, 5 * 1024 * 1024],
+  [/^(video|audio)\//, 16 * 1024 * 1024],
+]
+
+export async function upload(
+  world: World,
+  state: AccountState,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const bytes = await readWhole(request, maxUploadBytes)
+  const refuse = (wrong: Failure) => sendFailure(response, wrong)
+  if (!bytes) return refuse(failure(131053, 'the file is too large'))
+  const parts = parseMultipart(request.headers['content-type'] ?? '', bytes)
+  if (!parts) return refuse(failure(100, 'multipart/form-data is required'))
+  if (parts.get('messaging_product')?.bytes.toString() !== 'whatsapp') {
+    return refuse(
+      failure(100, 'messaging_product: whatsapp', { message: '(#100) The parameter messaging_product is required.' }),
+    )
+  }
+  const file = parts.get('file')
+  if (!file) return refuse(failure(100, 'file: required', { message: '(#100) The parameter file is required.' }))
+  const type = parts.get('type')?.bytes.toString() || file.mime_type
+  if (!uploadTypes.test(type)) {
+    return refuse(
+      failure(100, `Param file must be a file with one of the supported types. Received file of type '${type}'.`),
+    )
+  }
+  const limit = uploadLimits.find(([pattern]) => pattern.test(type))?.[1] ?? maxUploadBytes
+  if (file.bytes.length > limit) return refuse(failure(131053, `the file is too large: at most ${limit} bytes`))
+  const media = world.media.save(
+    { mime_type: type, filename: file.filename ?? null, workspace_id: state.workspace_id, from: 'business' },
+    file.bytes,
+  )
+  sendJson(response, 200, JSON.stringify({ id: media.id }))
+}
+
+/** The second hop of a file: the link from `GET /{media}`, with the token. */
+export async function handleLookaside(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const query = queryOf(request.url ?? '')
+  const token = tokenOf(request)
+  if (token === undefined || world.accounts.byToken(token).length === 0) return sendFailure(response, badToken())
+  const media = world.media.isLinkGood(query, Date.now()) ? world.media.get(query.get('mid') ?? '') : undefined
+  const bytes = media && (await world.media.bytes(media))
+  if (!media || !bytes) {
+    response.writeHead(404, { 'content-type': 'text/plain', 'content-length': 0 }).end()
+    return
+  }
+  response
+    .writeHead(200, {
+      'content-type': media.mime_type,
+      'content-length': bytes.length,
+      'x-content-type-options': 'nosniff',
+    })
+    .end(bytes)
+}

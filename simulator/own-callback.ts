@@ -1,0 +1,57 @@
+/**
+ * A callback of somebody's own making: any shape goes out, with the ids of the
+ * account where it has none.
+ */
+import type { AccountState } from './accounts.ts'
+import { isObject, type Json } from './http.ts'
+import { keyOf, waIdOf } from './ids.ts'
+import { noteCustomer } from './world.ts'
+
+const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+
+const lacks = (object: Json, name: string) => object[name] === undefined || object[name] === null || object[name] === ''
+
+/** The ids of the account, where the body has none. What has another shape stays as it is. */
+export function fillIn({ account, channel }: AccountState, body: unknown): void {
+  if (!account || !isObject(body)) return
+  for (const entry of objectsIn(body.entry)) {
+    if (lacks(entry, 'id')) entry.id = account.account_id
+    for (const { field, value } of objectsIn(entry.changes)) {
+      if (channel !== 'msgapp' || !isObject(value)) continue
+      const isAboutMessages = field === 'messages' || value.messages !== undefined || value.statuses !== undefined
+      if (lacks(value, 'metadata') && isAboutMessages) value.metadata = {}
+      if (!isObject(value.metadata)) continue
+      for (const name of ['display_phone_number', 'phone_number_id'] as const) {
+        if (lacks(value.metadata, name)) value.metadata[name] = account[name]
+      }
+    }
+    if (channel !== 'social') continue
+    for (const item of objectsIn(entry.messaging)) {
+      // In an echo the business is the one who wrote.
+      const own = isObject(item.message) && item.message.is_echo === true ? 'sender' : 'recipient'
+      if (lacks(item, own)) item[own] = {}
+      const side = item[own]
+      if (isObject(side) && lacks(side, 'id')) side.id = account.account_id
+    }
+  }
+}
+
+/** Customers who write by a callback of one's own have a window as well. */
+export function noteWriters(state: AccountState, body: unknown): void {
+  const nobody = { name: null, username: null }
+  for (const entry of isObject(body) ? objectsIn(body.entry) : []) {
+    for (const { value } of objectsIn(entry.changes)) {
+      for (const { from, from_user_id, timestamp } of isObject(value) ? objectsIn(value.messages) : []) {
+        const at = Number(timestamp) * 1000
+        if (!(at > 0)) continue
+        if (typeof from === 'string') noteCustomer(state, waIdOf(keyOf(from)), at, nobody)
+        if (typeof from_user_id === 'string') noteCustomer(state, from_user_id, at, nobody)
+      }
+    }
+    if (state.channel !== 'social') continue
+    for (const { sender, message, timestamp } of objectsIn(entry.messaging)) {
+      if (!isObject(sender) || typeof sender.id !== 'string' || !isObject(message) || message.is_echo === true) continue
+      if (typeof timestamp === 'number') noteCustomer(state, sender.id, timestamp, nobody)
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * A simulator of the provider: both of its channels, with a memory.
+ *
+ * It stands for somebody else's machine, so it shares no code with the service
+ * and talks to it by HTTP only. What it accepted is in its journal before it
+ * answers; after a restart it goes on with the reports of what it accepted and
+ * with callbacks that nobody took.
+ */
+import { mkdirSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { createAccounts, type SimulatorAccount } from './accounts.ts'
+import { drawSent } from './bubbles.ts'
+import { createCallbacks } from './callbacks.ts'
+import { handleControl } from './control.ts'
+import { reportedError } from './errors.ts'
+import { createFaults } from './faults.ts'
+import { handleGraph } from './graph.ts'
+import type { Json } from './http.ts'
+import { openJournal } from './journal.ts'
+import { createMediaStore } from './media.ts'
+import { handleLookaside } from './media-calls.ts'
+import { sendMedia, sendNothing, sendPage } from './pages.ts'
+import { type Bubble, createPhones, type PhoneEntry } from './phones.ts'
+import { createReplay } from './replay.ts'
+import { createSent } from './sent.ts'
+import { type InFlight, ranks, type Status, socialBody, startStatuses, statusBody } from './statuses.ts'
+import type { World } from './world.ts'
+
+export type { SimulatorAccount } from './accounts.ts'
+
+export type Log = {
+  info(o: object, m?: string): void
+  warn(o: object, m?: string): void
+  error(o: object, m?: string): void
+}
+
+export type Simulator = {
+  /** Handles every request whose path starts with /simulator. Reads the body itself. */
+  handle(request: IncomingMessage, response: ServerResponse): void
+  stop(): Promise<void>
+}
+
+type Options = {
+  /** Folder of the journal; file names carry `name`, so that two processes may share the folder. */
+  dir: string
+  name: string
+  /** Origin under which /simulator is reached. */
+  publicUrl: string | (() => string)
+  /** Built in: where accounts come from. Absent: alone; accounts are registered and kept in the folder. */
+  loadAccounts?: () => Promise<SimulatorAccount[]>
+  log: Log
+}
+
+const flushMs = 1_000
+
+export async function createSimulator({ dir, name, publicUrl, loadAccounts, log }: Options): Promise<Simulator> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
+  const accounts = createAccounts(join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'), loadAccounts)
+  const sent = createSent()
+  const media = createMediaStore(join(dir, `${name}-media`), origin, (line) => journal.append(line))
+  const phones = createPhones(draw)
+  const replay = createReplay({ accounts, sent, media })
+  const startedAt = Date.now()
+  const journal = openJournal(join(dir, `${name}.jsonl`), log, replay.line)
+  if (sent.size > 0) log.info({ messages: sent.size, ms: Date.now() - startedAt }, 'the simulator read its journal')
+
+  const callbacks = createCallbacks<InFlight>({
+    journal,
+    log,
+    write: (state, batch) => (state.channel === 'social' ? socialBody(state, batch) : statusBody(state, batch)),
+  })
+  const statuses = startStatuses(callbacks, happened)
+  let callbackCount = replay.callbackCount()
+  const world: World = {
+    log,
+    publicUrl: origin,
+    isAlone: loadAccounts === undefined,
+    accounts,
+    journal,
+    sent,
+    faults: createFaults(),
+    callbacks,
+    statuses,
+    phones,
+    media,
+    hanging: new Set(),
+    nextCallback: () => ++callbackCount,
+  }
+  await accounts.refresh().catch((error) => log.warn({ err: error }, 'the simulator cannot read its accounts yet'))
+  replay.goOn(world)
+  // Reports wait while their account is not known; a second later it may be.
+  const flushing = setInterval(() => callbacks.flush(), flushMs).unref()
+
+  function happened({ entry }: InFlight, status: Status, code: number | undefined) {
+    if (!entry || ranks[status] <= ranks[entry.status]) return
+    phones.setStatus(entry, status, code === undefined ? null : { code, message: reportedError(code).title })
+  }
+
+  function draw(entry: PhoneEntry): Bubble {
+    const line = JSON.parse(journal.read(entry)) as { bubble: Bubble; at: string; body: Json }
+    const { id, from, status, error, phone } = entry
+    if (from === 'customer') return { ...line.bubble, status, error }
+    const state = accounts.resolveState(phone.workspace_id, phone.channel)
+    return { id, from, at: line.at, status, error, ...drawSent(state, line.body, media) }
+  }
+
+  function handle(request: IncomingMessage, response: ServerResponse) {
+    const { url = '' } = request
+    if (url.startsWith('/simulator/graph/')) return handleGraph(world, request, response)
+    void handleRest(request, response, url.split('?')[0] ?? '')
+  }
+
+  async function handleRest(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    try {
+      if (path.startsWith('/simulator/control/')) return await handleControl(world, draw, request, response)
+      if (path === '/simulator/lookaside') return await handleLookaside(world, request, response)
+      if (request.method !== 'GET' && request.method !== 'HEAD') return sendNothing(response)
+      if (path === '/simulator' || path === '/simulator/') return await sendPage('index.html', response)
+      const [, folder, file = ''] = /^\/simulator\/(phone|media)\/([^/]+)$/.exec(path) ?? []
+      if (folder === 'phone') return await sendPage(file, response)
+      if (folder === 'media') return await sendMedia(media, file, response)
+      sendNothing(response)
+    } catch (error) {
+      log.error({ err: error, path }, 'the simulator failed')
+      response.destroy()
+    }
+  }
+
+  return {
+    handle,
+    async stop() {
+      clearInterval(flushing)
+      statuses.stop()
+      phones.stop()
+      for (const response of world.hanging) response.socket?.destroy()
+      await callbacks.stop()
+      await media.stop()
+      await journal.stop()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+/** `/{account}/message_templates`: listed in pages, made and deleted, with a callback for each change. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AccountState } from './accounts.ts'
+import { failure } from './errors.ts'
+import { type Json, maxBodyBytes, readWhole, sendJson } from './http.ts'
+import { wireJson } from './ids.ts'
+import { tryParse } from './messages.ts'
+import { listed, parseTemplate, type Template, templateCallback, templateKey } from './templates.ts'
+import { sendFailure, type World } from './world.ts'
+
+export async function listTemplates(
+  world: World,
+  state: AccountState,
+  query: URLSearchParams,
+  url: string,
+  response: ServerResponse,
+): Promise<void> {
+  const matches = (template: Template) =>
+    (['name', 'language', 'status', 'category'] as const).every(
+      (field) => (query.get(field) ?? template[field]) === template[field],
+    )
+  const all = [...state.templates.values()].filter(matches)
+  const limit = Math.min(Math.max(Math.trunc(Number(query.get('limit') ?? 25)) || 25, 1), 1000)
+  const after = query.get('after')
+  const from = after === null ? 0 : all.findIndex(({ id }) => cursorOf(id) === after) + 1
+  if (after !== null && from === 0) return sendFailure(response, failure(100, 'after: not a cursor'))
+  const page = all.slice(from, from + limit)
+  const [first, last] = [page[0], page.at(-1)]
+  const paging: Json = first && last ? { cursors: { before: cursorOf(first.id), after: cursorOf(last.id) } } : {}
+  if (last && from + limit < all.length) {
+    query.set('after', cursorOf(last.id))
+    query.delete('access_token')
+    paging.next = `${world.publicUrl()}${url.split('?')[0]}?${query}`
+  }
+  const fields = query.get('fields')?.split(',')
+  const data = page.map((template) => {
+    const entries = Object.entries(listed(template))
+    return Object.fromEntries(fields ? entries.filter(([name]) => name === 'id' || fields.includes(name)) : entries)
+  })
+  sendJson(response, 200, JSON.stringify({ data, ...(first ? { paging } : {}) }))
+}
+
+const cursorOf = (id: string) => Buffer.from(`cursor:${id}`).toString('base64url')
+
+export async function makeTemplate(
+  world: World,
+  state: AccountState,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const bytes = await readWhole(request, maxBodyBytes)
+  const made = parseTemplate(state.workspace_id, tryParse(bytes?.toString('utf8') ?? ''), (key) =>
+    state.templates.has(key),
+  )
+  if ('code' in made) return sendFailure(response, made)
+  await record(world, wireJson({ k: 't', w: state.workspace_id, template: listed(made) }))
+  state.templates.set(templateKey(made), made)
+  const { id, status, category } = made
+  sendJson(response, 200, JSON.stringify({ id, status, category }))
+  tellOfTemplate(world, state, made, status)
+}
+
+export async function deleteTemplates(
+  world: World,
+  state: AccountState,
+  query: URLSearchParams,
+  response: ServerResponse,
+): Promise<void> {
+  const [name, id] = [query.get('name'), query.get('hsm_id')]
+  const gone = [...state.templates.values()].filter((each) => each.name === name && (id === null || each.id === id))
+  if (gone.length === 0) {
+    return sendFailure(
+      response,
+      failure(100, 'name: no such template', { subcode: 2593002, message: '(#100) Invalid parameter' }),
+    )
+  }
+  for (const template of gone) {
+    await record(world, wireJson({ k: 't', w: state.workspace_id, deleted: templateKey(template) }))
+    state.templates.delete(templateKey(template))
+    tellOfTemplate(world, state, template, 'DELETED')
+  }
+  sendJson(response, 200, '{"success":true}')
+}
+
+const record = (world: World, line: string) =>
+  new Promise<void>((resolve) => world.journal.append(line, () => resolve()))
+
+function tellOfTemplate(world: World, state: AccountState, template: Template, event: string): void {
+  const body = wireJson(templateCallback(state.account?.account_id ?? '', template, event, Date.now()))
+  const number = world.nextCallback()
+  const line = `{"k":"i","q":${number},"w":"${state.workspace_id}","c":"${state.channel}","body":${body}}`
+  world.journal.append(line, () => void world.callbacks.deliver(state, body, number))
+}

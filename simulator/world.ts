@@ -1,0 +1,82 @@
+/** What the parts of the simulator know of each other. */
+import type { ServerResponse } from 'node:http'
+import type { AccountState, Accounts } from './accounts.ts'
+import type { Callbacks } from './callbacks.ts'
+import { type Failure, failure, failureBody } from './errors.ts'
+import type { Fate, Faults } from './faults.ts'
+import { sendJson } from './http.ts'
+import type { Journal } from './journal.ts'
+import type { MediaStore } from './media.ts'
+import type { Phones } from './phones.ts'
+import type { Sent } from './sent.ts'
+import type { Log } from './simulator.ts'
+import type { InFlight, Statuses } from './statuses.ts'
+
+export type World = {
+  readonly log: Log
+  readonly publicUrl: () => string
+  /** Not inside the service: accounts are registered here. */
+  readonly isAlone: boolean
+  readonly accounts: Accounts
+  readonly journal: Journal
+  readonly sent: Sent
+  readonly faults: Faults
+  readonly callbacks: Callbacks<InFlight>
+  readonly statuses: Statuses
+  readonly phones: Phones
+  readonly media: MediaStore
+  /** Requests that get no answer. */
+  readonly hanging: Set<ServerResponse>
+  /** The number of the next callback in the journal. */
+  nextCallback(): number
+}
+
+const hangMs = 60_000
+
+/** Say no as the fault says. Returns whether there was one. */
+export function refuse(world: World, fate: Readonly<Fate>, response: ServerResponse): boolean {
+  const { refuse: how } = fate
+  if (!how) return false
+  if (how === 'hang') hang(world, response)
+  else sendFailure(response, failure(how.code, undefined, how.http ? { status: how.http } : {}), fate.delayMs)
+  return true
+}
+
+export function sendFailure(response: ServerResponse, wrong: Failure, delayMs = 0): void {
+  later(delayMs, () => sendJson(response, wrong.status, failureBody(wrong)))
+}
+
+/** The answer to an accepted message, or its loss. */
+export function sendAccepted(response: ServerResponse, json: string, { drop, delayMs }: Readonly<Fate>): void {
+  if (drop) later(delayMs, () => response.socket?.destroy())
+  else later(delayMs, () => sendJson(response, 200, json))
+}
+
+function later(delayMs: number, run: () => void): void {
+  if (delayMs > 0) setTimeout(run, delayMs)
+  else run()
+}
+
+function hang(world: World, response: ServerResponse): void {
+  world.hanging.add(response)
+  const timer = setTimeout(() => response.socket?.destroy(), hangMs)
+  response.on('close', () => {
+    clearTimeout(timer)
+    world.hanging.delete(response)
+  })
+}
+
+/** Note that somebody wrote: their window opens, and we know their name. */
+export function noteCustomer(
+  state: AccountState,
+  key: string,
+  at: number,
+  { name, username }: { name: string | null; username: string | null },
+): void {
+  const known = state.customers.get(key)
+  state.customers.set(key, {
+    last_inbound_at: Math.max(known?.last_inbound_at ?? 0, at),
+    name: name ?? known?.name ?? null,
+    username: username ?? known?.username ?? null,
+  })
+}
