@@ -58,9 +58,9 @@ export function drawContact({ name, phones }: Json) {
 /** Buttons and rows of an interactive message are tapped as a template's are. */
 function drawInteractive({ header, body, footer, action }: Json): Rendered {
   const heading = isObject(header) ? textOr(header.text) : null
-  const tap = (index: number, reply: Json): RenderedButton => ({
+  const tap = (type: 'QUICK_REPLY' | 'LIST_REPLY', reply: Json, index: number): RenderedButton => ({
     index,
-    type: 'QUICK_REPLY',
+    type,
     text: textOr(reply.title) ?? '',
     payload: textOr(reply.id) ?? '',
   })
@@ -78,7 +78,10 @@ function drawInteractive({ header, body, footer, action }: Json): Rendered {
     footer: isObject(footer) ? textOr(footer.text) : null,
     buttons: link
       ? [{ index: 0, type: 'URL', text: textOr(link.display_text) ?? '', url: textOr(link.url) ?? '' }]
-      : [...buttons, ...rows].map((reply, index) => tap(index, reply)),
+      : [
+          ...buttons.map((reply, index) => tap('QUICK_REPLY', reply, index)),
+          ...rows.map((reply, index) => tap('LIST_REPLY', reply, buttons.length + index)),
+        ],
     cards: null,
   }
 }
