@@ -2,27 +2,58 @@
  * The HTTP application: every route plugin on one screen.
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
+import type { Simulator } from '../simulator/simulator.ts'
 import { authenticateKeys } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
+import type { Channel } from './channels/channel.ts'
+import { channelDashboard } from './channels/dashboard.ts'
+import { createMsgapp } from './channels/msgapp/msgapp.ts'
+import { createSocial } from './channels/social/social.ts'
+import { createWeb } from './channels/web/web.ts'
+import type { ChannelName } from './contacts/contacts.ts'
 import { contactRoutes } from './contacts/routes.ts'
+import { conversationDashboard } from './conversations/dashboard.ts'
 import { conversationFields } from './conversations/filter-fields.ts'
+import { conversationRoutes } from './conversations/routes.ts'
+import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
+import type { Http } from './lib/http.ts'
+import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { describeApi } from './lib/openapi.ts'
 import { type App, createServer, refuseUnknownPaths, type Serving } from './lib/server.ts'
+import type { Store } from './lib/store.ts'
+import { callbackRoutes } from './messages/callbacks.ts'
+import { messageDashboard } from './messages/dashboard.ts'
+import { type Announce, createIntake } from './messages/intake.ts'
+import { mediaRoutes, watchMedia } from './messages/media.ts'
+import { messageRoutes } from './messages/routes.ts'
+import { createSender } from './messages/send.ts'
+import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
 import { contactFields } from './segments/filter.ts'
 import { segmentRoutes } from './segments/routes.ts'
+import { simulatorMount } from './simulator-mount.ts'
 import { systemRoutes } from './system.ts'
 
 export type Application = {
   db: Db
   /** A small pool of its own for hot statements, so that no slow one is ahead of them. */
   hotDb: Db
+  /** And one for what is sent and received. */
+  messageDb: Db
   log: FastifyBaseLogger
   metrics: Metrics
+  sealer: Sealer
+  channels: Record<ChannelName, Channel>
+  live: Live
+  store: Store
+  /** There is media to fetch: whoever fetches it need not wait for the next look. */
+  onMedia?: () => void
+  /** The provider of the demo workspace. */
+  simulator?: Simulator | undefined
   publicUrl: string
   /** Without it only the paths an operator needs are served. */
   api: boolean
@@ -30,23 +61,49 @@ export type Application = {
   limits?: Serving['limits']
 }
 
+export const createChannels = (http: Http): Record<ChannelName, Channel> => ({
+  msgapp: createMsgapp(http),
+  social: createSocial(http),
+  web: createWeb(),
+})
+
 /** Everything a segment's filter may ask. */
 const filterFields = { ...contactFields, ...conversationFields }
 
-export async function createApp({
-  db,
-  hotDb,
-  log,
-  metrics,
-  publicUrl,
-  api,
-  tls,
-  limits = {},
-}: Application): Promise<App> {
+export async function createApp(application: Application): Promise<App> {
+  const {
+    db,
+    hotDb,
+    messageDb,
+    log,
+    metrics,
+    sealer,
+    channels,
+    live,
+    store,
+    publicUrl,
+    api,
+    tls,
+    limits = {},
+  } = application
   const app = createServer({ log, metrics, tls, limits })
   const routes: RouteOptions[] = []
 
   if (api) {
+    const announce: Announce = (workspaceId, channel, conversationId) => {
+      live.announce(`workspace:${workspaceId}`)
+      // Only visitors of a site watch a single conversation.
+      if (channel === 'web') live.announce(conversationTopic(conversationId))
+    }
+    watchMedia(db, metrics)
+    const sender = createSender({ sql: messageDb, sealer, channels, announce })
+    const intake = createIntake({ db: messageDb, channels, log, announce, onMedia: application.onMedia ?? (() => {}) })
+    const count = metrics.counter(
+      'parley_channel_callbacks_total',
+      'Channel callbacks, by what came of them.',
+      'outcome',
+    )
+
     await app.register(
       async (v1: App) => {
         v1.addHook('onRoute', (route) => void routes.push(route))
@@ -56,6 +113,8 @@ export async function createApp({
         v1.register(accountRoutes())
         v1.register(contactRoutes(db))
         v1.register(segmentRoutes(db, filterFields))
+        v1.register(conversationRoutes(db))
+        v1.register(messageRoutes({ db, sender, publicUrl }))
       },
       { prefix: '/v1' },
     )
@@ -64,9 +123,16 @@ export async function createApp({
         authenticateMembers(members, db, publicUrl)
         refuseUnknownPaths(members)
         members.register(accountDashboard(db, publicUrl))
+        members.register(channelDashboard({ db, sealer, channels, publicUrl }))
+        members.register(conversationDashboard(db))
+        members.register(messageDashboard({ db, sender, publicUrl }))
       },
       { prefix: '/app/api' },
     )
+    await app.register(callbackRoutes({ db, sealer, channels, intake, count }))
+    await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl }))
+    await app.register(mediaRoutes({ db, store }))
+    if (application.simulator) await app.register(simulatorMount(application.simulator))
   }
 
   const document = describeApi(routes, {
@@ -77,6 +143,11 @@ export async function createApp({
       { name: 'Account', description: 'The workspace and the key a request acts with.' },
       { name: 'Contacts', description: 'The people you talk to, found by phone number or by their channel identity.' },
       { name: 'Segments', description: 'Named audiences: a list you keep, or a filter computed on every read.' },
+      {
+        name: 'Conversations',
+        description: 'One a contact and channel: who writes, what is unread, who looks after it.',
+      },
+      { name: 'Messages', description: 'What was said, and what became of what you sent.' },
     ],
   })
   await app.register(systemRoutes({ db, metrics, document: api ? document : undefined }))

@@ -8,15 +8,19 @@ import { parseArgs } from 'node:util'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
+import { callbackUrl } from './channels/connections.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { joinDatabase } from './database.ts'
-import { updateDemoPassword } from './demo.ts'
+import { readDemo, updateDemoPassword } from './demo.ts'
+import { resolveEncryptionKey } from './encryption-key.ts'
+import { createSealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
 import { migrate } from './lib/migrate.ts'
 import { inWords } from './lib/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
+import { connectSimulator, getBuiltInUrl, readSimulatorUrl, registerSimulatorAccounts } from './simulator-accounts.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -37,6 +41,45 @@ const commands: Record<string, Command> = {
         owner: { email: required(options, 'owner-email'), ...(typeof password === 'string' ? { password } : {}) },
       }
       return db.begin((sql) => createWorkspace(sql, given))
+    },
+  },
+  'workspace connect-simulator': {
+    usage: '--workspace ID [--url U] [--messages-per-second N]',
+    options: { workspace: 'string', url: 'string', 'messages-per-second': 'string' },
+    run: async (db, options, config) => {
+      const workspaceId = requiredId(options, 'workspace')
+      await requirePlan(db, workspaceId)
+      const pace = text(options, 'messages-per-second')
+      if (pace !== undefined && !(/^\d{1,5}$/.test(pace) && Number(pace) >= 1 && Number(pace) <= 10_000)) {
+        throw badRequest('--messages-per-second: must be a whole number, 1 to 10000')
+      }
+      const messagesPerSecond = pace === undefined ? undefined : Number(pace)
+      const url = text(options, 'url')
+      const given = url === undefined ? undefined : readSimulatorUrl(url)
+      const sealer = createSealer(await resolveEncryptionKey(config))
+      const demo = readDemo(config.dataDir)
+      const publicUrl = demo?.base_url.replace(/\/v1$/, '') ?? config.publicUrl
+      const builtIn = demo?.simulator_url ?? (await getBuiltInUrl(db, sealer))
+      const isBuiltIn = given === undefined || given === builtIn
+      const simulating = {
+        sealer,
+        workspaceId,
+        messagesPerSecond,
+        kind: isBuiltIn ? 'built_in' : 'alone',
+        simulatorUrl: given ?? builtIn ?? `${publicUrl}/simulator`,
+      } as const
+      // A simulator that does not answer undoes it all.
+      const { msgapp } = await db.begin(async (sql) => {
+        const connections = await connectSimulator({ ...simulating, db: sql })
+        if (!isBuiltIn) await registerSimulatorAccounts(sql, simulating.simulatorUrl, connections, publicUrl)
+        return connections
+      })
+      return {
+        connection_id: msgapp.id,
+        phone_number_id: msgapp.phone_number_id,
+        account_id: msgapp.account_id,
+        callback_url: callbackUrl(publicUrl, msgapp),
+      }
     },
   },
   'plan set': {
@@ -132,8 +175,10 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
-  // The command line seals nothing, so it does not ask for the key.
-  const config = readConfig({ ENCRYPTION_KEY: '0'.repeat(64), ...environment() })
+  // Most commands seal nothing, so the key is asked for only where it is needed.
+  const env = environment()
+  const encryptionKey = env.ENCRYPTION_KEY?.trim() || undefined
+  const config = { ...readConfig({ ...env, ENCRYPTION_KEY: encryptionKey ?? '0'.repeat(64) }), encryptionKey }
   const database = await joinDatabase(config)
   const db = database.connect(2)
   try {

@@ -10,44 +10,73 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { createKey, scopes } from './accounts/keys.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
-import { type Db, isDuplicate } from './lib/db.ts'
+import { moveBuiltInConnections } from './channels/connections.ts'
+import type { Sealer } from './lib/crypto.ts'
+import { type Db, isDuplicate, type Sql } from './lib/db.ts'
 import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
+import { connectSimulator, graphUrl } from './simulator-accounts.ts'
 
 export type Demo = {
   base_url: string
   workspace_id: string
   api_key: string
   owner: { email: string; password: string }
+  simulator_url: string
+  web_site_id: string
 }
 
-type Making = { db: Db; dataDir: string; publicUrl: string }
+type Making = {
+  db: Db
+  sealer: Sealer
+  dataDir: string
+  publicUrl: string
+  /** Where this process has its simulator. */
+  simulatorUrl: string
+}
 
-/** Find the demo workspace or make it. `undefined`: it is there, but its secrets are not in this data directory. */
-export async function resolveDemo({ db, dataDir, publicUrl }: Making): Promise<Demo | undefined> {
+/**
+ * Find the demo workspace or make it, connected to the simulator of this process; what it lacks is made. `undefined`:
+ * it is there, but its secrets are not in this data directory.
+ */
+export async function resolveDemo(making: Making): Promise<Demo | undefined> {
+  const { db, dataDir, publicUrl, simulatorUrl } = making
   const file = join(dataDir, 'demo.json')
-  const known = await getDemoWorkspaceId(db)
-  if (!known) {
+  await moveBuiltInConnections(db, graphUrl(simulatorUrl))
+  let workspaceId = await getDemoWorkspaceId(db)
+  if (!workspaceId) {
     try {
-      return await makeDemo(db, file, publicUrl)
+      return await makeDemo(making, file)
     } catch (error) {
       // Another process was faster.
       if (!isDuplicate(error, 'workspaces_one_demo')) throw error
     }
+    workspaceId = await getDemoWorkspaceId(db)
   }
-  const demo = readDemo(file)
-  if (!demo || demo.workspace_id !== (known ?? (await getDemoWorkspaceId(db)))) return undefined
-  return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1` })
+  if (!workspaceId) return undefined
+  const web_site_id = await connectDemo(db, making, workspaceId)
+  const demo = readDemo(dataDir)
+  if (demo?.workspace_id !== workspaceId) return undefined
+  return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1`, simulator_url: simulatorUrl, web_site_id })
 }
 
 /** Keep `demo.json` true when the demo owner got a new password. */
 export async function updateDemoPassword(dataDir: string, owner: Demo['owner']): Promise<void> {
   const file = join(dataDir, 'demo.json')
-  const demo = readDemo(file)
+  const demo = readDemo(dataDir)
   if (demo?.owner.email === owner.email) await writeDemo(file, { ...demo, owner })
 }
 
-function makeDemo(db: Db, file: string, publicUrl: string): Promise<Demo> {
-  return db.begin(async (sql) => {
+/** What `demo.json` says, if it is there. */
+export function readDemo(dataDir: string): Demo | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function makeDemo(making: Making, file: string): Promise<Demo> {
+  return making.db.begin(async (sql) => {
     const { workspace_id, owner } = await createWorkspace(sql, {
       name: 'Demo',
       default_country: 'US',
@@ -55,21 +84,27 @@ function makeDemo(db: Db, file: string, publicUrl: string): Promise<Demo> {
       is_demo: true,
     })
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
-    return writeDemo(file, { base_url: `${publicUrl}/v1`, workspace_id, api_key: key, owner })
+    const web_site_id = await connectDemo(sql, making, workspace_id)
+    return writeDemo(file, {
+      base_url: `${making.publicUrl}/v1`,
+      workspace_id,
+      api_key: key,
+      owner,
+      simulator_url: making.simulatorUrl,
+      web_site_id,
+    })
   })
+}
+
+/** Connect what is not connected yet; a connection that a member made stays. Answers the id of the web channel's. */
+async function connectDemo(sql: Sql, { sealer, simulatorUrl }: Making, workspaceId: string): Promise<string> {
+  const simulating = { db: sql, sealer, workspaceId, kind: 'built_in', simulatorUrl, onlyMissing: true } as const
+  return (await connectSimulator(simulating)).web.id
 }
 
 async function getDemoWorkspaceId(db: Db): Promise<string | undefined> {
   const [workspace] = await db<{ id: string }[]>`select id from workspaces where is_demo`
   return workspace?.id
-}
-
-function readDemo(file: string): Demo | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 async function writeDemo(file: string, demo: Demo): Promise<Demo> {

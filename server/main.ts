@@ -2,19 +2,25 @@
  * The process: config, database, migrations, the chosen roles; stop in reverse.
  */
 
-import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
-import { createApp } from './app.ts'
+import { createSimulator, type Simulator } from '../simulator/simulator.ts'
+import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
-import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
+import { resolveEncryptionKey } from './encryption-key.ts'
+import { createSealer, type Sealer } from './lib/crypto.ts'
+import type { Db } from './lib/db.ts'
+import { createHttp } from './lib/http.ts'
+import { startLive } from './lib/live.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
-import { hasCode, inWords } from './lib/start-error.ts'
+import { inWords } from './lib/start-error.ts'
+import { createStore } from './lib/store.ts'
+import { loadSimulatorAccounts, localOrigin } from './simulator-accounts.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
@@ -55,19 +61,40 @@ async function run(config: Config): Promise<void> {
     })
     const db = database.connect(10)
     const hotDb = database.connect(2, { hot: true })
-    stops.push(() => Promise.all([db.end({ timeout: 1 }), hotDb.end({ timeout: 1 })]))
+    const messageDb = database.connect(6, { hot: true })
+    stops.push(() => Promise.all([db, hotDb, messageDb].map((pool) => pool.end({ timeout: 1 }))))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
-    await resolveEncryptionKey(config)
-    const demo = config.demo
-      ? await resolveDemo({ db, dataDir: config.dataDir, publicUrl: config.publicUrl })
-      : undefined
+    const sealer = createSealer(await resolveEncryptionKey(config))
+    // Only who serves the API has a simulator to show; a worker finds the demo as they left it.
+    const hasDemo = config.demo && config.roles.has('api')
+    const simulatorUrl = `${localOrigin(config)}/simulator`
+    const { dataDir, publicUrl, tls, roles } = config
+    const demo = hasDemo ? await resolveDemo({ db, sealer, dataDir, publicUrl, simulatorUrl }) : undefined
 
+    const http = createHttp()
+    stops.push(http.stop)
+    const simulator = hasDemo ? await startSimulator(config, db, sealer, log) : undefined
+    if (simulator) stops.push(simulator.stop)
     const metrics = createMetrics()
-    const { publicUrl, tls, roles } = config
-    const app = await createApp({ db, hotDb, log, metrics, publicUrl, tls, api: roles.has('api') })
+    const live = await startLive({ db, log })
+    stops.push(live.stop)
+    const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config) }
+    const worker = roles.has('worker') ? startWorker(shared) : undefined
+    if (worker) stops.push(worker.stop)
+    const app = await createApp({
+      ...shared,
+      hotDb,
+      messageDb,
+      live,
+      metrics,
+      simulator,
+      publicUrl,
+      tls,
+      api: roles.has('api'),
+      ...(worker ? { onMedia: worker.onMedia } : {}),
+    })
     stops.push(() => drain(app))
-    if (roles.has('worker')) stops.push(startWorker({ db, log }).stop)
     await app.listen({ port: config.port, host: config.host })
     console.log(welcome(config, demo))
   } catch (error) {
@@ -86,19 +113,17 @@ async function drain(app: App): Promise<void> {
   clearTimeout(late)
 }
 
-/** The key that seals stored secrets: given, or made once and kept beside the embedded database. */
-async function resolveEncryptionKey({ encryptionKey, dataDir }: Config): Promise<string> {
-  if (encryptionKey) return encryptionKey
-  const file = join(dataDir, 'encryption.key')
-  mkdirSync(dataDir, { recursive: true })
-  try {
-    writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx', flush: true })
-    chmodSync(file, 0o600)
-    await giveToOwnerOf(dataDir, file)
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
-  }
-  return readFileSync(file, 'utf8').trim()
+/** The provider of every workspace that is connected to it, found in the database as they come. */
+function startSimulator(config: Config, db: Db, sealer: Sealer, log: FastifyBaseLogger): Promise<Simulator> {
+  const origin = localOrigin(config)
+  return createSimulator({
+    dir: join(config.dataDir, 'simulator'),
+    // Processes that share the folder keep apart.
+    name: String(config.port),
+    publicUrl: origin,
+    loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
+    log,
+  })
 }
 
 function welcome({ publicUrl, roles, demo: wantsDemo }: Config, demo: Demo | undefined): string {
@@ -108,6 +133,7 @@ function welcome({ publicUrl, roles, demo: wantsDemo }: Config, demo: Demo | und
     ['API', `${publicUrl}/v1`],
     ['Reference', `${publicUrl}/docs`],
   ]
+  if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`])
   if (demo) {
     lines.push(['API key', demo.api_key])
     lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])

@@ -1,7 +1,8 @@
 /** The program as an operator meets it: real processes, real signals, a database of its own. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -59,6 +60,14 @@ async function start(t: TestContext, env: Record<string, string>): Promise<Runni
 const demoOf = (dataDir: string): Json => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
 const me = (url: string, key: string) => fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
 
+/** The connections as a member sees them. */
+async function channelsOf(url: string, owner: { email: string; password: string }): Promise<Json[]> {
+  const browser = createBrowser(url)
+  const signedIn = await browser.call('POST', '/session', owner, { origin: url })
+  assert.equal(signedIn.status, 200, signedIn.text)
+  return (await browser.call('GET', '/channels')).body.data
+}
+
 /** `parley …` as a script would call it. */
 async function parley(
   env: Record<string, string>,
@@ -79,20 +88,36 @@ test('the first start makes a demo workspace, the second finds it, and both stop
   assert.equal(statSync(join(dataDir, 'encryption.key')).mode & 0o777, 0o600)
   assert.deepEqual([demo.base_url, demo.owner.email], [`${first.url}/v1`, 'owner@demo.test'])
   await until('the welcome', async () => first.output().includes('Parley is ready'))
-  for (const text of [demo.base_url, `${first.url}/docs`, demo.api_key, demo.owner.password]) {
+  for (const text of [demo.base_url, `${first.url}/docs`, demo.simulator_url, demo.api_key, demo.owner.password]) {
     assert.ok(first.output().includes(text), text)
   }
   const known: Json = await (await me(first.url, demo.api_key)).json()
   assert.equal(known.data.account.id, demo.workspace_id)
   assert.equal(known.data.key.scopes.length, 7)
-  const signedIn = await createBrowser(first.url).call('POST', '/session', demo.owner, { origin: first.url })
-  assert.equal(signedIn.status, 200)
+  assert.equal(demo.simulator_url, `${first.url}/simulator`)
+  const connected = await channelsOf(first.url, demo.owner)
+  assert.deepEqual(
+    connected.map(({ channel, state, messages_per_second }: Json) => [channel, state, messages_per_second]),
+    [
+      ['msgapp', 'connected', 80],
+      ['social', 'connected', 80],
+      ['web', 'connected', 80],
+    ],
+  )
+  assert.deepEqual([connected[0].base_url, connected[2].id], [`${demo.simulator_url}/graph`, demo.web_site_id])
   assert.equal(await first.stop(), 0)
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
 
   const second = await start(t, { DATA_DIR: dataDir })
-  assert.deepEqual(demoOf(dataDir), { ...demo, base_url: `${second.url}/v1` })
+  const simulator_url = `${second.url}/simulator`
+  assert.deepEqual(demoOf(dataDir), { ...demo, base_url: `${second.url}/v1`, simulator_url })
   assert.equal((await me(second.url, demo.api_key)).status, 200)
+  const moved = connected.map((connection: Json) => ({
+    ...connection,
+    ...(connection.callback_url && { callback_url: connection.callback_url.replace(first.url, second.url) }),
+    base_url: connection.base_url.replace(first.url, second.url),
+  }))
+  assert.deepEqual(await channelsOf(second.url, demo.owner), moved)
   assert.equal(await second.stop('SIGINT'), 0)
 })
 
@@ -244,6 +269,121 @@ test('with a certificate and a key it serves https', async (t) => {
     })
   assert.equal(await until('https', ask, 30_000), 200)
   assert.match(demoOf(dataDir).base_url, /^https:/)
+})
+
+test('a demo from before it had channels is completed', async (t) => {
+  const dataDir = folder(t)
+  const first = await start(t, { DATA_DIR: dataDir })
+  const { simulator_url: _, web_site_id: __, ...before } = demoOf(dataDir)
+  const address = await findEmbeddedPostgres(dataDir)
+  assert.ok(address)
+  const db = connect({ database: address, max: 1 })
+  await db`delete from channel_connections`
+  await db.end()
+  await first.stop()
+  writeFileSync(join(dataDir, 'demo.json'), JSON.stringify(before))
+
+  const second = await start(t, { DATA_DIR: dataDir })
+  const demo = demoOf(dataDir)
+  assert.deepEqual(
+    [demo.workspace_id, demo.api_key, demo.simulator_url],
+    [before.workspace_id, before.api_key, `${second.url}/simulator`],
+  )
+  const connected = await channelsOf(second.url, demo.owner)
+  assert.equal(connected.find(({ channel }: Json) => channel === 'web').id, demo.web_site_id)
+  assert.equal(connected.length, 3)
+})
+
+test('a workspace is connected to a simulator from the command line, and again for another pace', async (t) => {
+  const dataDir = folder(t)
+  const env = { DATA_DIR: dataDir }
+  const service = await start(t, env)
+  const owner = { email: 'owner@acme.test', password: 'a good password' }
+  const credentials = ['--owner-email', owner.email, '--owner-password', owner.password]
+  const { workspace_id } = (await parley(env, 'workspace', 'create', '--name', 'Acme', ...credentials)).json
+  const connectSimulator = (...more: string[]) =>
+    parley(env, 'workspace', 'connect-simulator', '--workspace', workspace_id, ...more)
+
+  const first = await connectSimulator()
+  assert.equal(first.code, 0, first.stderr)
+  const { connection_id, phone_number_id, account_id, callback_url } = first.json
+  assert.deepEqual(Object.keys(first.json).length, 4)
+  assert.match(`${phone_number_id} ${account_id}`, /^\d{15,17} \d{15,17}$/)
+  assert.equal(callback_url, `${service.url}/channels/msgapp/${connection_id}`)
+  const [msgapp, social, web] = await channelsOf(service.url, owner)
+  assert.deepEqual([msgapp.id, msgapp.callback_url, msgapp.messages_per_second], [connection_id, callback_url, 80])
+  assert.deepEqual([social.channel, web.channel], ['social', 'web'])
+
+  const again = await connectSimulator('--messages-per-second', '500')
+  assert.deepEqual(again.json, first.json)
+  const paced = await channelsOf(service.url, owner)
+  assert.deepEqual(
+    paced,
+    [msgapp, social, web].map((connection) => ({ ...connection, messages_per_second: 500 })),
+  )
+
+  for (const [args, message] of [
+    [['--url', 'http://127.0.0.1:1'], /--url: no simulator answers at http:\/\/127\.0\.0\.1:1\/simulator\/control/],
+    [['--url', service.url.replace('http', 'ftp')], /--url: must be/],
+    [['--messages-per-second', '0'], /--messages-per-second: /],
+    [['--messages-per-second', 'many'], /--messages-per-second: /],
+  ] as const) {
+    const refused = await connectSimulator(...args, '--messages-per-second', '7', ...args)
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, message)
+    assert.doesNotMatch(refused.stderr, /\n\s+at /)
+  }
+  assert.deepEqual(await channelsOf(service.url, owner), paced)
+  const nobody = await parley(
+    env,
+    'workspace',
+    'connect-simulator',
+    '--workspace',
+    '01890000-0000-7000-8000-000000000000',
+  )
+  assert.match(nobody.stderr, /workspace not found/)
+})
+
+test('the command line tells a simulator that runs alone about its accounts', async (t) => {
+  const told: Json[] = []
+  const simulator = createHttpServer((request, response) => {
+    let text = ''
+    request.on('data', (part) => (text += part))
+    request.on('end', () => {
+      told.push({ method: request.method, url: request.url, body: JSON.parse(text) })
+      response.end('{}')
+    })
+  }).listen(0, '127.0.0.1')
+  t.after(() => simulator.close())
+  await new Promise((resolve) => simulator.once('listening', resolve))
+  const { port } = simulator.address() as { port: number }
+  const { host, port: databasePort, database, username } = (await createDatabase(t, { empty: true })).address
+  const env: Record<string, string> = {
+    DATA_DIR: folder(t),
+    DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
+    PUBLIC_URL: 'https://parley.example.com',
+  }
+  const created = await parley(env, 'workspace', 'create', '--name', 'Acme', '--owner-email', 'owner@acme.test')
+  assert.equal(created.code, 0, created.stderr)
+  const { workspace_id } = created.json
+  const connectSimulator = (key: Record<string, string>) =>
+    parley({ ...env, ...key }, 'workspace', 'connect-simulator', '--workspace', workspace_id, '--url', url)
+  const url = `http://127.0.0.1:${port}/`
+
+  const keyless = await connectSimulator({})
+  assert.match(keyless.stderr, /ENCRYPTION_KEY: required/)
+  const connected = await connectSimulator({ ENCRYPTION_KEY: 'ab'.repeat(32) })
+  assert.equal(connected.code, 0, connected.stderr)
+  const { connection_id, callback_url } = connected.json
+  assert.equal(callback_url, `https://parley.example.com/channels/msgapp/${connection_id}`)
+  assert.deepEqual(
+    told.map(({ method, url, body }) => [method, url, body.channel, body.workspace_id, body.messages_per_second]),
+    [
+      ['PUT', '/simulator/control/accounts', 'msgapp', workspace_id, 80],
+      ['PUT', '/simulator/control/accounts', 'social', workspace_id, 80],
+    ],
+  )
+  assert.equal(told[0].body.callback_url, callback_url)
 })
 
 test('the command line works beside a running service and without one', async (t) => {

@@ -16,13 +16,20 @@ import { after, type TestContext } from 'node:test'
 import pino from 'pino'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { createApp } from '../server/app.ts'
+import { createApp, createChannels } from '../server/app.ts'
+import { createSealer } from '../server/lib/crypto.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { createHttp } from '../server/lib/http.ts'
+import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { migrate } from '../server/lib/migrate.ts'
 import type { Serving } from '../server/lib/server.ts'
+import { createStore } from '../server/lib/store.ts'
+import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
+import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
+import type { Provider } from './provider.ts'
 
 export const publicUrl = 'http://parley.test'
 const template = 'parley_template'
@@ -125,22 +132,41 @@ export type World = {
   }): Promise<{ api: Api; owner: { email: string; password: string } }>
   /** Another process of the service, as far as anyone outside can tell: own pools, same database. */
   twin(): Promise<string>
+  /** The simulator, with this workspace (or another) connected to it on every channel. */
+  connect(options?: Connecting): Promise<Provider>
   contract: Contract
 }
 
 type Starting = { limits?: Serving['limits']; log?: Serving['log'] }
 
+type Connecting = { workspaceId?: string; messagesPerSecond?: number }
+
 const silent = pino({ level: 'silent' })
+const sealer = createSealer('5e'.repeat(32))
 
 export async function start(t: TestContext, { limits, log = silent }: Starting = {}): Promise<World> {
   const database = await createDatabase(t)
   const db = database.connect(5)
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-world-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
 
   const serve = async () => {
-    const app = await createApp({
+    const http = createHttp()
+    const shared = {
       db: database.connect(10),
-      hotDb: database.connect(2, { hot: true }),
       log,
+      sealer,
+      channels: createChannels(http),
+      store: createStore({ dataDir, mediaS3: undefined }),
+    }
+    const live = await startLive({ db: shared.db, log })
+    const worker = startWorker(shared)
+    const app = await createApp({
+      ...shared,
+      hotDb: database.connect(2, { hot: true }),
+      messageDb: database.connect(4, { hot: true }),
+      live,
+      onMedia: worker.onMedia,
       metrics: createMetrics(),
       publicUrl,
       api: true,
@@ -148,8 +174,11 @@ export async function start(t: TestContext, { limits, log = silent }: Starting =
     })
     await app.listen({ host: '127.0.0.1', port: 0 })
     t.after(async () => {
+      await worker.stop()
       app.server.closeAllConnections()
       await app.close()
+      await live.stop()
+      await http.stop()
     })
     return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   }
@@ -161,7 +190,20 @@ export async function start(t: TestContext, { limits, log = silent }: Starting =
     const created = await db.begin((sql) => createWorkspace(sql, { name, default_country: country, owner }))
     return { api: createApi(db, url, contract, created.workspace_id), owner }
   }
-  return { url, db, database, contract, workspace, twin: serve, ...(await workspace()) }
+  const first = await workspace()
+  let provider: Promise<Provider> | undefined
+  const connectWorkspace: World['connect'] = async ({
+    workspaceId = first.api.workspaceId,
+    messagesPerSecond,
+  } = {}) => {
+    provider ??= import('./provider.ts').then(({ startProvider }) => startProvider(t, join(dataDir, 'simulator')))
+    const { simulatorUrl, of } = await provider
+    const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond } as const
+    const connections = await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
+    await registerSimulatorAccounts(db, simulatorUrl, connections, url)
+    return of(workspaceId, connections)
+  }
+  return { url, db, database, contract, workspace, twin: serve, connect: connectWorkspace, ...first }
 }
 
 function createApi(db: Db, url: string, contract: Contract, workspaceId: string): Api {

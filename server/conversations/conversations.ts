@@ -1,0 +1,128 @@
+/**
+ * Conversations: one a contact and channel, whatever happens in it. What a
+ * list shows of one (its last message, what is unread) is kept by whoever
+ * writes a message, never counted.
+ */
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import type { statuses } from './filter-fields.ts'
+
+export type ConversationStatus = (typeof statuses)[number]
+
+export type Conversation = {
+  id: string
+  channel: ChannelName
+  contact_id: string
+  status: ConversationStatus
+  assigned_agent_id: string | null
+  last_message_text: string | null
+  last_message_at: string | null
+  last_inbound_at: string | null
+  unread_count: number
+  created_at: string
+  updated_at: string
+  contact: {
+    id: string
+    phone: string | null
+    social_username: string | null
+    name: string | null
+    email: string | null
+    company: string | null
+    tags: { id: string; name: string; color: string }[]
+  }
+}
+
+export type ConversationFilters = {
+  status?: ConversationStatus | undefined
+  contact_id?: string | undefined
+  channel?: ChannelName | undefined
+}
+
+export async function listConversations(
+  sql: Sql,
+  workspaceId: string,
+  { status, contact_id, channel }: ConversationFilters,
+  { limit, before }: Position,
+): Promise<Page<Conversation>> {
+  const conditions: Fragment[] = [sql`true`]
+  if (status) conditions.push(sql`v.status = ${status}`)
+  if (contact_id) conditions.push(sql`v.contact_id = ${contact_id}`)
+  if (channel) conditions.push(sql`v.channel = ${channel}`)
+  const all = conditions.reduce((one, other) => sql`${one} and ${other}`)
+  const rows = await sql<Conversation[]>`
+    select ${conversationColumns(sql)}
+    from conversations v
+    join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+    where v.workspace_id = ${workspaceId} and v.id < ${before} and ${all}
+    order by v.id desc
+    limit ${limit + 1}`
+  return toPage(rows, limit)
+}
+
+export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
+  const [conversation] = isUuid(id)
+    ? await sql<Conversation[]>`
+        select ${conversationColumns(sql)}
+        from conversations v
+        join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+        where v.workspace_id = ${workspaceId} and v.id = ${id}`
+    : []
+  if (!conversation) throw notFound('conversation')
+  return conversation
+}
+
+export type ConversationChanges = {
+  status?: ConversationStatus | undefined
+  assigned_agent_id?: string | null | undefined
+}
+
+export async function updateConversation(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  { status, assigned_agent_id: agentId }: ConversationChanges,
+): Promise<Conversation> {
+  if (!isUuid(id)) throw notFound('conversation')
+  if (agentId) {
+    const [member] = await sql`select 1 from members where workspace_id = ${workspaceId} and id = ${agentId}`
+    if (!member) throw badRequest('assigned_agent_id: not a member of this workspace')
+  }
+  const changes = {
+    ...(status === undefined ? {} : { status }),
+    ...(agentId === undefined ? {} : { assigned_agent_id: agentId }),
+  }
+  if (Object.keys(changes).length > 0) {
+    await sql`
+      update conversations set ${sql({ ...changes, updated_at: new Date().toISOString() })}
+      where workspace_id = ${workspaceId} and id = ${id}`
+  }
+  return requireConversation(sql, workspaceId, id)
+}
+
+/** A member opened it: nothing in it is unread. */
+export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
+  if (!isUuid(id)) throw notFound('conversation')
+  await sql`
+    update conversations set unread_count = 0
+    where workspace_id = ${workspaceId} and id = ${id} and unread_count > 0`
+  return requireConversation(sql, workspaceId, id)
+}
+
+/** The fields of conversation `v` with contact `c`, as the API shows them. */
+function conversationColumns(sql: Sql): Fragment {
+  return sql`
+    v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
+    v.last_inbound_at, v.unread_count, v.created_at, v.updated_at,
+    json_build_object(
+      'id', c.id, 'phone', c.phone, 'social_username', c.social_username, 'name', c.name, 'email', c.email,
+      'company', c.company, 'tags', coalesce((
+        select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
+        from contact_tags ct
+        join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
+        where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
+      ), '[]')
+    ) as contact`
+}

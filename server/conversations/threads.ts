@@ -1,0 +1,140 @@
+/**
+ * Threads in bulk: for people as a channel names them, who they are and the
+ * conversation with them, found or made.
+ *
+ * Nearly everybody is known, so finding is one statement. Whoever is not is
+ * made, person first, conversation second, each with its event in the same
+ * statement; then they are found like anybody else. A crash in between leaves
+ * a person without a conversation, which the next message mends.
+ */
+import type { ChannelName } from '../contacts/contacts.ts'
+import { identitiesOf, learnPeople, makePeople, type Who } from '../contacts/people.ts'
+import type { Sql } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+
+export type Thread = {
+  contact_id: string
+  phone: string | null
+  name: string | null
+  social_username: string | null
+  conversation_id: string
+  last_inbound_at: string | null
+  /** Made by this very call, and for this very person. */
+  contact_created: boolean
+}
+
+type Found = Omit<Thread, 'conversation_id' | 'contact_created'> & {
+  place: number
+  conversation_id: string | null
+  /** How many of the names we asked by are theirs. */
+  name_count: number
+}
+
+/** Who these people are, in order; undefined: nobody yet. */
+export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Found | undefined)[]> {
+  const places: number[] = []
+  const workspaces: string[] = []
+  const channels: string[] = []
+  const names: string[] = []
+  people.forEach((who, place) => {
+    for (const name of identitiesOf(who)) {
+      places.push(place)
+      workspaces.push(who.workspace_id)
+      channels.push(who.channel)
+      names.push(name)
+    }
+  })
+  const found = await sql<Found[]>`
+    with known as (
+      select distinct on (asked.place) asked.place, asked.workspace_id, asked.channel, i.contact_id,
+        count(*) over (partition by asked.place, i.contact_id)::int as name_count
+      from unnest(${places}::int[], ${workspaces}::uuid[], ${channels}::text[], ${names}::text[]) with ordinality
+        as asked (place, workspace_id, channel, name, rank)
+      join contact_identities i
+        on i.workspace_id = asked.workspace_id and i.channel = asked.channel and i.external_id = asked.name
+      order by asked.place, asked.rank
+    )
+    select k.place, k.name_count, c.id as contact_id, c.phone, c.name, c.social_username,
+      v.id as conversation_id, v.last_inbound_at
+    from known k
+    join contacts c on c.workspace_id = k.workspace_id and c.id = k.contact_id
+    left join conversations v on v.workspace_id = k.workspace_id and v.contact_id = k.contact_id and v.channel = k.channel`
+  const threads: (Found | undefined)[] = people.map(() => undefined)
+  for (const row of found) threads[row.place] = row
+  return threads
+}
+
+/** Who these people are, and their conversations, made where there is none. */
+export async function resolveThreads(sql: Sql, people: readonly Who[]): Promise<Thread[]> {
+  let found = await findThreads(sql, people)
+  await learn(sql, people, found)
+  if (found.every((thread) => thread?.conversation_id)) return found.map((thread) => toThread(thread, false))
+
+  const strangers = people.filter((_, place) => !found[place])
+  const made = strangers.length > 0 ? await makePeople(sql, strangers) : []
+  if (strangers.length > 0) {
+    found = await findThreads(sql, people)
+    await learn(sql, people, found)
+  }
+
+  const without = new Map<string, NewConversation>()
+  people.forEach(({ workspace_id, channel }, place) => {
+    const thread = found[place]
+    if (thread && !thread.conversation_id) {
+      without.set(`${thread.contact_id} ${channel}`, { workspace_id, channel, contact_id: thread.contact_id })
+    }
+  })
+  if (without.size > 0) {
+    await makeConversations(sql, [...without.values()])
+    found = await findThreads(sql, people)
+  }
+  const created = new Set(made.map(({ contact_id }) => contact_id))
+  return found.map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
+}
+
+function toThread(found: Found | undefined, created: boolean): Thread {
+  if (!found?.conversation_id) throw new Error('a conversation just found or made is not there')
+  return { ...found, conversation_id: found.conversation_id, contact_created: created }
+}
+
+/** Keep what came along: a second name, a name for somebody who had none. */
+async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | undefined)[]): Promise<void> {
+  const news = people.flatMap((who, place) => {
+    const thread = found[place]
+    if (!thread) return []
+    const isNews =
+      thread.name_count < identitiesOf(who).length ||
+      (!thread.phone && who.phone) ||
+      (!thread.name && who.name) ||
+      (!thread.social_username && who.username)
+    return isNews ? [{ ...who, contact_id: thread.contact_id }] : []
+  })
+  if (news.length > 0) await learnPeople(sql, news)
+}
+
+type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }
+
+async function makeConversations(sql: Sql, conversations: readonly NewConversation[]): Promise<void> {
+  const rows = conversations.map(({ workspace_id, channel, contact_id }) => {
+    const id = newId()
+    const event = toEvent(workspace_id, 'conversation.created', timeOfId(id), { conversation_id: id, contact_id })
+    return { workspace_id, channel, contact_id, id, created_at: timeOfId(id), ...event }
+  })
+  await sql`
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz, ${eventColumns(sql)}
+      )
+    ),
+    made as (
+      insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
+      select workspace_id, id, contact_id, channel, created_at, created_at from given
+      order by workspace_id, contact_id, channel
+      on conflict do nothing
+      returning id
+    ),
+    ${emit(sql, sql`given join made using (id)`)}
+    select id from made`
+}

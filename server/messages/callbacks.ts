@@ -1,0 +1,77 @@
+/**
+ * `/channels/{channel}/{connection id}`: where providers report.
+ *
+ * The connection's id says whose report it is, the signature over the very
+ * bytes proves it. A signed callback answers 200 once everything in it is
+ * committed, and so does one of a shape nobody knows: the provider would only
+ * repeat it for days.
+ */
+import type { Channel } from '../channels/channel.ts'
+import { getConnectionById } from '../channels/connections.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { ApiError, errorBody, notFound } from '../lib/errors.ts'
+import { Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import type { Intake } from './intake.ts'
+
+export type Callbacks = {
+  db: Db
+  sealer: Sealer
+  channels: Record<ChannelName, Channel>
+  intake: Intake
+  /** Count a callback by what came of it. */
+  count: (outcome: 'taken' | 'unsigned' | 'malformed') => void
+}
+
+/** Providers send up to 3 MB. */
+const bodyLimit = 4 * 1024 * 1024
+
+const Params = Type.Object({ channel: Type.String(), id: Type.String() })
+
+export const callbackRoutes =
+  ({ db, sealer, channels, intake, count }: Callbacks) =>
+  async (app: App) => {
+    // The signature is over the bytes, whatever they say they are.
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+
+    const requireOurs = async ({ channel, id }: { channel: string; id: string }) => {
+      const connection = await getConnectionById(db, sealer, id)
+      if (!connection || connection.channel !== channel || channel === 'web') throw notFound('connection')
+      return { connection, adapter: channels[connection.channel] }
+    }
+
+    app.get('/channels/:channel/:id', { schema: { params: Params } }, async ({ params, query }, reply) => {
+      const { connection, adapter } = await requireOurs(params)
+      const challenge = adapter.answerHandshake(connection, query as Record<string, unknown>)
+      if (challenge === undefined) {
+        return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: not the one of this connection'))
+      }
+      return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
+    })
+
+    app.post('/channels/:channel/:id', { schema: { params: Params }, bodyLimit }, async (request) => {
+      const { connection, adapter } = await requireOurs(request.params)
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      if (!adapter.isSigned(connection, { headers: request.headers, body })) {
+        count('unsigned')
+        throw new ApiError('unauthorized', 'X-Hub-Signature-256: not the signature of these bytes')
+      }
+      const about = { channel: connection.channel, workspace: connection.workspace_id }
+      let payload: unknown
+      try {
+        payload = JSON.parse(body.toString('utf8'))
+      } catch {
+        count('malformed')
+        request.log.warn(about, 'a signed callback is not JSON')
+        return { data: { taken: 0 } }
+      }
+      const reports = adapter.parse(connection, payload)
+      await intake.take(connection, reports)
+      const ignored = reports.filter(({ kind }) => kind === 'ignored').length
+      count(reports.length > 0 && ignored === reports.length ? 'malformed' : 'taken')
+      return { data: { taken: reports.length - ignored } }
+    })
+  }

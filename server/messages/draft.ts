@@ -1,0 +1,122 @@
+/**
+ * What a caller wants to send, checked as far as it can be without asking
+ * anybody: the schema of the request, and the rules between its fields.
+ */
+import type { TemplateParams } from '../channels/channel.ts'
+import { badRequest } from '../lib/errors.ts'
+import { OneOf, type Static, Type } from '../lib/schema.ts'
+import { lengthOf } from '../lib/text.ts'
+
+const maxTextLength = 4096
+const maxCaptionLength = 1024
+
+const Text = Type.String({ maxLength: 4096 })
+const Texts = Type.Array(Text, { maxItems: 200 })
+/** Not `Type.Record`: its pattern for names leaves out those with a line break, and their values with them. */
+const TextByName = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: Text,
+  maxProperties: 200,
+})
+
+const card = {
+  headerMediaUrl: Type.Optional(Type.String({ maxLength: 2000 })),
+  headerMediaId: Type.Optional(Type.String({ maxLength: 200 })),
+  body: Type.Optional(Texts),
+  bodyNamed: Type.Optional(TextByName),
+  buttonParams: Type.Optional(TextByName),
+}
+
+const StructuredParams = Type.Object(
+  {
+    ...card,
+    headerText: Type.Optional(Text),
+    headerFilename: Type.Optional(Type.String({ maxLength: 500 })),
+    headerLocation: Type.Optional(
+      Type.Object({
+        latitude: Type.String({ maxLength: 50 }),
+        longitude: Type.String({ maxLength: 50 }),
+        name: Type.Optional(Text),
+        address: Type.Optional(Text),
+      }),
+    ),
+    cards: Type.Optional(
+      Type.Array(Type.Object(card), { maxItems: 50, description: 'One a carousel card, in card order.' }),
+    ),
+  },
+  { title: 'TemplateParams', description: 'What the template does not have is ignored.' },
+)
+
+export const TemplateSchema = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 512, description: "The approved template's name." }),
+    language: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`en_US` when absent.' })),
+    params: Type.Optional(
+      Type.Unsafe<string[] | Static<typeof StructuredParams>>({
+        anyOf: [Texts, StructuredParams],
+        description: 'Body values in placeholder order, or an object with a value for each part.',
+      }),
+    ),
+  },
+  { title: 'TemplateSend' },
+)
+
+export const sendTypes = ['text', 'template', 'image', 'video', 'document', 'audio'] as const
+
+export const draftFields = {
+  type: Type.Optional(OneOf(sendTypes, { description: '`text` when absent.' })),
+  text: Type.Optional(
+    Type.String({
+      description: `The text of a text message, at most ${maxTextLength} characters; the caption of an image, video or document, at most ${maxCaptionLength}.`,
+    }),
+  ),
+  media_url: Type.Optional(
+    Type.String({ maxLength: 2000, description: 'A public URL; required for image, video, document and audio.' }),
+  ),
+  filename: Type.Optional(Type.String({ maxLength: 255, description: 'Shown in the chat for a document.' })),
+  template: Type.Optional(TemplateSchema),
+  reply_to_message_id: Type.Optional(
+    Type.String({ format: 'uuid', description: 'An earlier message of the same conversation to quote.' }),
+  ),
+}
+
+const Draft = Type.Object(draftFields)
+
+export type Draft =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
+  | { type: 'template'; name: string; language: string; params: TemplateParams }
+
+/** The rules between the fields of a request; 400 names the field and the rule. */
+export function readDraft(body: Static<typeof Draft>): Draft {
+  const { type = 'text', text, media_url: mediaUrl, template } = body
+  if (text !== undefined && type !== 'text')
+    requireLength(text, 0, type === 'template' ? maxTextLength : maxCaptionLength)
+  if (type === 'template') {
+    if (!template) throw badRequest('template: required')
+    const { name, language = 'en_US', params = {} } = template
+    return { type, name, language, params: Array.isArray(params) ? { body: params } : params }
+  }
+  if (type === 'text') {
+    if (text === undefined) throw badRequest('text: required')
+    return { type, text: requireLength(text, 1, maxTextLength) }
+  }
+  if (mediaUrl === undefined) throw badRequest('media_url: required')
+  const url = URL.parse(mediaUrl)
+  if (!url || !/^https?:$/.test(url.protocol)) throw badRequest('media_url: must be an http or https URL')
+  if (type === 'audio' && text !== undefined) throw badRequest('text: a voice message has no caption')
+  return {
+    type,
+    media_url: mediaUrl,
+    text: text || null,
+    filename: type === 'document' ? body.filename || null : null,
+  }
+}
+
+function requireLength(text: string, min: number, max: number): string {
+  const length = lengthOf(text)
+  if (length >= min && length <= max) return text
+  throw badRequest(
+    min > 0 ? `text: must have ${min} to ${max} characters` : `text: must have at most ${max} characters`,
+  )
+}

@@ -1,0 +1,54 @@
+/**
+ * Echoes: what the business wrote, told back by the channel. Most are our own
+ * sends, told before or after the answer to the send; the rest was written in
+ * the provider's own app and belongs in the conversation as well.
+ */
+import type { Report } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { resolveThreads } from '../conversations/threads.ts'
+import type { Db } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+
+type Echo = Extract<Report, { kind: 'echo' }>
+
+export async function keepEcho(db: Db, workspaceId: string, channel: ChannelName, echo: Echo): Promise<void> {
+  const who = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
+  const [thread] = await resolveThreads(db, [who])
+  if (!thread) return
+  const { conversation_id: conversationId } = thread
+  const id = newId()
+  await db.begin(async (sql) => {
+    // One echo of a conversation at a time, and none beside the settling of a send in it.
+    await sql`
+      select 1 from conversations where workspace_id = ${workspaceId} and id = ${conversationId} for no key update`
+    const [known] = await sql`
+      select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
+    if (known) return
+    // Ours, and the answer to the send is still on its way: the same words, without a name yet.
+    const [own] = await sql`
+      with own as (
+        select workspace_id, conversation_id, id from messages
+        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
+          and external_id is null and status = 'pending' and content_type = ${echo.content_type}
+          and content_text is not distinct from ${echo.content_text}
+        order by id
+        limit 1
+        for no key update
+      )
+      update messages m set external_id = ${echo.external_id}, status = 'sent'
+      from own
+      where m.workspace_id = ${workspaceId} and m.conversation_id = own.conversation_id and m.id = own.id
+      returning m.id`
+    if (own) return
+    await sql`
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
+        external_id, status, sent_at, created_at)
+      values (${workspaceId}, ${conversationId}, ${id}, 'outbound', 'agent', ${echo.content_type}, ${echo.content_text},
+        ${echo.content === null ? null : JSON.stringify(echo.content)}::text::jsonb, ${echo.external_id}, 'sent', ${echo.at},
+        ${timeOfId(id)})
+      on conflict do nothing`
+    await sql`
+      update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)}, updated_at = now()
+      where workspace_id = ${workspaceId} and id = ${conversationId}`
+  })
+}

@@ -1,0 +1,141 @@
+/**
+ * What customers write, kept in bulk: who wrote, in which conversation, the
+ * message, its event, its media to fetch, the conversation's last word and
+ * count of unread. One statement for all of a batch; a message that is there
+ * already changes nothing.
+ */
+import type { MediaReference, Report, Written } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Who } from '../contacts/people.ts'
+import { resolveThreads, type Thread } from '../conversations/threads.ts'
+import type { Sql } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import { mediaToken } from './media.ts'
+
+export type Received = {
+  workspaceId: string
+  channel: ChannelName
+  /** Made when it came, so that messages keep the order in which they came. */
+  id: string
+  from: Who
+  written: Written
+}
+
+export type Kept = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
+
+export function toReceived(
+  workspaceId: string,
+  channel: ChannelName,
+  { from, ...written }: Extract<Report, { kind: 'message' }>,
+  more: Partial<Who> = {},
+): Received {
+  return { workspaceId, channel, id: newId(), from: { workspace_id: workspaceId, channel, ...from, ...more }, written }
+}
+
+/** Keep them; answers each its place, or undefined for one that is there already. */
+export async function keepReceived(sql: Sql, received: readonly Received[]): Promise<(Kept | undefined)[]> {
+  const threads = await resolveThreads(
+    sql,
+    received.map(({ from }) => from),
+  )
+  const rows = received.map((one, place) => toRow(one, threads[place] as Thread))
+  const added = await sql<{ id: string }[]>`
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, conversation_id uuid, id uuid, content_type text, content_text text, content jsonb,
+        external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
+        channel text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text,
+        ${eventColumns(sql)}
+      )
+    ),
+    -- First and in order: two batches with the same conversations, or the same message, take turns here.
+    locked as (
+      select v.workspace_id, v.id
+      from conversations v
+      where (v.workspace_id, v.id) in (select workspace_id, conversation_id from given)
+      order by v.id
+      for no key update
+    ),
+    added as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
+        content, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
+      select g.workspace_id, g.conversation_id, g.id, 'inbound', 'customer', g.content_type, g.content_text, g.content,
+        g.external_id, 'received', (
+          select m.id from messages m
+          where m.workspace_id = g.workspace_id and m.external_id = g.reply_to
+            and m.conversation_id = g.conversation_id
+        ), g.interactive_reply_id, least(g.sent_at, now()), g.created_at
+      from given g
+      join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
+      order by g.id
+      on conflict do nothing
+      returning workspace_id, conversation_id, id, content_text, sent_at, created_at
+    ),
+    touched as (
+      update conversations v set
+        unread_count = v.unread_count + a.n,
+        last_inbound_at = greatest(v.last_inbound_at, a.sent_at),
+        last_message_text =
+          case when v.last_message_at > a.created_at then v.last_message_text else a.content_text end,
+        last_message_at = greatest(v.last_message_at, a.created_at),
+        status = 'open',
+        updated_at = now()
+      from (
+        select workspace_id, conversation_id, count(*)::int as n, max(sent_at) as sent_at, max(created_at) as created_at,
+          (array_agg(content_text order by id desc))[1] as content_text
+        from added group by workspace_id, conversation_id
+      ) a
+      where v.workspace_id = a.workspace_id and v.id = a.conversation_id
+    ),
+    fetching as (
+      insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
+        next_attempt_at, created_at)
+      select g.workspace_id, g.media_id, g.conversation_id, g.id, g.channel, g.media_source, g.media_token, g.mime_type,
+        g.filename, now(), g.created_at
+      from given g join added a on a.id = g.id
+      where g.media_id is not null
+    ),
+    ${emit(sql, sql`given join (select id from added) a using (id)`)}
+    select id from added`
+  const ids = new Set(added.map(({ id }) => id))
+  return rows.map(({ id, conversation_id, media_id }, place) => {
+    const contact_id = threads[place]?.contact_id ?? ''
+    return ids.has(id) ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined
+  })
+}
+
+function toRow({ workspaceId, channel, id, written }: Received, { conversation_id, contact_id }: Thread) {
+  const { external_id, at, content_type, content_text, media } = written
+  const ids = { conversation_id, contact_id }
+  const what = { content_type, text: content_text }
+  const data = {
+    msgapp: { ...ids, msgapp_message_id: external_id, ...what },
+    social: { channel, ...ids, social_message_id: external_id, ...what },
+    web: { channel, ...ids, message_id: id, ...what },
+  }[channel]
+  return {
+    workspace_id: workspaceId,
+    conversation_id,
+    id,
+    content_type,
+    content_text,
+    content: written.content,
+    // A visitor's message has no name but ours.
+    external_id: channel === 'web' ? null : external_id,
+    reply_to: written.reply_to,
+    interactive_reply_id: written.interactive_reply_id,
+    sent_at: at,
+    created_at: timeOfId(id),
+    channel,
+    ...toMediaColumns(media),
+    ...toEvent(workspaceId, 'message.received', at, data),
+  }
+}
+
+function toMediaColumns(media: MediaReference | null) {
+  if (!media) return { media_id: null, media_source: null, media_token: null, mime_type: null, filename: null }
+  const { mime_type, filename } = media
+  return { media_id: newId(), media_source: media, media_token: mediaToken(), mime_type, filename }
+}

@@ -1,0 +1,186 @@
+/**
+ * Intake: a provider's reports, each to the verb that keeps it.
+ *
+ * Messages and statuses of callbacks that arrive together share statements;
+ * the rest is rare and goes one by one. Whoever calls is answered once all of
+ * theirs is committed. One that the database cannot keep is logged and
+ * counted, and its neighbours are kept; anything else that fails fails the
+ * callback, and the provider repeats it.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Channel, Connection, Report } from '../channels/channel.ts'
+import { setTemplateStatus } from '../channels/templates.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { identitiesOf, learnPeople, movePerson, type Who } from '../contacts/people.ts'
+import { findThreads } from '../conversations/threads.ts'
+import { createBatch } from '../lib/batch.ts'
+import { type Db, isUnkeepable } from '../lib/db.ts'
+import { keepEcho } from './echoes.ts'
+import { type Kept, keepReceived, type Received, toReceived } from './inbound.ts'
+import { applyCorrection, applyReadUpTo, applyStatuses, type Reported, takeEarly, waitForMessage } from './reports.ts'
+
+/** Somebody may be waiting for news of this conversation. */
+export type Announce = (workspaceId: string, channel: ChannelName, conversationId: string) => void
+
+export type Intaking = {
+  db: Db
+  channels: Record<ChannelName, Channel>
+  log: FastifyBaseLogger
+  announce: Announce
+  /** There is media to fetch. */
+  onMedia: () => void
+}
+
+export type Intake = {
+  /** Keep everything a callback reported. */
+  take(connection: Connection, reports: readonly Report[]): Promise<void>
+  /** Keep one message; answers where it went, or undefined when it is there already. */
+  keep(received: Received): Promise<Kept | undefined>
+}
+
+/** How long a callback waits for the names of people who write for the first time. */
+const profilePatienceMs = 2_000
+
+export function createIntake({ db, channels, log, announce, onMedia }: Intaking): Intake {
+  const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
+  const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
+  const applyOne = createBatch({ run: (reported: readonly Reported[]) => applyStatuses(db, reported), max: 1_000 })
+
+  async function keep(received: Received): Promise<Kept | undefined> {
+    const kept = await keepOne(received)
+    if (kept) announce(received.workspaceId, received.channel, kept.conversation_id)
+    if (kept?.has_media) onMedia()
+    return kept
+  }
+
+  /** Whatever the database cannot keep costs nobody else anything. */
+  async function tolerate(report: Report, run: () => Promise<unknown>): Promise<void> {
+    try {
+      await run()
+    } catch (error) {
+      if (!isUnkeepable(error)) throw error
+      log.error({ err: error, kind: report.kind }, 'a report could not be kept')
+    }
+  }
+
+  async function takeRest({ workspace_id: workspaceId, channel }: Connection, report: Report): Promise<void> {
+    switch (report.kind) {
+      case 'echo':
+        return keepEcho(db, workspaceId, channel, report)
+      case 'edit':
+      case 'revoke':
+        if (!(await applyCorrection(db, workspaceId, report))) {
+          await waitForMessage(db, workspaceId, report.external_id, report)
+        }
+        return
+      case 'read_up_to':
+        if (!(await applyReadUpTo(db, workspaceId, report.external_id))) {
+          await waitForMessage(db, workspaceId, report.external_id, report)
+        }
+        return
+      case 'template':
+        return setTemplateStatus(db, workspaceId, report.name, report.language, report.status)
+      case 'ignored':
+        log.info({ channel, workspace: workspaceId, reason: report.reason }, 'a report was ignored')
+        return
+      default:
+        return
+    }
+  }
+
+  return {
+    keep,
+    async take(connection, reports) {
+      const { workspace_id: workspaceId, channel } = connection
+      // Somebody who moved writes by the new name, perhaps in the same callback.
+      for (const report of reports) {
+        if (report.kind === 'moved') {
+          await tolerate(report, () => movePerson(db, workspaceId, channel, report.from, report.to))
+        }
+      }
+      const received = reports.flatMap((report) =>
+        report.kind === 'message' ? [{ report, received: toReceived(workspaceId, channel, report) }] : [],
+      )
+      const adapter = channels[channel]
+      if (adapter.fetchProfile && received.length > 0) {
+        await lookUp(
+          adapter,
+          connection,
+          received.map((one) => one.received),
+        )
+      }
+      await Promise.all([
+        ...received.map((one) => tolerate(one.report, () => keep(one.received))),
+        ...reports.flatMap((report) =>
+          report.kind === 'status' ? [tolerate(report, () => applyOne({ workspaceId, channel, report }))] : [],
+        ),
+      ])
+      const rest = reports.filter(({ kind }) => kind !== 'message' && kind !== 'status' && kind !== 'moved')
+      for (const report of rest) await tolerate(report, () => takeRest(connection, report))
+      await learnRecipients(connection, reports)
+    },
+  }
+
+  /** Fill in names the callback does not carry, of people we have no name of. */
+  async function lookUp(adapter: Channel, connection: Connection, received: Received[]): Promise<void> {
+    const known = await Promise.all(received.map(({ from }) => findOne(from)))
+    const asked = new Map<string, Promise<void>>()
+    received.forEach(({ from }, place) => {
+      const userId = from.user_id
+      if (!userId || known[place]?.social_username) return
+      const look = asked.get(userId) ?? Promise.resolve()
+      asked.set(
+        userId,
+        look.then(async () => {
+          const profile = await within(profilePatienceMs, adapter.fetchProfile?.(connection, userId))
+          if (!profile) return
+          for (const one of received) {
+            if (one.from.user_id === userId)
+              Object.assign(one.from, { ...profile, name: one.from.name ?? profile.name })
+          }
+        }),
+      )
+    })
+    await Promise.all(asked.values())
+  }
+
+  /** A status may tell us another name of whom we wrote to. */
+  async function learnRecipients({ workspace_id, channel }: Connection, reports: readonly Report[]): Promise<void> {
+    const named = new Map<string, Who>()
+    for (const report of reports) {
+      const { phone, user_id } = (report.kind === 'status' && report.recipient) || { phone: null, user_id: null }
+      if (phone && user_id) named.set(user_id, { workspace_id, channel, phone, user_id })
+    }
+    const people = [...named.values()]
+    const threads = await Promise.all(people.map(findOne))
+    const news = people.flatMap((person, place) => {
+      const thread = threads[place]
+      const isNews = thread && thread.name_count < identitiesOf(person).length
+      return isNews ? [{ ...person, contact_id: thread.contact_id }] : []
+    })
+    if (news.length > 0) await learnPeople(db, news)
+  }
+}
+
+/** Apply the reports whose message came after them. */
+export async function applyEarly(db: Db): Promise<void> {
+  await db.begin(async (sql) => {
+    for (const { workspace_id: workspaceId, channel, report } of await takeEarly(sql)) {
+      if (report.kind === 'status') await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }])
+      else if (report.kind === 'edit' || report.kind === 'revoke') await applyCorrection(sql, workspaceId, report)
+      else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+    }
+  })
+}
+
+async function within<Value>(milliseconds: number, answer: Promise<Value | undefined> | undefined) {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds)
+  })
+  try {
+    return await Promise.race([answer, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Messages: what was said in a conversation, and what became of it.
+ *
+ * A stored status only moves up: pending, sent, failed, delivered, read. The
+ * channel reports in any order and more than once, and a message that was
+ * delivered did not fail.
+ */
+import type { ContentType } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+
+export const directions = ['inbound', 'outbound'] as const
+export const senderTypes = ['customer', 'agent', 'bot'] as const
+/** In order of rank; `received` is the one status of inbound messages. */
+export const messageStatuses = ['received', 'pending', 'sent', 'failed', 'delivered', 'read'] as const
+export type MessageStatus = (typeof messageStatuses)[number]
+
+export type Message = {
+  id: string
+  conversation_id: string
+  direction: (typeof directions)[number]
+  sender_type: (typeof senderTypes)[number]
+  content_type: ContentType
+  content_text: string | null
+  media_url: string | null
+  template_name: string | null
+  msgapp_message_id: string | null
+  message_id: string
+  status: MessageStatus
+  reply_to_message_id: string | null
+  interactive_reply_id: string | null
+  deleted_at: string | null
+  created_at: string
+}
+
+/** What members see besides. */
+export type MessageDetails = { error: string | null; content: Record<string, unknown> | null; sender_id: string | null }
+
+/** A page of a conversation, newest first; 404 when it is not this workspace's. */
+export async function listMessages(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  publicUrl: string,
+  { limit, before }: Position,
+): Promise<Page<Message & MessageDetails>> {
+  const channel = await requireChannelOf(sql, workspaceId, conversationId)
+  const rows = await sql<(Message & MessageDetails)[]>`
+    select ${messageColumns(sql, channel, publicUrl)}
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id < ${before}
+    order by m.id desc
+    limit ${limit + 1}`
+  return toPage(rows, limit)
+}
+
+export async function getMessage(
+  sql: Sql,
+  workspaceId: string,
+  { conversationId, id, channel }: { conversationId: string; id: string; channel: ChannelName },
+  publicUrl: string,
+): Promise<(Message & MessageDetails) | undefined> {
+  const [message] = await sql<(Message & MessageDetails)[]>`
+    select ${messageColumns(sql, channel, publicUrl)}
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = ${id}`
+  return message
+}
+
+/** Messages of a conversation that came after this one, oldest first. */
+export async function listMessagesAfter(
+  sql: Sql,
+  workspaceId: string,
+  { conversationId, after, channel }: { conversationId: string; after: string; channel: ChannelName },
+  publicUrl: string,
+): Promise<(Message & MessageDetails)[]> {
+  return sql<(Message & MessageDetails)[]>`
+    select ${messageColumns(sql, channel, publicUrl)}
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
+    order by m.id
+    limit 100`
+}
+
+async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {
+  const [conversation] = isUuid(conversationId)
+    ? await sql<{ channel: ChannelName }[]>`
+        select channel from conversations where workspace_id = ${workspaceId} and id = ${conversationId}`
+    : []
+  if (!conversation) throw notFound('conversation')
+  return conversation.channel
+}
+
+/** The fields of message `m` as the API shows them, and those for members. A path is one of our media store. */
+function messageColumns(sql: Sql, channel: ChannelName, publicUrl: string): Fragment {
+  return sql`
+    m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
+    case when m.media_url like '/%' then ${publicUrl} || m.media_url else m.media_url end as media_url,
+    m.template_name, ${channel === 'msgapp' ? sql`m.external_id` : sql`null`} as msgapp_message_id,
+    coalesce(m.external_id, m.id::text) as message_id, m.status, m.reply_to_message_id, m.interactive_reply_id,
+    m.deleted_at, m.created_at, m.error, m.content, m.sender_id`
+}

@@ -1,0 +1,192 @@
+/**
+ * What we send, written in two steps with the channel's answer between them:
+ * prepared as `pending`, then settled. Nothing is held meanwhile. A crash in
+ * between leaves the `pending` row; the channel's own reports carry our id and
+ * settle it, or the sweep does.
+ *
+ * Preparing also takes the message's place in the plan of the month; a message
+ * the channel refused gives it back.
+ */
+import { requirePlan } from '../accounts/workspaces.ts'
+import { createBatch } from '../lib/batch.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError } from '../lib/errors.ts'
+import { timeOfId } from '../lib/id.ts'
+
+export type NewOutbound = {
+  workspace_id: string
+  conversation_id: string
+  id: string
+  sender_type: 'agent' | 'bot'
+  sender_id: string | null
+  content_type: string
+  content_text: string | null
+  content: Record<string, unknown> | null
+  media_url: string | null
+  template_name: string | null
+  reply_to_message_id: string | null
+}
+
+export type Outcome = {
+  workspace_id: string
+  conversation_id: string
+  id: string
+  status: 'sent' | 'failed' | 'unknown'
+  external_id: string | null
+  error: string | null
+}
+
+export type Ledger = {
+  /** Write it as pending. 402 when the plan has no room. */
+  prepare(message: NewOutbound): Promise<void>
+  /** Write what became of it. */
+  settle(outcome: Outcome): Promise<void>
+}
+
+export function createLedger(sql: Sql): Ledger {
+  const prepare = createBatch({ run: (messages: readonly NewOutbound[]) => prepareMessages(sql, messages) })
+  const settle = createBatch({ run: (outcomes: readonly Outcome[]) => settleMessages(sql, outcomes) })
+  return {
+    async prepare(message) {
+      if (await prepare(message)) return
+      // The whole batch did not fit in the plan, or this one alone does not.
+      const [fits] = await prepareMessages(sql, [message])
+      if (!fits) throw await refusalOf(sql, message.workspace_id)
+    },
+    settle,
+  }
+}
+
+/** Which of them found room in their workspace's plan: all of a workspace's, or none. */
+async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Promise<boolean[]> {
+  const rows = messages.map((message) => ({ ...message, created_at: timeOfId(message.id) }))
+  const added = await sql<{ id: string }[]>`
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, conversation_id uuid, id uuid, sender_type text, sender_id uuid, content_type text,
+        content_text text, content jsonb, media_url text, template_name text, reply_to_message_id uuid,
+        created_at timestamptz
+      )
+    ),
+    wanted as (
+      select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
+      from given g join workspaces w on w.id = g.workspace_id
+      group by w.id
+    ),
+    counted as (
+      insert into plan_usage as u (workspace_id, month, message_count)
+      select workspace_id, date_trunc('month', now() at time zone 'utc')::date, n
+      from wanted
+      where plan_state = 'active' and (most is null or n <= most)
+      order by workspace_id
+      on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
+        where u.message_count + excluded.message_count <=
+          coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
+      returning u.workspace_id
+    ),
+    -- In order, so that two batches with the same conversations never lock each other out.
+    locked as (
+      select v.workspace_id, v.id
+      from conversations v
+      where (v.workspace_id, v.id) in (select workspace_id, conversation_id from given)
+      order by v.id
+      for no key update
+    ),
+    added as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
+        content_text, content, media_url, template_name, status, reply_to_message_id, created_at)
+      select g.workspace_id, g.conversation_id, g.id, 'outbound', g.sender_type, g.sender_id, g.content_type,
+        g.content_text, g.content, g.media_url, g.template_name, 'pending', g.reply_to_message_id, g.created_at
+      from given g
+      join counted c on c.workspace_id = g.workspace_id
+      join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
+      returning workspace_id, conversation_id, id, content_text, created_at
+    ),
+    touched as (
+      update conversations v
+      set last_message_text = a.content_text, last_message_at = a.created_at, updated_at = now()
+      from (
+        select distinct on (workspace_id, conversation_id) workspace_id, conversation_id, content_text, created_at
+        from added order by workspace_id, conversation_id, id desc
+      ) a
+      where v.workspace_id = a.workspace_id and v.id = a.conversation_id
+        and (v.last_message_at is null or v.last_message_at <= a.created_at)
+    )
+    select id from added`
+  const ids = new Set(added.map(({ id }) => id))
+  return messages.map(({ id }) => ids.has(id))
+}
+
+/** Look whether the plan has room for one more; taking it is up to `prepare`. */
+export async function requireRoom(sql: Sql, workspaceId: string): Promise<void> {
+  const [refused] = await sql`
+    select 1
+    from workspaces w
+    left join plan_usage u on u.workspace_id = w.id and u.month = date_trunc('month', now() at time zone 'utc')::date
+    where w.id = ${workspaceId}
+      and (w.plan_state <> 'active' or coalesce(u.message_count, 0) >= w.plan_messages_per_month)`
+  if (refused) throw await refusalOf(sql, workspaceId)
+}
+
+async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
+  const plan = await requirePlan(sql, workspaceId)
+  if (plan.state === 'lapsed')
+    return new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
+  const most = plan.messages_per_month
+  return new ApiError('plan_limit_reached', `the plan allows ${most} messages a month, and they are used up`)
+}
+
+async function settleMessages(sql: Sql, outcomes: readonly Outcome[]): Promise<undefined[]> {
+  await sql`
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(outcomes)}::text::json) as g (
+        workspace_id uuid, conversation_id uuid, id uuid, status text, external_id text, error text
+      )
+    ),
+    locked as (
+      select m.workspace_id, m.conversation_id, m.id
+      from messages m
+      where (m.workspace_id, m.conversation_id, m.id) in (select workspace_id, conversation_id, id from given)
+      order by m.conversation_id, m.id
+      for no key update
+    ),
+    settled as (
+      update messages m set
+        external_id = coalesce(g.external_id, m.external_id),
+        status = case when m.status = 'pending' and g.status <> 'unknown' then g.status else m.status end,
+        error = coalesce(g.error, m.error)
+      from given g
+      join locked l on l.workspace_id = g.workspace_id and l.conversation_id = g.conversation_id and l.id = g.id
+      where m.workspace_id = g.workspace_id and m.conversation_id = g.conversation_id and m.id = g.id
+      returning m.workspace_id, m.created_at, g.status = 'failed' as refused
+    )
+    ${giveBack(sql)}`
+  return outcomes.map(() => undefined)
+}
+
+/** Give the places of refused messages in `settled` back to the plans of their month. */
+const giveBack = (sql: Sql) => sql`
+  update plan_usage u set message_count = greatest(0, u.message_count - r.n)
+  from (
+    select workspace_id, date_trunc('month', created_at at time zone 'utc')::date as month, count(*)::int as n
+    from settled where refused group by 1, 2
+  ) r
+  where u.workspace_id = r.workspace_id and u.month = r.month`
+
+/** How long the channel's reports are waited for. */
+export const patienceMinutes = 15
+
+/** Messages without an outcome for too long have failed, unless a report still says otherwise. */
+export async function sweepPending(sql: Sql): Promise<void> {
+  await sql`
+    with settled as (
+      update messages m set
+        status = 'failed',
+        error = coalesce(m.error || '; ', '') || ${`no report from the channel within ${patienceMinutes} minutes`}
+      where m.status = 'pending' and m.created_at < now() - make_interval(mins => ${patienceMinutes})
+      returning m.workspace_id, m.created_at, true as refused
+    )
+    ${giveBack(sql)}`
+}

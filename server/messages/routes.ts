@@ -1,0 +1,120 @@
+/** `/messages`: send; `/conversations/{id}/messages`: read. */
+import { contentTypes } from '../channels/channel.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  DateTime,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { draftFields, readDraft } from './draft.ts'
+import { directions, listMessages, messageStatuses, senderTypes } from './messages.ts'
+import type { Sender } from './send.ts'
+
+const tags = ['Messages']
+
+export const messageFields = {
+  id: Uuid,
+  conversation_id: Uuid,
+  direction: OneOf(directions),
+  sender_type: OneOf(senderTypes, { description: '`agent` is a member or the API, `bot` a broadcast.' }),
+  content_type: OneOf(contentTypes),
+  content_text: NullableText({ description: 'The text, the caption, the title of a tapped button, an emoji.' }),
+  media_url: NullableText({ description: 'Null until media a customer sent has been fetched.' }),
+  template_name: NullableText(),
+  msgapp_message_id: NullableText({ description: "The primary channel's own id; delivery events refer to it." }),
+  message_id: Type.String({ description: "The channel's id where it has one, otherwise ours." }),
+  status: OneOf(messageStatuses, { description: 'Inbound: `received`. Outbound moves up from `pending`.' }),
+  reply_to_message_id: NullableText({ format: 'uuid' }),
+  interactive_reply_id: NullableText({ description: 'The id of the tapped button or row.' }),
+  deleted_at: NullableDateTime,
+  created_at: DateTime,
+}
+
+const MessageSchema = Type.Object(messageFields, { title: 'Message' })
+
+const NewMessage = Type.Object(
+  {
+    to: Type.String({
+      description: 'A phone number; without country code it is read with the default country of the workspace.',
+    }),
+    ...draftFields,
+    name: Type.Optional(
+      Type.String({ maxLength: 500, description: "The contact's name; replaces the stored one if different." }),
+    ),
+  },
+  { title: 'NewMessage' },
+)
+
+const SendResult = Type.Object(
+  {
+    message_id: Uuid,
+    msgapp_message_id: Type.String(),
+    conversation_id: Uuid,
+    contact_id: Uuid,
+    contact_created: Type.Boolean({ description: 'Whether this call created the contact.' }),
+  },
+  { title: 'SendResult' },
+)
+
+export const messageRoutes =
+  ({ db, sender, publicUrl }: { db: Db; sender: Sender; publicUrl: string }) =>
+  async (app: App) => {
+    app.post(
+      '/messages',
+      {
+        config: { scope: 'messages:send', failures: [402, 502] },
+        schema: {
+          operationId: 'sendMessage',
+          summary: 'Send a message',
+          description:
+            'Finds or creates the contact and the conversation, then sends. Text and media reach a customer only within 24 hours of their last message; outside, use an approved template. 201 means that the channel accepted the message.',
+          tags,
+          body: NewMessage,
+          response: { 201: DataOf(SendResult, 'The channel accepted the message.') },
+        },
+      },
+      async ({ caller, body, idempotency }, reply) => {
+        const { workspaceId, defaultCountry } = caller
+        const { to, name, reply_to_message_id: replyTo } = body
+        const draft = readDraft(body)
+        reply.code(201)
+        return {
+          data: await sender.sendToPhone({
+            workspaceId,
+            defaultCountry,
+            to,
+            name,
+            draft,
+            replyTo,
+            subject: idempotency?.subject,
+          }),
+        }
+      },
+    )
+    app.get(
+      '/conversations/:id/messages',
+      {
+        config: { scope: 'messages:read' },
+        schema: {
+          operationId: 'listMessages',
+          summary: 'List the messages of a conversation',
+          description: 'Newest first.',
+          tags,
+          params: IdParams,
+          querystring: ListQuery({}),
+          response: { 200: ListOf(MessageSchema) },
+        },
+      },
+      async ({ caller, params, query }) =>
+        listMessages(db, caller.workspaceId, params.id, publicUrl, readPosition(query)),
+    )
+  }

@@ -1,0 +1,384 @@
+/**
+ * Sending: check, prepare, ask the channel, settle.
+ *
+ * Everything that can be refused is refused before anything is made or
+ * counted. No connection or transaction is held while the channel is asked,
+ * so a slow channel costs nobody else anything. What the channel refuses for
+ * the moment is sent again, twice; what may have arrived never is.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Channel, Connection, Content, Person, Sent, Template } from '../channels/channel.ts'
+import { getConnection, noteOutcome, requireMsgapp } from '../channels/connections.ts'
+import { getTemplate, refreshTemplates } from '../channels/templates.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { identitiesOf, learnPeople, renamePeople, type Who } from '../contacts/people.ts'
+import { requirePhone } from '../contacts/phone.ts'
+import { requireConversation } from '../conversations/conversations.ts'
+import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
+import { createBatch } from '../lib/batch.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
+import { isUuid, newId } from '../lib/id.ts'
+import { createNextRuns } from '../lib/next-run.ts'
+import type { Draft } from './draft.ts'
+import type { Announce } from './intake.ts'
+import { getMessage } from './messages.ts'
+import { createLedger, type Ledger, type NewOutbound, requireRoom } from './outbound.ts'
+
+export type Sending = {
+  /** For the hot statements of every send. */
+  sql: Sql
+  sealer: Sealer
+  channels: Record<ChannelName, Channel>
+  announce: Announce
+}
+
+export type ToPhone = {
+  workspaceId: string
+  defaultCountry: string
+  to: string
+  name: string | undefined
+  draft: Draft
+  replyTo: string | undefined
+  /** An id made for this request before; whoever repeats the request after a crash comes with the same one. */
+  subject: { id: string; isRepeat: boolean } | undefined
+}
+
+export type SendResult = {
+  message_id: string
+  msgapp_message_id: string
+  conversation_id: string
+  contact_id: string
+  contact_created: boolean
+}
+
+export type ToConversation = {
+  workspaceId: string
+  conversationId: string
+  memberId: string
+  draft: Draft
+  replyTo: string | undefined
+}
+
+export type Sender = {
+  /** `POST /messages`: to a number, found or new. */
+  sendToPhone(request: ToPhone): Promise<SendResult>
+  /** A member's reply, on whatever channel the conversation is. Answers the message's id. */
+  reply(request: ToConversation): Promise<string>
+}
+
+/** Pauses before a message the channel refused for the moment is sent again. */
+const pausesMs = [1_000, 2_000]
+
+/** How long a repeated request waits for the outcome of the first, which crashed. */
+const repeatPatienceMs = 20_000
+
+export function createSender({ sql, sealer, channels, announce }: Sending): Sender {
+  const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people) })
+  const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
+  const ledger = createLedger(sql)
+  // Callers of one workspace read its connection and their template together.
+  const shareConnection = createNextRuns()
+  const shareTemplate = createNextRuns()
+  const readMsgapp = (workspaceId: string) =>
+    shareConnection(workspaceId, () => requireMsgapp(sql, sealer, workspaceId))
+  const readTemplate = (workspaceId: string, name: string, language: string) =>
+    shareTemplate(JSON.stringify([workspaceId, name, language]), () => getTemplate(sql, workspaceId, name, language))
+
+  async function sendToPhone(request: ToPhone): Promise<SendResult> {
+    const { workspaceId, draft } = request
+    const channel = channels.msgapp
+    const phone = requirePhone(request.to, request.defaultCountry, 'to')
+    const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: request.name || null }
+    const [found, ours, template] = await Promise.all([
+      find(who),
+      readMsgapp(workspaceId),
+      draft.type === 'template' ? readTemplate(workspaceId, draft.name, draft.language) : undefined,
+    ])
+    if (request.subject?.isRepeat && found?.conversation_id) {
+      const earlier = await outcomeOf(workspaceId, found.conversation_id, request.subject.id)
+      if (earlier) return { ...earlier, contact_id: found.contact_id, contact_created: false }
+    }
+    const quoted = await requireQuoted(sql, workspaceId, found?.conversation_id, request.replyTo)
+    if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
+    const message = await toContent(channel, ours, draft, template)
+
+    // Nobody is made for a message that has no room in the plan.
+    if (!found?.conversation_id) await requireRoom(sql, workspaceId)
+    const thread = found?.conversation_id
+      ? { ...found, conversation_id: found.conversation_id, contact_created: false }
+      : await resolve(who)
+    const id = request.subject?.id ?? newId()
+    const row = {
+      ...message.row,
+      reply_to_message_id: request.replyTo ?? null,
+      sender_type: 'agent',
+      sender_id: null,
+    } as const
+    const person = { phone, user_id: null, name: null, username: null }
+    const externalId = await deliver(channel, ours, thread, person, {
+      row: { ...row, workspace_id: workspaceId, conversation_id: thread.conversation_id, id },
+      content: message.content,
+      quoted,
+      late: false,
+      rename: request.name,
+    })
+    return {
+      message_id: id,
+      msgapp_message_id: externalId ?? '',
+      conversation_id: thread.conversation_id,
+      contact_id: thread.contact_id,
+      contact_created: thread.contact_created,
+    }
+  }
+
+  async function reply({ workspaceId, conversationId, memberId, draft, replyTo }: ToConversation): Promise<string> {
+    const conversation = await requireConversation(sql, workspaceId, conversationId)
+    const channel = channels[conversation.channel]
+    const connection =
+      conversation.channel === 'msgapp'
+        ? await requireMsgapp(sql, sealer, workspaceId)
+        : await getConnection(sql, sealer, workspaceId, conversation.channel)
+    if (!connection) throw badRequest(`the workspace has no ${conversation.channel} connection`)
+    requireSendable(conversation.channel, draft)
+    const quoted = await requireQuoted(sql, workspaceId, conversationId, replyTo)
+    const late = draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, true)
+    const template =
+      draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
+    const message = await toContent(channel, connection, draft, template)
+    const person = await requireReachable(sql, workspaceId, conversation.channel, conversation.contact)
+    const id = newId()
+    const row = {
+      ...message.row,
+      reply_to_message_id: replyTo ?? null,
+      sender_type: 'agent',
+      sender_id: memberId,
+    } as const
+    const thread = { ...conversation.contact, contact_id: conversation.contact_id, conversation_id: conversationId }
+    await deliver(channel, connection, thread, person, {
+      row: { ...row, workspace_id: workspaceId, conversation_id: conversationId, id },
+      content: message.content,
+      quoted,
+      late,
+      rename: undefined,
+    })
+    return id
+  }
+
+  /** What goes over the wire and what is kept, from a draft that passed its own rules. */
+  async function toContent(
+    channel: Channel,
+    connection: Connection,
+    draft: Draft,
+    stored: Template | undefined,
+  ): Promise<{
+    content: Content
+    row: Pick<NewOutbound, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
+  }> {
+    if (draft.type === 'text') {
+      const row = {
+        content_type: 'text',
+        content_text: draft.text,
+        content: null,
+        media_url: null,
+        template_name: null,
+      }
+      return { content: draft, row }
+    }
+    if (draft.type !== 'template') {
+      const { type, text, media_url, filename } = draft
+      const content = filename ? { filename } : null
+      return {
+        content: draft,
+        row: { content_type: type, content_text: text, content, media_url, template_name: null },
+      }
+    }
+    const { name, language, params } = draft
+    let filled = stored?.status === 'APPROVED' ? channel.fillTemplate?.(stored, params) : undefined
+    if (!filled?.ok) {
+      // It may have been approved or changed since we looked.
+      await refreshTemplates(sql, channel, connection)
+      const fresh = await getTemplate(sql, connection.workspace_id, name, language)
+      if (!fresh) throw badRequest(`template.name: there is no template ${name} in ${language}`)
+      if (fresh.status !== 'APPROVED') {
+        throw badRequest(`template.name: ${name} in ${language} is not approved (${fresh.status.toLowerCase()})`)
+      }
+      filled = channel.fillTemplate?.(fresh, params)
+    }
+    if (!filled) throw badRequest('type: this channel has no templates')
+    if (!filled.ok) {
+      if (filled.fault === 'params') throw badRequest(filled.message)
+      throw new ApiError('template_malformed', `the template ${name} in ${language} cannot be sent: ${filled.message}`)
+    }
+    return {
+      content: { type: 'template', name, language, components: filled.components },
+      row: {
+        content_type: 'template',
+        content_text: filled.text,
+        content: filled.content,
+        media_url: null,
+        template_name: name,
+      },
+    }
+  }
+
+  type Delivery = {
+    row: NewOutbound
+    content: Content
+    quoted: string | null
+    late: boolean
+    rename: string | undefined
+  }
+
+  /** Prepare, ask the channel, settle. Answers the channel's id; throws what the caller must know of a refusal. */
+  async function deliver(
+    channel: Channel,
+    connection: Connection,
+    thread: Pick<Thread, 'contact_id' | 'conversation_id' | 'name'>,
+    person: Person,
+    { row, content, quoted, late, rename }: Delivery,
+  ): Promise<string | null> {
+    const { workspace_id, conversation_id, id } = row
+    await ledger.prepare(row)
+    announce(workspace_id, channel.name, conversation_id)
+    if (rename && rename !== thread.name) {
+      await renamePeople(sql, [{ workspace_id, contact_id: thread.contact_id, name: rename }])
+    }
+    const outgoing = { message_id: id, to: person, content, reply_to: quoted, late_reply: late }
+    const sent = await sendPatiently(channel, connection, outgoing)
+    await settle(ledger, row, sent)
+    announce(workspace_id, channel.name, conversation_id)
+    if (sent.ok) {
+      await noteOutcome(sql, workspace_id, connection.id, null)
+      if (sent.person && isNewName(sent.person, person)) {
+        const names = { phone: sent.person.phone, user_id: sent.person.user_id }
+        const { channel } = connection
+        await learnPeople(sql, [{ workspace_id, contact_id: thread.contact_id, channel, ...names, name: null }])
+      }
+      return sent.external_id
+    }
+    if (sent.outcome === 'rejected' && isConnectionFault(sent.code)) {
+      await noteOutcome(sql, workspace_id, connection.id, sent.message)
+    }
+    const unknown = 'the channel did not say whether it took the message, so it is not sent again'
+    throw new ApiError(
+      'platform_error',
+      sent.outcome === 'rejected' ? sent.message : `${sent.message.replace(/\.$/, '')}; ${unknown}`,
+    )
+  }
+
+  /** What became of a message prepared by an earlier run of the same request; undefined: it was never prepared. */
+  async function outcomeOf(workspaceId: string, conversationId: string, id: string) {
+    const deadline = Date.now() + repeatPatienceMs
+    for (;;) {
+      const message = await getMessage(sql, workspaceId, { conversationId, id, channel: 'msgapp' }, '')
+      if (!message) return undefined
+      if (message.msgapp_message_id) {
+        return { message_id: id, msgapp_message_id: message.msgapp_message_id, conversation_id: conversationId }
+      }
+      if (message.status === 'failed')
+        throw new ApiError('platform_error', message.error ?? 'the channel refused the message')
+      if (Date.now() > deadline) {
+        throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
+      }
+      await sleep(100)
+    }
+  }
+
+  return { sendToPhone, reply }
+}
+
+async function sendPatiently(
+  channel: Channel,
+  connection: Connection,
+  outgoing: Parameters<Channel['send']>[1],
+): Promise<Sent> {
+  let sent = await channel.send(connection, outgoing)
+  for (const pauseMs of pausesMs) {
+    if (sent.ok || sent.outcome === 'unknown' || !sent.again) return sent
+    await sleep(pauseMs)
+    sent = await channel.send(connection, outgoing)
+  }
+  return sent
+}
+
+function settle(ledger: Ledger, { workspace_id, conversation_id, id }: NewOutbound, sent: Sent): Promise<void> {
+  const status = sent.ok ? 'sent' : sent.outcome === 'rejected' ? 'failed' : 'unknown'
+  const external_id = sent.ok ? sent.external_id : null
+  return ledger.settle({ workspace_id, conversation_id, id, status, external_id, error: sent.ok ? null : sent.message })
+}
+
+/** Refusals that lie in the connection, not in the message: a token that ran out, a number that is not registered. */
+function isConnectionFault(code: number | null): boolean {
+  return code !== null && (connectionFaults.has(code) || (code >= 200 && code < 300))
+}
+const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])
+
+/** The channel calls them something we did not. */
+function isNewName(theirs: Person, ours: Person): boolean {
+  const known = new Set(identitiesOf(ours))
+  return identitiesOf(theirs).some((name) => !known.has(name))
+}
+
+/** Refuse what came too late; answers whether it is late, and only a person may still write. */
+function requireWindow({ windowMs, lateWindowMs }: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
+  if (windowMs === null) return false
+  const hint = lateWindowMs === null ? '; use a template' : ''
+  if (!lastInboundAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
+  const age = Date.now() - Date.parse(lastInboundAt)
+  if (age < windowMs) return false
+  const longest = byMember && lateWindowMs !== null ? lateWindowMs : windowMs
+  if (age < longest) return true
+  const closedAt = new Date(Date.parse(lastInboundAt) + longest).toISOString()
+  throw badRequest(`the ${longest / 3_600_000}-hour window closed at ${closedAt}${hint}`)
+}
+
+/** What a channel cannot carry is said before anything is written. */
+function requireSendable(channel: ChannelName, draft: Draft): void {
+  if (channel === 'msgapp') return
+  if (draft.type === 'template') throw badRequest('type: templates are of the msgapp channel')
+  if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel carries text')
+  if (channel === 'social' && draft.type !== 'text' && draft.text) {
+    throw badRequest('text: the social channel has no captions')
+  }
+  if (channel === 'social' && draft.type === 'text' && Buffer.byteLength(draft.text) > 1_000) {
+    throw badRequest('text: the social channel takes at most 1000 bytes')
+  }
+}
+
+/** The channel's id of the message to quote: one of this conversation that reached the channel. */
+async function requireQuoted(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string | null | undefined,
+  id: string | undefined,
+): Promise<string | null> {
+  if (id === undefined) return null
+  const [quoted] =
+    conversationId && isUuid(id)
+      ? await sql<{ external_id: string | null }[]>`
+          select external_id from messages
+          where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
+      : []
+  if (!quoted) throw badRequest('reply_to_message_id: no message of this conversation')
+  return quoted.external_id
+}
+
+/** How the channel names the contact of a conversation. */
+async function requireReachable(
+  sql: Sql,
+  workspaceId: string,
+  channel: ChannelName,
+  contact: { id: string; phone: string | null },
+): Promise<Person> {
+  const names = await sql<{ external_id: string }[]>`
+    select external_id from contact_identities
+    where workspace_id = ${workspaceId} and contact_id = ${contact.id} and channel = ${channel}
+    order by external_id`
+  const phone = channel === 'msgapp' ? contact.phone : null
+  const userId = names.find(({ external_id: name }) => !name.startsWith('+'))?.external_id ?? null
+  const number = phone ?? names.find(({ external_id: name }) => name.startsWith('+'))?.external_id ?? null
+  if (!number && !userId) throw badRequest(`the contact cannot be reached on ${channel}`)
+  return { phone: number, user_id: userId, name: null, username: null }
+}

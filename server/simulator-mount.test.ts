@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import pino from 'pino'
+import { createMetrics } from './lib/metrics.ts'
+import { createServer } from './lib/server.ts'
+import { simulatorMount } from './simulator-mount.ts'
+
+type Handle = Parameters<typeof simulatorMount>[0]['handle']
+
+async function mount(t: TestContext, handle: Handle): Promise<string> {
+  const app = createServer({
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+    limits: { answerTimeoutMs: 50 },
+  })
+  await app.register(simulatorMount({ handle }))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.after(() => {
+    app.server.closeAllConnections()
+    return app.close()
+  })
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+test('every request under /simulator is handed over with its body unread, of any type and size', async (t) => {
+  const url = await mount(t, async (request, response) => {
+    let size = 0
+    for await (const part of request) size += part.length
+    response.writeHead(418).end(JSON.stringify([request.method, request.url, size]))
+  })
+  const body = 'x'.repeat(3 * 1024 * 1024)
+  for (const [method, path, options] of [
+    ['GET', '/simulator', {}],
+    ['POST', '/simulator/graph/v25.0/1/messages?x=%2F', { body, headers: { 'content-type': 'application/json' } }],
+    ['POST', '/simulator/graph', { body, headers: { 'content-type': 'image/png' } }],
+    ['PUT', '/simulator/control/accounts', { body }],
+    ['DELETE', '/simulator/control/faults', {}],
+  ] as const) {
+    const answer = await fetch(url + path, { method, ...options })
+    assert.equal(answer.status, 418)
+    assert.deepEqual(await answer.json(), [method, path, 'body' in options ? body.length : 0])
+  }
+  assert.equal((await fetch(`${url}/simulators`)).status, 404)
+})
+
+test('a stream of the simulator outlasts the time that other answers have', async (t) => {
+  const url = await mount(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n')
+    setTimeout(() => response.end('data: two\n\n'), 200)
+  })
+  const answer = await fetch(`${url}/simulator/stream`)
+  assert.equal(await answer.text(), 'data: one\n\ndata: two\n\n')
+})

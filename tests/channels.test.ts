@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import type { Channel, Template } from '../server/channels/channel.ts'
+import { getConnection, listConnections, noteOutcome, settleCheck } from '../server/channels/connections.ts'
+import { getTemplate, listTemplates, refreshTemplates, setTemplateStatus } from '../server/channels/templates.ts'
+import { createSealer } from '../server/lib/crypto.ts'
+import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../server/simulator-accounts.ts'
+import { assertRefused, createBrowser, createDatabase, type Json, publicUrl, start, type World } from './support.ts'
+
+const settings = {
+  account_id: '102290129340398',
+  phone_number_id: '106540352242922',
+  access_token: 'EAAJB-a-token',
+  app_secret: '0123456789abcdef',
+}
+
+/** A workspace without any channel, and its owner. */
+async function startBare(t: TestContext) {
+  const world = await start(t)
+  await world.db`delete from channel_connections`
+  await world.db`delete from templates`
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const list = async (): Promise<Json[]> => (await browser.call('GET', '/channels')).body.data
+  return { ...world, browser, list }
+}
+
+async function member({ url, owner }: World, role: 'admin' | 'agent') {
+  const inviter = createBrowser(url)
+  await inviter.signIn(owner)
+  const invited = await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })
+  const browser = createBrowser(url)
+  const path = `/invitations/${invited.body.data.invitation_token}`
+  assert.equal((await browser.call('POST', path, { name: 'Some One', password: 'long enough' })).status, 201)
+  return browser
+}
+
+test('a channel is connected, shown without its secrets, and keeps its address when it changes', async (t) => {
+  const { browser, list, db } = await startBare(t)
+  assert.deepEqual(await list(), [])
+  const connected = await browser.call('PUT', '/channels/msgapp', settings)
+  assert.equal(connected.status, 200, connected.text)
+  const { id, verify_token, ...shown } = connected.body.data
+  assert.deepEqual(shown, {
+    channel: 'msgapp',
+    callback_url: `${publicUrl}/channels/msgapp/${id}`,
+    messages_per_second: 80,
+    state: 'unchecked',
+    last_error: null,
+    checked_at: null,
+    account_id: settings.account_id,
+    phone_number_id: settings.phone_number_id,
+    base_url: 'https://graph.facebook.com',
+    api_version: 'v25.0',
+    simulator: null,
+  })
+  assert.ok(verify_token.length >= 20)
+  assert.deepEqual(await list(), [connected.body.data])
+
+  const paced = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 250 })
+  assert.deepEqual(paced.body.data, { ...connected.body.data, messages_per_second: 250 })
+  const renewed = await browser.call('PUT', '/channels/msgapp', { access_token: 'EAAJB-another', verify_token: 'mine' })
+  assert.deepEqual(renewed.body.data, { ...paced.body.data, verify_token: 'mine' })
+
+  const rows = await db`select c::text as row from channel_connections c`
+  const everything = `${rows[0]?.row} ${JSON.stringify([await list(), paced.body, renewed.body])}`
+  for (const secret of [settings.access_token, 'EAAJB-another', settings.app_secret]) {
+    assert.ok(!everything.includes(secret), secret)
+  }
+})
+
+test('each channel has its own needs', async (t) => {
+  const { browser, list } = await startBare(t)
+  const { phone_number_id, ...social } = settings
+  const connected = await browser.call('PUT', '/channels/social', { ...social, phone_number_id })
+  assert.equal(connected.status, 200, connected.text)
+  assert.deepEqual(
+    [connected.body.data.base_url, connected.body.data.phone_number_id],
+    ['https://graph.instagram.com', ''],
+  )
+  const web = await browser.call('PUT', '/channels/web', {})
+  assert.deepEqual(
+    [web.status, web.body.data.state, web.body.data.callback_url, web.body.data.verify_token],
+    [200, 'connected', null, null],
+  )
+  assert.equal((await browser.call('PUT', '/channels/web', {})).body.data.id, web.body.data.id)
+  assert.deepEqual(
+    (await list()).map(({ channel }) => channel),
+    ['social', 'web'],
+  )
+  assertRefused(await browser.call('PUT', '/channels/pigeon', settings), 404, 'not_found')
+})
+
+test('settings that cannot be are refused by name, and nothing is kept of them', async (t) => {
+  const { browser, list } = await startBare(t)
+  for (const name of Object.keys(settings)) {
+    const without = { ...settings, [name]: undefined }
+    assertRefused(
+      await browser.call('PUT', '/channels/msgapp', without),
+      400,
+      'bad_request',
+      new RegExp(`^${name}: required`),
+    )
+  }
+  const wrong: [object, RegExp][] = [
+    [{ account_id: '12/../34' }, /^account_id: /],
+    [{ phone_number_id: '+1 415' }, /^phone_number_id: /],
+    [{ phone_number_id: 12 }, /^phone_number_id: must be a string/],
+    [{ access_token: 'two words' }, /^access_token: /],
+    [{ access_token: 'x\r\ny: z' }, /^access_token: /],
+    [{ app_secret: ' ' }, /^app_secret: required/],
+    [{ verify_token: 'ü' }, /^verify_token: /],
+    [{ api_version: '25' }, /^api_version: /],
+    [{ messages_per_second: 0 }, /^messages_per_second: /],
+    [{ messages_per_second: 10_001 }, /^messages_per_second: /],
+    [{ messages_per_second: 1.5 }, /^messages_per_second: /],
+    [{ base_url: 'graph.facebook.com' }, /^base_url: .*https/],
+    [{ base_url: 'http://graph.facebook.com' }, /^base_url: .*https/],
+    [{ base_url: 'https://user:pass@example.com' }, /^base_url: .*password/],
+    [{ base_url: 'https://example.com/?to=' }, /^base_url: /],
+    [{ base_url: 'https://127.0.0.1:4000' }, /^base_url: .*not a public address/],
+    [{ base_url: 'https://2130706433/' }, /^base_url: .*not a public address/],
+    [{ base_url: 'https://[::ffff:10.0.0.1]/' }, /^base_url: .*not a public address/],
+    [{ base_url: 'https://169.254.169.254/graph' }, /^base_url: .*not a public address/],
+    [{ base_url: 'https://LOCALHOST/' }, /^base_url: .*not a public address/],
+  ]
+  for (const [change, message] of wrong) {
+    const refused = await browser.call('PUT', '/channels/msgapp', { ...settings, ...change })
+    assertRefused(refused, 400, 'bad_request', message)
+  }
+  assert.deepEqual(await list(), [])
+})
+
+test('a connection moves to another address only with its ids and secrets anew', async (t) => {
+  const { browser, list } = await startBare(t)
+  const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
+  const base_url = 'https://graph.example.com/proxy/'
+  for (const [missing, given] of [
+    ['account_id', {}],
+    ['access_token', { ...settings, access_token: undefined }],
+    ['app_secret', { ...settings, app_secret: undefined }],
+  ] as const) {
+    const refused = await browser.call('PUT', '/channels/msgapp', { ...given, base_url })
+    assertRefused(refused, 400, 'bad_request', new RegExp(`^${missing}: required`))
+  }
+  assert.deepEqual(await list(), [first])
+  const moved = (await browser.call('PUT', '/channels/msgapp', { ...settings, base_url })).body.data
+  assert.deepEqual([moved.id, moved.base_url], [first.id, 'https://graph.example.com/proxy'])
+  const same = await browser.call('PUT', '/channels/msgapp', { base_url: moved.base_url, messages_per_second: 7 })
+  assert.deepEqual(same.body.data, { ...moved, messages_per_second: 7 })
+})
+
+test('a simulated connection takes another pace, and new secrets make it a real one', async (t) => {
+  const { browser, db } = await startBare(t)
+  const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
+  const simulator = 'http://127.0.0.1:9/simulator/graph'
+  await db`
+    update channel_connections set base_url = ${simulator}, is_private = true, simulator = 'built_in', state = 'connected'`
+  const paced = await browser.call('PUT', '/channels/msgapp', { base_url: simulator, messages_per_second: 500 })
+  assert.deepEqual([paced.status, paced.body.data.simulator, paced.body.data.state], [200, 'built_in', 'connected'])
+  const [kept] = await db`select is_private, messages_per_second from channel_connections where id = ${id}`
+  assert.deepEqual({ ...kept }, { is_private: true, messages_per_second: 500 })
+
+  const elsewhere = { ...settings, base_url: 'http://127.0.0.1:10/simulator/graph' }
+  assertRefused(await browser.call('PUT', '/channels/msgapp', elsewhere), 400, 'bad_request', /^base_url: /)
+  const real = await browser.call('PUT', '/channels/msgapp', settings)
+  assert.deepEqual(
+    [real.body.data.id, real.body.data.base_url, real.body.data.simulator, real.body.data.state],
+    [id, 'https://graph.facebook.com', null, 'unchecked'],
+  )
+  const [row] = await db`select is_private from channel_connections where id = ${id}`
+  assert.equal(row?.is_private, false)
+})
+
+test('owners and admins change channels, agents only see them', async (t) => {
+  const world = await startBare(t)
+  const admin = await member(world, 'admin')
+  const agent = await member(world, 'agent')
+  const { id } = (await admin.call('PUT', '/channels/web', {})).body.data
+  for (const [method, path, body] of [
+    ['PUT', '/channels/web', {}],
+    ['POST', `/channels/${id}/check`, undefined],
+    ['DELETE', `/channels/${id}`, undefined],
+    ['POST', '/templates/refresh', undefined],
+  ] as const) {
+    assertRefused(await agent.call(method, path, body), 403, 'forbidden')
+    assertRefused(await createBrowser(world.url).call(method, path, body), 401, 'unauthorized')
+  }
+  assert.equal((await agent.call('GET', '/channels')).body.data[0].id, id)
+  assert.equal((await agent.call('GET', '/templates')).status, 200)
+  assert.deepEqual((await admin.call('DELETE', `/channels/${id}`)).body.data, { id, deleted: true })
+  assert.deepEqual(await world.list(), [])
+})
+
+test('a check says what is wrong and is remembered', async (t) => {
+  const { browser, list, db } = await startBare(t)
+  const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
+  // The operator's own address, where nobody answers.
+  await db`update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true`
+  const checked = await browser.call('POST', `/channels/${id}/check`)
+  assert.equal(checked.status, 200, checked.text)
+  const { state, steps } = checked.body.data
+  assert.equal(state, 'failing')
+  const failed = steps.find(({ ok }: Json) => !ok)
+  assert.ok(failed.message.length > 0)
+  const [shown] = await list()
+  assert.deepEqual([shown.state, shown.last_error], ['failing', failed.message])
+  assert.ok(shown.checked_at)
+  const paced = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 9 })
+  assert.deepEqual(paced.body.data, { ...shown, messages_per_second: 9 }, 'another pace mends nothing')
+  assert.ok(!checked.text.includes(settings.access_token) && !checked.text.includes(settings.app_secret))
+
+  const web = (await browser.call('PUT', '/channels/web', {})).body.data
+  assert.equal((await browser.call('POST', `/channels/${web.id}/check`)).body.data.state, 'connected')
+})
+
+test('a connection that is not there, or is somebody else’s, is not found', async (t) => {
+  const world = await startBare(t)
+  const { browser, workspace, url, list } = world
+  const { id } = (await browser.call('PUT', '/channels/web', {})).body.data
+  const stranger = createBrowser(url)
+  await stranger.signIn((await workspace()).owner)
+  for (const [who, which] of [
+    [stranger, id],
+    [browser, '01890000-0000-7000-8000-000000000000'],
+    [browser, 'nonsense'],
+  ] as const) {
+    assertRefused(await who.call('POST', `/channels/${which}/check`), 404, 'not_found')
+    assertRefused(await who.call('DELETE', `/channels/${which}`), 404, 'not_found')
+  }
+  assert.equal((await list()).length, 1)
+})
+
+test('secrets sealed with a key that is gone are entered again', async (t) => {
+  const { browser, list, db } = await startBare(t)
+  const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
+  await db`update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}')}`
+  const [shown] = await list()
+  assert.deepEqual([shown.id, shown.state, shown.verify_token], [first.id, 'failing', null])
+  assert.match(shown.last_error, /ENCRYPTION_KEY/)
+  const pace = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 5 })
+  assertRefused(pace, 400, 'bad_request', /^access_token: required/)
+  const { access_token, app_secret } = settings
+  const entered = await browser.call('PUT', '/channels/msgapp', { access_token, app_secret })
+  assert.deepEqual([entered.status, entered.body.data.id, entered.body.data.state], [200, first.id, 'unchecked'])
+})
+
+test('templates are the provider’s list; one that does not answer takes nothing away', async (t) => {
+  const { browser, db, api } = await startBare(t)
+  assertRefused(await browser.call('POST', '/templates/refresh'), 400, 'msgapp_not_configured', /connect-simulator/)
+  await browser.call('PUT', '/channels/msgapp', settings)
+  await db`update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true`
+  const components = [{ type: 'BODY', text: 'Hello {{1}}' }]
+  await db`
+    insert into templates (workspace_id, name, language, external_id, status, category, parameter_format, components, updated_at)
+    values (${api.workspaceId}, 'hello', 'en_US', '1', 'APPROVED', 'UTILITY', 'POSITIONAL', ${db.json(components)}, now())`
+  assertRefused(await browser.call('POST', '/templates/refresh'), 502, 'platform_error')
+  const listed = (await browser.call('GET', '/templates')).body.data
+  assert.deepEqual(
+    listed.map(({ updated_at: _, ...template }: Json) => template),
+    [
+      {
+        name: 'hello',
+        language: 'en_US',
+        status: 'APPROVED',
+        category: 'UTILITY',
+        parameter_format: 'POSITIONAL',
+        components,
+      },
+    ],
+  )
+  const [{ id }] = (await browser.call('GET', '/channels')).body.data
+  await browser.call('DELETE', `/channels/${id}`)
+  assert.deepEqual((await browser.call('GET', '/templates')).body.data, [])
+})
+
+const sealer = createSealer('12'.repeat(32))
+
+/** A workspace in a database of its own, without an application. */
+async function startAlone(t: TestContext) {
+  const db = (await createDatabase(t)).connect(5)
+  const create = async () => {
+    const given = { name: 'Acme', default_country: 'US', owner: { email: `${Math.random()}@acme.test` } }
+    return (await db.begin((sql) => createWorkspace(sql, given))).workspace_id
+  }
+  return { db, create, workspaceId: await create() }
+}
+
+const simulated = { kind: 'built_in', simulatorUrl: 'http://127.0.0.1:4000/simulator' } as const
+
+function template(name: string, changes: Partial<Template> = {}): Template {
+  const fixed = { status: 'APPROVED', category: 'UTILITY', parameter_format: 'POSITIONAL', components: [] }
+  return { external_id: `id of ${name}`, name, language: 'en_US', ...fixed, ...changes }
+}
+
+test('a refresh replaces the list whole, and its callers share one that begins after they asked', async (t) => {
+  const { db, create, workspaceId } = await startAlone(t)
+  const { msgapp } = await connectSimulator({ db, sealer, workspaceId, ...simulated })
+  const neighbour = await create()
+  const other = (await connectSimulator({ db, sealer, workspaceId: neighbour, ...simulated })).msgapp
+  const answers: (Template[] | undefined)[] = []
+  let asked = 0
+  const listAtProvider = async () => {
+    asked++
+    await new Promise((resolve) => setImmediate(resolve))
+    return answers.shift()
+  }
+  const channel = { listTemplates: listAtProvider } as Pick<Channel, 'listTemplates'> as Channel
+  const refresh = () => refreshTemplates(db, channel, msgapp)
+  const names = async () => (await listTemplates(db, workspaceId)).map(({ name, language }) => `${name} ${language}`)
+
+  answers.push([template('same')])
+  assert.equal(await refreshTemplates(db, channel, other), true)
+  const odd = { deep: [{ 'a.b': null, n: 1.5, text: 'é 😀 \\ {{1}}' }] }
+  answers.push([template('b', { components: odd }), template('a'), template('a', { language: 'de' }), template('a')])
+  assert.equal(await refresh(), true)
+  assert.deepEqual(await names(), ['a de', 'a en_US', 'b en_US'])
+  assert.deepEqual(await getTemplate(db, workspaceId, 'b', 'en_US'), template('b', { components: odd }))
+  assert.equal(await getTemplate(db, workspaceId, 'b', 'de'), undefined)
+
+  answers.push(undefined)
+  assert.equal(await refresh(), false)
+  assert.equal((await names()).length, 3)
+
+  await setTemplateStatus(db, workspaceId, 'b', 'en_US', 'PAUSED')
+  assert.equal((await getTemplate(db, workspaceId, 'b', 'en_US'))?.status, 'PAUSED')
+  answers.push([template('b'), template('c'), template('nul', { components: ['\0'] })])
+  await refresh()
+  assert.deepEqual(await names(), ['b en_US', 'c en_US'])
+  assert.deepEqual(await getTemplate(db, workspaceId, 'b', 'en_US'), template('b'))
+  assert.equal((await listTemplates(db, neighbour)).length, 1)
+
+  asked = 0
+  answers.push([], [template('late')])
+  await Promise.all([refresh(), refresh(), refresh(), refresh()])
+  assert.equal(asked, 2)
+  assert.deepEqual(await names(), ['late en_US'])
+})
+
+test('what a use shows of a connection is written when it is news', async (t) => {
+  const { db, workspaceId } = await startAlone(t)
+  const { id } = (await connectSimulator({ db, sealer, workspaceId, ...simulated })).msgapp
+  const read = async () => {
+    const listed = await listConnections(db, sealer, workspaceId, publicUrl)
+    const { state, last_error } = listed.find((connection) => connection.id === id) ?? {}
+    const [row] = await db`select xmin from channel_connections where id = ${id}`
+    return { state, last_error, version: row?.xmin }
+  }
+  const { version: before } = await read()
+  await noteOutcome(db, workspaceId, id, null)
+  assert.equal((await read()).version, before)
+  await noteOutcome(db, workspaceId, id, 'the access token has expired')
+  const failing = await read()
+  assert.deepEqual([failing.state, failing.last_error], ['failing', 'the access token has expired'])
+  await noteOutcome(db, workspaceId, id, 'the access token has expired')
+  assert.equal((await read()).version, failing.version)
+  await noteOutcome(db, workspaceId, id, null)
+  assert.deepEqual([(await read()).state, (await read()).last_error], ['connected', null])
+  await settleCheck(db, workspaceId, id, { state: 'failing', last_error: 'no such number' })
+  await noteOutcome(db, workspaceId, id, null)
+  assert.equal((await read()).state, 'connected')
+})
+
+test('a workspace is connected to a simulator once; again, only address and pace change', async (t) => {
+  const { db, create, workspaceId } = await startAlone(t)
+  const connect = (more: object = {}) => connectSimulator({ db, sealer, workspaceId, ...simulated, ...more })
+  const first = await connect()
+  assert.match(first.msgapp.phone_number_id, /^[1-9]\d{14,16}$/)
+  assert.match(first.msgapp.account_id, /^[1-9]\d{14,16}$/)
+  assert.notEqual(first.social.account_id, first.msgapp.account_id)
+  assert.equal(first.msgapp.base_url, 'http://127.0.0.1:4000/simulator/graph')
+  assert.deepEqual([first.msgapp.messages_per_second, first.msgapp.is_private], [80, true])
+  const simulatorUrl = readSimulatorUrl('http://[::1]:5000/')
+  const again = await connect({ simulatorUrl, messagesPerSecond: 900 })
+  const base_url = 'http://[::1]:5000/simulator/graph'
+  assert.deepEqual(again.msgapp, { ...first.msgapp, base_url, messages_per_second: 900 })
+  assert.deepEqual(again.social, { ...first.social, base_url, messages_per_second: 900 })
+  assert.equal(again.web.id, first.web.id)
+  assert.equal((await connect()).msgapp.messages_per_second, 900)
+  assert.deepEqual(await getConnection(db, sealer, workspaceId, 'msgapp'), (await connect()).msgapp)
+
+  await connectSimulator({ db, sealer, workspaceId: await create(), ...simulated, kind: 'alone' })
+  const accounts = await loadSimulatorAccounts(db, sealer, 'http://127.0.0.1:4000')
+  assert.deepEqual(
+    accounts.map(({ channel, workspace_id }) => [channel, workspace_id]),
+    [
+      ['msgapp', workspaceId],
+      ['social', workspaceId],
+    ],
+  )
+  const [account] = accounts
+  assert.deepEqual(account, {
+    workspace_id: workspaceId,
+    channel: 'msgapp',
+    account_id: first.msgapp.account_id,
+    phone_number_id: first.msgapp.phone_number_id,
+    display_phone_number: `1555${first.msgapp.phone_number_id.slice(-7)}`,
+    business_name: 'Acme',
+    access_token: first.msgapp.access_token,
+    app_secret: first.msgapp.app_secret,
+    verify_token: first.msgapp.verify_token,
+    callback_url: `http://127.0.0.1:4000/channels/msgapp/${first.msgapp.id}`,
+    messages_per_second: 900,
+    is_default: false,
+  })
+})
+
+test('a simulator is found by its address, with or without its path', () => {
+  for (const text of ['http://h:1', 'http://h:1/', 'http://h:1/simulator', 'http://h:1/simulator/']) {
+    assert.equal(readSimulatorUrl(text), 'http://h:1/simulator', text)
+  }
+  for (const text of ['h:1', '', 'ftp://h', '127.0.0.1:4100'])
+    assert.throws(() => readSimulatorUrl(text), /^Error: --url/)
+})

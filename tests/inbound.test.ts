@@ -1,0 +1,521 @@
+/** What customers write and what the channel reports, through its signed callbacks. */
+import assert from 'node:assert/strict'
+import { createHmac, randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { sweepPending } from '../server/messages/outbound.ts'
+import { type Api, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
+
+const phone = '+14155550100'
+
+const hello = { type: 'template', template: { name: 'hello_world' } }
+
+const messagesOf = async (api: Api, conversationId: string): Promise<Json[]> =>
+  (await api.get(`/conversations/${conversationId}/messages?limit=100`)).body.data
+
+const conversationsOf = async (api: Api): Promise<Json[]> => (await api.get('/conversations?limit=100')).body.data
+
+const eventsOf = async ({ db }: Pick<World, 'db'>, event?: string): Promise<Json[]> =>
+  (await db<{ body: string }[]>`select body from webhook_events order by id`)
+    .map(({ body }) => JSON.parse(body))
+    .filter((one) => !event || one.event === event)
+
+const envelope = (value: Json) => ({
+  object: 'whatsapp_business_account',
+  entry: [{ changes: [{ field: 'messages', value: { messaging_product: 'whatsapp', ...value } }] }],
+})
+
+const now = () => String(Math.floor(Date.now() / 1000))
+
+const text = (from: string, body: string, id = `wamid.${randomUUID()}`) => ({
+  from: from.replace('+', ''),
+  id,
+  timestamp: now(),
+  type: 'text',
+  text: { body },
+})
+
+test('a customer writes: contact, conversation, message, events; a repeat changes nothing', async (t) => {
+  const world = await start(t)
+  const { api, connect } = world
+  const provider = await connect()
+  const id = await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello' })
+  await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello', message_id: id })
+
+  const [conversation, ...more] = await conversationsOf(api)
+  assert.equal(more.length, 0)
+  assert.deepEqual(
+    [conversation.channel, conversation.status, conversation.unread_count, conversation.last_message_text],
+    ['msgapp', 'open', 1, 'Grüße / hello'],
+  )
+  assert.deepEqual([conversation.contact.phone, conversation.contact.name], [phone, 'Ann 😀'])
+  assert.ok(Date.now() - Date.parse(conversation.last_inbound_at) < 60_000)
+  const messages = await messagesOf(api, conversation.id)
+  assert.equal(messages.length, 1)
+  assert.deepEqual(
+    [messages[0].direction, messages[0].sender_type, messages[0].status, messages[0].msgapp_message_id],
+    ['inbound', 'customer', 'received', id],
+  )
+  assert.deepEqual(
+    (await eventsOf(world)).map(({ event }) => event),
+    ['contact.created', 'conversation.created', 'message.received'],
+  )
+  const [received] = await eventsOf(world, 'message.received')
+  assert.deepEqual(received.data, {
+    conversation_id: conversation.id,
+    contact_id: conversation.contact_id,
+    msgapp_message_id: id,
+    content_type: 'text',
+    text: 'Grüße / hello',
+  })
+  assert.equal(received.occurred_at, conversation.last_inbound_at)
+})
+
+test('every kind of message is kept in our words', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const first = await provider.writes({ from: phone, text: 'first' })
+  const kinds: [Json, Json][] = [
+    [
+      { type: 'image', media: { caption: 'a picture' } },
+      { content_type: 'image', content_text: 'a picture' },
+    ],
+    [{ type: 'video' }, { content_type: 'video', content_text: null }],
+    [{ type: 'audio' }, { content_type: 'audio', content_text: null }],
+    [
+      { type: 'document', media: { filename: 'a.pdf', caption: 'read' } },
+      { content_type: 'document', content_text: 'read' },
+    ],
+    [{ type: 'sticker' }, { content_type: 'sticker', content_text: null }],
+    [{ type: 'location' }, { content_type: 'location' }],
+    [{ type: 'contacts' }, { content_type: 'contacts' }],
+    [
+      { type: 'reaction', text: '👍', reply_to: first },
+      { content_type: 'reaction', content_text: '👍' },
+    ],
+    [
+      { type: 'button', button: { id: 'yes-42', title: 'Yes' }, reply_to: first },
+      { content_type: 'interactive', content_text: 'Yes', interactive_reply_id: 'yes-42' },
+    ],
+    [
+      { type: 'list', button: { id: 'row-1', title: 'Row' }, reply_to: first },
+      { content_type: 'interactive', content_text: 'Row', interactive_reply_id: 'row-1' },
+    ],
+  ]
+  for (const [given, expected] of kinds) {
+    await provider.writes({ from: phone, ...given })
+    const [conversation] = await conversationsOf(api)
+    const messages = await messagesOf(api, conversation.id)
+    for (const [field, value] of Object.entries(expected)) assert.deepEqual(messages[0][field], value, given.type)
+    if (given.reply_to) assert.equal(messages[0].reply_to_message_id, messages.at(-1).id)
+    if (['location', 'contacts'].includes(given.type)) assert.ok(messages[0].content_text)
+  }
+  // A tap on a template's quick reply comes as a type of its own.
+  const { msgapp_message_id: template } = (await api.post('/messages', { to: phone, ...hello })).body.data
+  await provider.writes({ from: phone, type: 'button', button: { id: 'STOP', title: 'Stop' }, reply_to: template })
+  const [tapped] = await messagesOf(api, (await conversationsOf(api))[0].id)
+  assert.deepEqual([tapped.content_type, tapped.content_text, tapped.interactive_reply_id], ['button', 'Stop', 'STOP'])
+  const order = { from: phone.slice(1), id: 'wamid.order', timestamp: now(), type: 'order', order: { catalog_id: '1' } }
+  assert.equal(
+    await provider.callback(envelope({ messages: [order, { ...order, id: 'wamid.new', type: 'hologram' }] })),
+    200,
+  )
+  const [conversation] = await conversationsOf(api)
+  const [unknown, unsupported] = await messagesOf(api, conversation.id)
+  for (const message of [unknown, unsupported]) {
+    assert.deepEqual([message.content_type, message.content_text], ['unsupported', null])
+  }
+  assert.equal(conversation.unread_count, 14)
+})
+
+test('a callback of 1,000 messages of 100 people is kept whole, in order, once', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const messages = Array.from({ length: 1_000 }, (_, i) => text(`+1415556${String(1000 + (i % 100))}`, `message ${i}`))
+  const body = envelope({ messages })
+  assert.deepEqual(await Promise.all([provider.callback(body), provider.callback(body)]), [200, 200])
+  const [counted] =
+    await db`select count(*)::int as n, count(distinct conversation_id)::int as conversations from messages`
+  assert.deepEqual([counted?.n, counted?.conversations], [1_000, 100])
+  for (const conversation of (await conversationsOf(api)).slice(0, 5)) {
+    const texts = (await messagesOf(api, conversation.id)).map(({ content_text }) => Number(content_text.split(' ')[1]))
+    assert.deepEqual(
+      texts,
+      texts.toSorted((one, other) => other - one),
+    )
+    assert.deepEqual([conversation.unread_count, conversation.last_message_text], [10, `message ${texts[0]}`])
+  }
+  const [events] = await db`select count(*)::int as n from webhook_events where event = 'message.received'`
+  assert.equal(events?.n, 1_000)
+})
+
+test('statuses in any order, repeated and late: the stored one only moves up, every report is an event', async (t) => {
+  const world = await start(t)
+  const { api, connect } = world
+  const provider = await connect()
+  await provider.fault({ mode: 'no_statuses' })
+  const orders: [string[], string][] = [
+    [['sent', 'delivered', 'read'], 'read'],
+    [['read', 'delivered', 'sent'], 'read'],
+    [['sent', 'failed'], 'failed'],
+    [['failed', 'sent'], 'failed'],
+    [['failed', 'delivered'], 'delivered'],
+    [['delivered', 'failed'], 'delivered'],
+    [['sent', 'sent', 'delivered', 'delivered'], 'delivered'],
+    [['deleted', 'warning', 'delivered'], 'delivered'],
+  ]
+  for (const [i, [statuses, outcome]] of orders.entries()) {
+    const to = `+1415555020${i}`
+    const { msgapp_message_id: id, conversation_id } = (await api.post('/messages', { to, ...hello })).body.data
+    const report = (status: string) => ({
+      id,
+      status,
+      timestamp: now(),
+      recipient_id: to.slice(1),
+      ...(status === 'failed' ? { errors: [{ code: 131026, title: 'Message undeliverable' }] } : {}),
+    })
+    // One after the other, and then all of them in one callback.
+    for (const status of statuses) assert.equal(await provider.callback(envelope({ statuses: [report(status)] })), 200)
+    assert.equal((await messagesOf(api, conversation_id))[0].status, outcome, statuses.join())
+    assert.equal(await provider.callback(envelope({ statuses: statuses.map(report) })), 200)
+    assert.equal((await messagesOf(api, conversation_id))[0].status, outcome, statuses.join())
+    const known = statuses.filter((status) => status !== 'deleted' && status !== 'warning')
+    const told = (await eventsOf(world, 'message.status_updated'))
+      .filter(({ data }) => data.msgapp_message_id === id)
+      .map(({ data }) => data.status)
+    assert.deepEqual(told.toSorted(), [...known, ...known].toSorted())
+  }
+})
+
+test('a report that came before its message waits for it', async (t) => {
+  const world = await start(t)
+  const { api, connect, db } = world
+  const provider = await connect()
+  await provider.fault({ mode: 'no_statuses' })
+  await provider.writes({ from: phone, text: 'hi' })
+  const [conversation] = await conversationsOf(api)
+  const later = 'wamid.later'
+  await provider.callback(envelope({ statuses: [{ id: 'wamid.out', status: 'delivered', timestamp: now() }] }))
+  const edit = {
+    type: 'edit',
+    edit: { original_message_id: later, message: { type: 'text', text: { body: 'fixed' } } },
+  }
+  await provider.callback(
+    envelope({ messages: [{ from: phone.slice(1), id: 'wamid.edit', timestamp: now(), ...edit }] }),
+  )
+  assert.deepEqual(await eventsOf(world, 'message.status_updated'), [])
+  const sent = (await api.post('/messages', { to: phone, text: 'out' })).body.data
+  await db`update messages set external_id = 'wamid.out' where id = ${sent.message_id}`
+  await provider.callback(envelope({ messages: [text(phone, 'typo', later)] }))
+  await until('the early reports', async () => {
+    const [inbound, out] = await messagesOf(api, conversation.id)
+    return inbound.content_text === 'fixed' && out.status === 'delivered'
+  })
+  assert.equal((await eventsOf(world, 'message.status_updated')).length, 1)
+  const [waiting] = await db`select count(*)::int as n from early_reports`
+  assert.equal(waiting?.n, 0)
+})
+
+test('without a report a message fails after 15 minutes; a later delivered still wins', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phone, mode: 'http_500' })
+  await api.post('/messages', { to: phone, ...hello })
+  const [conversation] = await conversationsOf(api)
+  await sweepPending(db)
+  assert.equal((await messagesOf(api, conversation.id))[0].status, 'pending')
+  await db`update messages set created_at = created_at - interval '16 minutes'`
+  await sweepPending(db)
+  const [failed] = await messagesOf(api, conversation.id)
+  assert.equal(failed.status, 'failed')
+  const status = { id: 'wamid.late', status: 'delivered', timestamp: now(), biz_opaque_callback_data: failed.id }
+  await provider.callback(envelope({ statuses: [status] }))
+  const [delivered] = await messagesOf(api, conversation.id)
+  assert.deepEqual([delivered.status, delivered.msgapp_message_id], ['delivered', 'wamid.late'])
+})
+
+test('edit replaces the text, revoke empties the message, a changed number keeps the person', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const id = await provider.writes({ from: phone, name: 'Ann', text: 'tpyo' })
+  const from = { from: phone.slice(1), timestamp: now() }
+  const edit = { type: 'edit', edit: { original_message_id: id, message: { type: 'text', text: { body: 'typo' } } } }
+  await provider.callback(envelope({ messages: [{ ...from, id: 'wamid.e', ...edit }] }))
+  let [conversation] = await conversationsOf(api)
+  assert.deepEqual([conversation.last_message_text, conversation.unread_count], ['typo', 1])
+  await provider.callback(
+    envelope({ messages: [{ ...from, id: 'wamid.r', type: 'revoke', revoke: { original_message_id: id } }] }),
+  )
+  const [message, ...more] = await messagesOf(api, conversation.id)
+  assert.deepEqual([message.content_text, more.length], [null, 0])
+  assert.ok(message.deleted_at)
+
+  const system = { type: 'user_changed_number', body: 'changed', wa_id: '14155550177' }
+  await provider.callback(envelope({ messages: [{ ...from, id: 'wamid.s', type: 'system', system }] }))
+  await provider.writes({ from: '+14155550177', text: 'it is me' })
+  const conversations = await conversationsOf(api)
+  assert.equal(conversations.length, 1)
+  ;[conversation] = conversations
+  assert.equal(conversation.contact.phone, '+14155550177')
+  assert.equal((await messagesOf(api, conversation.id)).length, 2)
+})
+
+test('a person without a number is one person, with the number when it comes', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const userId = 'US.13491208655302741918'
+  const contacts = (more: Json) => [{ profile: { name: 'Ann' }, user_id: userId, ...more }]
+  const message = (more: Json) => ({ ...text(phone, 'hi'), from: undefined, from_user_id: userId, ...more })
+  for (const body of [
+    envelope({ contacts: contacts({}), messages: [message({})] }),
+    envelope({ contacts: contacts({}), messages: [message({})] }),
+    envelope({ contacts: contacts({ wa_id: phone.slice(1) }), messages: [message({ from: phone.slice(1) })] }),
+    envelope({ messages: [text(phone, 'by number alone')] }),
+  ]) {
+    assert.equal(await provider.callback(body), 200)
+  }
+  const [conversation, ...more] = await conversationsOf(api)
+  assert.equal(more.length, 0)
+  assert.equal(conversation.unread_count, 4)
+  assert.equal(conversation.contact.phone, phone)
+  const sent = await api.post('/messages', { to: phone, text: 'hello' })
+  assert.equal(sent.body.data.conversation_id, conversation.id)
+})
+
+test('a member answers somebody who has only a user id', async (t) => {
+  const { connect, url, owner } = await start(t)
+  const provider = await connect()
+  const userId = 'US.99491208655302741918'
+  const message = { ...text(phone, 'hi'), from: undefined, from_user_id: userId }
+  await provider.callback(envelope({ contacts: [{ user_id: userId }], messages: [message] }))
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const [conversation] = (await browser.call('GET', '/conversations')).body.data
+  assert.equal(conversation.contact.phone, null)
+  const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello' })
+  assert.equal(replied.status, 201, replied.text)
+  assert.equal((await provider.sent())[0]?.body.recipient, userId)
+})
+
+test('a number the provider rewrites stays one person', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  for (const [ours, theirs] of [
+    ['+525512345678', '+5215512345678'],
+    ['+551187654321', '+5511987654321'],
+  ] as const) {
+    const sent = await api.post('/messages', { to: ours, ...hello })
+    assert.equal(sent.status, 201, sent.text)
+    await provider.callback(envelope({ messages: [text(theirs, 'hi')] }))
+    await provider.callback(envelope({ messages: [text(ours, 'hi')] }))
+    const again = await api.post('/messages', { to: theirs, ...hello })
+    assert.equal(again.status, 201, again.text)
+    assert.deepEqual(
+      [again.body.data.contact_id, again.body.data.conversation_id],
+      [sent.body.data.contact_id, sent.body.data.conversation_id],
+    )
+    const known = await api.post('/contacts', { phone: theirs })
+    assert.deepEqual([known.status, known.body.data.id], [200, sent.body.data.contact_id])
+  }
+  assert.equal((await conversationsOf(api)).length, 2)
+})
+
+test('callbacks that are unsigned, wrongly signed, oversized or for nobody are refused; garbage that is signed is taken and dropped', async (t) => {
+  const { connect, url, db } = await start(t)
+  const provider = await connect()
+  const { id, app_secret } = provider.connections.msgapp
+  const body = JSON.stringify(envelope({ messages: [text(phone, 'hi')] }))
+  const sign = (bytes: string, secret = app_secret) =>
+    `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`
+  const post = async (bytes: string, signature: string | undefined, to = `msgapp/${id}`) => {
+    const response = await fetch(`${url}/channels/${to}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(signature ? { 'x-hub-signature-256': signature } : {}) },
+      body: bytes,
+    })
+    return response.status
+  }
+  assert.equal(await post(body, undefined), 401)
+  assert.equal(await post(body, sign(body, 'wrong')), 401)
+  assert.equal(await post(body, sign(`${body} `)), 401)
+  assert.equal(await post(body, 'sha256=zz'), 401)
+  assert.equal(await post(body, sign(body), `msgapp/${randomUUID()}`), 404)
+  assert.equal(await post(body, sign(body), `social/${id}`), 404)
+  assert.equal(await post(body, sign(body), `web/${provider.connections.web.id}`), 404)
+  const huge = ' '.repeat(5 * 1024 * 1024)
+  assert.equal(await post(huge, sign(huge)), 400)
+  const [none] = await db`select count(*)::int as n from messages`
+  assert.equal(none?.n, 0)
+  for (const garbage of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '"x"',
+    '{"entry":5}',
+    '{"entry":[null,{"changes":[{"value":null}]}]}',
+  ]) {
+    assert.equal(await post(garbage, sign(garbage)), 200, garbage)
+  }
+  const [still] = await db`select count(*)::int as n from messages`
+  assert.equal(still?.n, 0)
+  const bad = { ...text(phone, 'x'), id: 5 }
+  const mixed = JSON.stringify(
+    envelope({ messages: [bad, null, text(phone, 'good'), { type: 'text' }], statuses: [null, 7] }),
+  )
+  assert.equal(await post(mixed, sign(mixed)), 200)
+  const [one] = await db`select count(*)::int as n from messages`
+  assert.equal(one?.n, 1)
+})
+
+test('the handshake answers the challenge to whoever has the verify token', async (t) => {
+  const { connect, url } = await start(t)
+  const { id, verify_token } = (await connect()).connections.msgapp
+  const ask = (token: string) =>
+    fetch(`${url}/channels/msgapp/${id}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
+  const answer = await ask(verify_token)
+  assert.deepEqual([answer.status, await answer.text()], [200, '1158201444'])
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/)
+  assert.equal((await ask('wrong')).status, 403)
+})
+
+test('media a customer sent is fetched at once and shown by a link nobody can guess', async (t) => {
+  const { api, connect, url } = await start(t)
+  const provider = await connect()
+  await provider.writes({ from: phone, type: 'image', media: { caption: 'look' } })
+  const [conversation] = await conversationsOf(api)
+  const [message] = await until('the media', async () => {
+    const messages = await messagesOf(api, conversation.id)
+    return messages[0].media_url && messages
+  })
+  const { pathname } = new URL(message.media_url)
+  assert.match(pathname, /^\/media\/\w{43}/)
+  const picture = await fetch(url + pathname)
+  assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/png'])
+  assert.ok((await picture.arrayBuffer()).byteLength > 50)
+})
+
+test('a template status reported by the provider decides whether it is sent', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
+  const value = { event: 'PAUSED', message_template_name: 'hello_world', message_template_language: 'en-US' }
+  await provider.callback({
+    object: 'whatsapp_business_account',
+    entry: [{ changes: [{ field: 'message_template_status_update', value }] }],
+  })
+  const [template] = await db`select status from templates where name = 'hello_world'`
+  assert.equal(template?.status, 'PAUSED')
+})
+
+test('lists of conversations: newest first, filtered by status, contact and channel', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  for (let i = 0; i < 5; i++) await provider.writes({ from: `+1415555030${i}`, text: 'hi' })
+  await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
+  const all = await conversationsOf(api)
+  assert.equal(all.length, 6)
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    all
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed(),
+  )
+  const ids = async (query: string) => (await api.get(`/conversations?${query}`)).body.data.map(({ id }: Json) => id)
+  assert.deepEqual(await ids('channel=social'), [all[0].id])
+  assert.deepEqual(await ids(`contact_id=${all[3].contact_id}`), [all[3].id])
+  await db`update conversations set status = 'pending' where id = ${all[2].id}`
+  assert.deepEqual(await ids('status=pending'), [all[2].id])
+  assert.deepEqual(await ids('status=open&channel=msgapp'), [all[1].id, all[3].id, all[4].id, all[5].id])
+  const first = await api.get('/conversations?limit=4')
+  const second = await api.get(`/conversations?limit=4&cursor=${first.body.meta.next_cursor}`)
+  assert.deepEqual(
+    [...first.body.data, ...second.body.data].map(({ id }) => id),
+    all.map(({ id }) => id),
+  )
+  assert.equal(second.body.meta.next_cursor, null)
+  assertRefused(await api.get('/conversations?channel=fax'), 400, 'invalid_request')
+  assertRefused(await api.get('/conversations?status=lost'), 400, 'bad_request')
+  assertRefused(await api.get('/conversations?contact_id=x'), 400, 'bad_request')
+  assertRefused(await api.get(`/conversations/${randomUUID()}`), 404, 'not_found')
+  assertRefused(await api.get(`/conversations/${randomUUID()}/messages`), 404, 'not_found')
+  assertRefused(await api.get('/conversations/x/messages'), 404, 'not_found')
+})
+
+test('a social thread: named by its profile, echoes once, answered in the dashboard, read up to a message', async (t) => {
+  const world = await start(t)
+  const { api, connect, url, owner } = world
+  const provider = await connect()
+  const id = await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', name: 'Ann', text: 'hey' })
+  const [conversation] = await conversationsOf(api)
+  assert.deepEqual(
+    [conversation.channel, conversation.contact.phone, conversation.contact.social_username, conversation.contact.name],
+    ['social', null, 'ann.r', 'Ann'],
+  )
+  const [created] = await eventsOf(world, 'contact.created')
+  assert.deepEqual(created.data, {
+    contact_id: conversation.contact_id,
+    phone: null,
+    name: 'Ann',
+    social_username: 'ann.r',
+  })
+  const [received] = await eventsOf(world, 'message.received')
+  assert.deepEqual(received.data, {
+    channel: 'social',
+    conversation_id: conversation.id,
+    contact_id: conversation.contact_id,
+    social_message_id: id,
+    content_type: 'text',
+    text: 'hey',
+  })
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'hello Ann' })
+  assert.equal(replied.status, 201, replied.text)
+  const messages = await until('the read report', async () => {
+    const messages = await messagesOf(api, conversation.id)
+    return messages[0].status === 'read' && messages
+  })
+  assert.deepEqual(
+    messages.map(({ content_text }) => content_text),
+    ['hello Ann', 'hey'],
+  )
+  assert.equal(messages[0].msgapp_message_id, null)
+  assert.ok(messages[0].message_id)
+  assert.deepEqual(await eventsOf(world, 'message.status_updated'), [])
+
+  // Written in the provider's own app.
+  const echo = (mid: string) => ({
+    object: 'instagram',
+    entry: [
+      {
+        messaging: [
+          {
+            sender: { id: provider.connections.social.account_id },
+            recipient: { id: '90000001' },
+            timestamp: Date.now(),
+            message: { mid, text: 'from the app', is_echo: true },
+          },
+        ],
+      },
+    ],
+  })
+  assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
+  assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
+  assert.deepEqual(
+    (await messagesOf(api, conversation.id)).map(({ content_text }) => content_text),
+    ['from the app', 'hello Ann', 'hey'],
+  )
+  assertRefused(
+    await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ü'.repeat(501) }),
+    400,
+    'bad_request',
+    /1000 bytes/,
+  )
+  assertRefused(
+    await browser.call('POST', `/conversations/${conversation.id}/messages`, hello),
+    400,
+    'bad_request',
+    /^type: /,
+  )
+})

@@ -1,0 +1,454 @@
+/** `POST /messages` and what comes of it, with the simulator as the provider. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { type Api, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
+
+const phone = '+14155550100'
+
+const messagesOf = async (api: Api, conversationId: string): Promise<Json[]> =>
+  (await api.get(`/conversations/${conversationId}/messages`)).body.data
+
+const template = (name: string, params?: unknown) => ({
+  type: 'template',
+  template: { name, ...(params ? { params } : {}) },
+})
+
+const eventsOf = async ({ db }: Pick<World, 'db'>, event?: string): Promise<Json[]> =>
+  (await db<{ body: string }[]>`select body from webhook_events order by id`)
+    .map(({ body }) => JSON.parse(body))
+    .filter((one) => !event || one.event === event)
+
+test('a template reaches the phone, and the answer names everything that was made', async (t) => {
+  const world = await start(t)
+  const { api, connect } = world
+  const provider = await connect()
+  const sent = await api.post('/messages', {
+    to: '(415) 555-0100',
+    name: 'Ann',
+    ...template('order_confirmed', ['Ann', 'A-1']),
+  })
+  assert.equal(sent.status, 201, sent.text)
+  const { message_id, msgapp_message_id, conversation_id, contact_id, contact_created } = sent.body.data
+  assert.equal(contact_created, true)
+
+  const [accepted, ...more] = await provider.sent(phone)
+  assert.equal(more.length, 0)
+  assert.equal(accepted?.message_id, msgapp_message_id)
+  assert.equal(accepted?.body.biz_opaque_callback_data, message_id)
+  assert.deepEqual(accepted?.body.template.language, { code: 'en_US' })
+
+  const contact = (await api.get(`/contacts/${contact_id}`)).body.data
+  assert.deepEqual([contact.phone, contact.name, contact.channels], [phone, 'Ann', ['msgapp']])
+  const conversation = (await api.get(`/conversations/${conversation_id}`)).body.data
+  assert.deepEqual(
+    [conversation.channel, conversation.status, conversation.unread_count, conversation.last_inbound_at],
+    ['msgapp', 'open', 0, null],
+  )
+  assert.equal(conversation.contact.id, contact_id)
+  const [message] = await until('the read report', async () => {
+    const messages = await messagesOf(api, conversation_id)
+    return messages[0]?.status === 'read' && messages
+  })
+  assert.deepEqual(
+    [message.id, message.direction, message.sender_type, message.content_type, message.template_name],
+    [message_id, 'outbound', 'agent', 'template', 'order_confirmed'],
+  )
+  assert.equal(message.msgapp_message_id, msgapp_message_id)
+  assert.equal(message.message_id, msgapp_message_id)
+  assert.equal(conversation.last_message_text, message.content_text)
+  assert.match(message.content_text, /A-1/)
+
+  const again = await api.post('/messages', { to: phone, name: 'Ann Lee', ...template('hello_world') })
+  assert.deepEqual(
+    [again.body.data.contact_created, again.body.data.contact_id, again.body.data.conversation_id],
+    [false, contact_id, conversation_id],
+  )
+  assert.equal((await api.get(`/contacts/${contact_id}`)).body.data.name, 'Ann Lee')
+
+  const [created] = await eventsOf(world, 'contact.created')
+  assert.deepEqual(created.data, { contact_id, phone, name: 'Ann' })
+  assert.deepEqual([created.account_id, created.occurred_at], [api.workspaceId, contact.created_at])
+  const [opened] = await eventsOf(world, 'conversation.created')
+  assert.deepEqual(opened.data, { conversation_id, contact_id })
+  const statuses = (await eventsOf(world, 'message.status_updated')).filter(
+    ({ data }) => data.msgapp_message_id === msgapp_message_id,
+  )
+  assert.deepEqual(statuses.map(({ data }) => data.status).sort(), ['delivered', 'read', 'sent'])
+  assert.deepEqual(Object.keys(statuses[0].data), ['msgapp_message_id', 'conversation_id', 'status'])
+  assert.equal(statuses[0].data.conversation_id, conversation_id)
+})
+
+test('every structured template of the demo goes over the wire as the provider wants it', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const cases: [Json, Json][] = [
+    [{ name: 'order_confirmed', params: { body: ['Ann', 'A-1'], headerText: 'not there' } }, ['body']],
+    [{ name: 'order_update', params: { body: ['Ann', 'A-1'], buttonParams: { 0: 'A-1?x=1' } } }, ['body', 'button']],
+    [
+      { name: 'order_code', params: { headerText: 'A-1', body: ['Ann'], buttonParams: { 0: 'SAVE20' } } },
+      ['header', 'body', 'button'],
+    ],
+    [
+      {
+        name: 'appointment',
+        params: { bodyNamed: { name: 'Ann', time: '9:00' }, headerMediaUrl: 'https://cdn.example/a.png' },
+      },
+      ['header', 'body'],
+    ],
+    [
+      {
+        name: 'offer_carousel',
+        params: {
+          body: ['Ann'],
+          cards: [
+            { headerMediaUrl: 'https://cdn.example/1.png', body: ['One'], buttonParams: { 0: 'one' } },
+            { headerMediaId: '1234', body: ['Two'], buttonParams: { 0: 'two' } },
+          ],
+        },
+      },
+      ['body', 'carousel'],
+    ],
+  ]
+  for (const [given, parts] of cases) {
+    const sent = await api.post('/messages', { to: phone, type: 'template', template: given })
+    if (given.name === 'offer_carousel' && sent.status === 502) assert.match(sent.body.error.message, /1234/)
+    else assert.equal(sent.status, 201, sent.text)
+    const last = (await provider.sent(phone)).at(-1)
+    if (sent.status === 201) {
+      assert.equal(last?.body.template.name, given.name)
+      assert.deepEqual(
+        last?.body.template.components.map(({ type }: Json) => type),
+        parts,
+      )
+    }
+  }
+})
+
+test('a value a template needs, a template that is not there or not approved: 400 names it, and nothing is made', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  for (const [given, message] of [
+    [template('order_confirmed', ['only one']), /^template\.params\.body\[1\]: required/],
+    [template('order_update', ['Ann', 'A-1']), /^template\.params\.buttonParams\.0: required/],
+    [
+      template('appointment', { bodyNamed: { name: 'Ann' }, headerMediaUrl: 'https://x.test/a.png' }),
+      /bodyNamed\.time: required/,
+    ],
+    [template('appointment', { bodyNamed: { name: 'Ann', time: '9' } }), /headerMediaUrl: required/],
+    [template('offer_carousel', { body: ['Ann'], cards: [{}, {}] }), /cards\[0\]\.headerMediaUrl: required/],
+    [template('no_such'), /^template\.name: there is no template no_such in en_US/],
+    [{ type: 'template', template: { name: 'hello_world', language: 'de' } }, /in de/],
+    [template('paused_promo'), /^template\.name: paused_promo in en_US is not approved \(paused\)/],
+    [{ type: 'template' }, 'template: required'],
+    [{ type: 'template', template: {} }, 'template.name: required'],
+    [template('hello_world', 'text'), /^template\.params: /],
+    [template('hello_world', [1]), /^template\.params/],
+  ] as const) {
+    assertRefused(await api.post('/messages', { to: phone, ...given }), 400, 'bad_request', message)
+  }
+  assert.deepEqual(await provider.sent(), [])
+  assert.deepEqual((await api.get('/contacts')).body.data, [])
+})
+
+test('a template approved a moment ago is found', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await api.post('/messages', { to: phone, ...template('hello_world') })
+  const { account_id, access_token, base_url, api_version } = provider.connections.msgapp
+  const created = await fetch(`${base_url}/${api_version}/${account_id}/message_templates`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name: 'fresh',
+      language: 'en_US',
+      category: 'UTILITY',
+      components: [{ type: 'BODY', text: 'Hello {{1}}, all fresh.', example: { body_text: [['Ann']] } }],
+    }),
+  })
+  assert.equal(created.status, 200, await created.text())
+  const sent = await api.post('/messages', { to: phone, ...template('fresh', ['Ann']) })
+  assert.equal(sent.status, 201, sent.text)
+})
+
+test('text and media need the 24-hour window, which the customer opens and time closes', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const never = await api.post('/messages', { to: phone, text: 'hello' })
+  assertRefused(never, 400, 'bad_request', /never wrote.*template/)
+  assert.deepEqual((await api.get('/contacts')).body.data, [])
+
+  const old = new Date(Date.now() - 25 * 3_600_000)
+  await provider.writes({ from: phone, text: 'long ago', timestamp: old.toISOString() })
+  const closed = await api.post('/messages', { to: phone, text: 'hello' })
+  const closedAt = new Date(Math.floor(old.getTime() / 1000) * 1000 + 24 * 3_600_000).toISOString()
+  assertRefused(closed, 400, 'bad_request', new RegExp(`closed at ${closedAt}.*template`))
+  assert.deepEqual(await provider.sent(), [])
+
+  await provider.writes({ from: phone, text: 'now' })
+  await provider.writes({ from: phone, text: 'late report of an old one', timestamp: old.toISOString() })
+  for (const body of [
+    { text: 'hello' },
+    { type: 'image', media_url: 'https://cdn.example/a.png', text: 'a caption' },
+    { type: 'video', media_url: 'https://cdn.example/a.mp4' },
+    { type: 'document', media_url: 'https://cdn.example/a.pdf', filename: 'a.pdf', text: 'read me' },
+    { type: 'audio', media_url: 'https://cdn.example/a.ogg' },
+  ]) {
+    const sent = await api.post('/messages', { to: phone, ...body })
+    assert.equal(sent.status, 201, sent.text)
+  }
+  const bodies = (await provider.sent(phone)).map(({ body }) => body)
+  assert.deepEqual(
+    bodies.map(({ type }) => type),
+    ['text', 'image', 'video', 'document', 'audio'],
+  )
+  assert.deepEqual(bodies[1].image, { link: 'https://cdn.example/a.png', caption: 'a caption' })
+  assert.deepEqual(bodies[3].document, { link: 'https://cdn.example/a.pdf', caption: 'read me', filename: 'a.pdf' })
+})
+
+test('what cannot be sent is refused with the field and the rule', async (t) => {
+  const { api, connect } = await start(t)
+  await connect()
+  const url = 'https://cdn.example/a'
+  for (const [body, message] of [
+    [{}, 'to: required'],
+    [{ to: 1 }, /^to: /],
+    [{ to: 'nobody', text: 'x' }, 'to: not a phone number'],
+    [{ to: phone }, 'text: required'],
+    [{ to: phone, text: '' }, 'text: must have 1 to 4096 characters'],
+    [{ to: phone, text: 'x'.repeat(4097) }, 'text: must have 1 to 4096 characters'],
+    [{ to: phone, text: null }, /^text: /],
+    [{ to: phone, type: 'sticker' }, /^type: must be one of/],
+    [{ to: phone, type: 'image' }, 'media_url: required'],
+    [{ to: phone, type: 'image', media_url: 'nowhere' }, /^media_url: /],
+    [{ to: phone, type: 'image', media_url: 'ftp://x.test/a' }, /^media_url: /],
+    [{ to: phone, type: 'image', media_url: url, text: '😀'.repeat(1025) }, 'text: must have at most 1024 characters'],
+    [{ to: phone, type: 'audio', media_url: url, text: 'x' }, /^text: a voice message/],
+    [{ to: phone, text: 'x', reply_to_message_id: 'no' }, 'reply_to_message_id: not a uuid'],
+    [{ to: phone, text: 'x', reply_to_message_id: randomUUID() }, /^reply_to_message_id: /],
+    [{ to: phone, text: 'x', name: 5 }, /^name: /],
+    [{ to: phone, text: 'x\0' }, /^text: /],
+  ] as const) {
+    assertRefused(await api.post('/messages', body), 400, 'bad_request', message)
+  }
+})
+
+test('without a connection: msgapp_not_configured; the scope comes first', async (t) => {
+  const { api } = await start(t)
+  assertRefused(await api.post('/messages', { to: phone, text: 'x' }), 400, 'msgapp_not_configured')
+  const key = await api.key('messages:read')
+  assertRefused(await api.post('/messages', { to: phone, text: 'x' }, { key }), 403, 'forbidden', /messages:send/)
+})
+
+test('a reply quotes a message of the same conversation, in both directions', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const first = await provider.writes({ from: phone, text: 'a question' })
+  const other = await provider.writes({ from: '+14155550101', text: 'somebody else' })
+  const conversations = (await api.get('/conversations')).body.data
+  const [theirs, ours] = (await Promise.all(conversations.map(({ id }: Json) => messagesOf(api, id)))) as Json[][]
+  assert.deepEqual([theirs?.[0].message_id, ours?.[0].message_id], [other, first])
+
+  const sent = await api.post('/messages', { to: phone, text: 'an answer', reply_to_message_id: ours?.[0].id })
+  assert.equal(sent.status, 201, sent.text)
+  assert.deepEqual((await provider.sent(phone))[0]?.body.context, { message_id: first })
+  assertRefused(
+    await api.post('/messages', { to: phone, text: 'no', reply_to_message_id: theirs?.[0].id }),
+    400,
+    'bad_request',
+    /^reply_to_message_id/,
+  )
+  await provider.writes({ from: phone, text: 'thanks', reply_to: sent.body.data.msgapp_message_id })
+  const [thanks, answer] = await messagesOf(api, sent.body.data.conversation_id)
+  assert.equal(thanks.reply_to_message_id, answer.id)
+  assert.equal(answer.reply_to_message_id, ours?.[0].id)
+})
+
+test('the channel says no: 502 quotes it, the message is kept as failed, and nothing counts', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phone, mode: 'reject', code: 131026 })
+  const refused = await api.post('/messages', { to: phone, ...template('hello_world') })
+  assertRefused(refused, 502, 'platform_error', /131026/)
+  const [conversation] = (await api.get('/conversations')).body.data
+  const [message] = await messagesOf(api, conversation.id)
+  assert.deepEqual([message.status, message.msgapp_message_id], ['failed', null])
+  const [usage] = await db`select message_count from plan_usage`
+  assert.equal(usage?.message_count, 0)
+})
+
+test('what the channel refuses for the moment is sent again, twice at most', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phone, mode: 'throttle', count: 2 })
+  await provider.fault({ to: '+14155550101', mode: 'throttle' })
+  const [through, refused] = await Promise.all([
+    api.post('/messages', { to: phone, ...template('hello_world') }),
+    api.post('/messages', { to: '+14155550101', ...template('hello_world') }),
+  ])
+  assert.equal(through.status, 201, through.text)
+  assertRefused(refused, 502, 'platform_error', /130429/)
+  assert.equal((await provider.sent()).length, 1)
+})
+
+test('a 500 or a line that broke: nobody knows, so it stays pending, is not sent again, and a report settles it', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phone, mode: 'http_500', count: 1 })
+  await provider.fault({ to: '+14155550101', mode: 'drop_connection_after_accept', count: 1 })
+  assertRefused(await api.post('/messages', { to: phone, ...template('hello_world') }), 502, 'platform_error')
+  assertRefused(await api.post('/messages', { to: '+14155550101', ...template('hello_world') }), 502, 'platform_error')
+  const [dropped, broken] = (await api.get('/conversations')).body.data
+  assert.equal((await messagesOf(api, broken.id))[0].status, 'pending')
+  const [settled] = await until('the reports', async () => {
+    const messages = await messagesOf(api, dropped.id)
+    return messages[0].status === 'read' && messages
+  })
+  const sent = await provider.sent()
+  assert.deepEqual(
+    sent.map(({ message_id }) => message_id),
+    [settled.msgapp_message_id],
+  )
+})
+
+test('no answer within 15 seconds: 502, pending', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phone, mode: 'hang' })
+  const startedAt = Date.now()
+  assertRefused(await api.post('/messages', { to: phone, ...template('hello_world') }), 502, 'platform_error', /15 s/)
+  assert.ok(Date.now() - startedAt < 20_000)
+  const [conversation] = (await api.get('/conversations')).body.data
+  assert.equal((await messagesOf(api, conversation.id))[0].status, 'pending')
+})
+
+test('50 first messages to one new number at once make one contact and one conversation', async (t) => {
+  const world = await start(t)
+  const { api, connect, twin, url } = world
+  const provider = await connect({ messagesPerSecond: 1_000 })
+  const other = await twin()
+  const key = await api.key('messages:send')
+  const answers = await Promise.all(
+    Array.from({ length: 45 }, async (_, i) => {
+      const response = await fetch(`${i % 2 ? url : other}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ to: phone, name: `Ann ${i}`, ...template('hello_world') }),
+      })
+      return { status: response.status, body: (await response.json()) as Json }
+    }),
+  )
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201], JSON.stringify(answers[0]))
+  assert.equal(answers.filter(({ body }) => body.data.contact_created).length, 1)
+  assert.equal(new Set(answers.map(({ body }) => body.data.contact_id)).size, 1)
+  assert.equal(new Set(answers.map(({ body }) => body.data.conversation_id)).size, 1)
+  assert.equal((await provider.sent(phone)).length, 45)
+  assert.equal((await eventsOf(world, 'contact.created')).length, 1)
+  assert.equal((await eventsOf(world, 'conversation.created')).length, 1)
+})
+
+test('a plan of so many messages lets exactly so many through, and a lapsed one none; reads go on', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect({ messagesPerSecond: 1_000 })
+  const numbers = Array.from({ length: 12 }, (_, i) => `+141555502${String(i).padStart(2, '0')}`)
+  await db`update workspaces set plan_messages_per_month = 7 where id = ${api.workspaceId}`
+  const answers = await Promise.all(numbers.map((to) => api.post('/messages', { to, ...template('hello_world') })))
+  assert.equal(answers.filter(({ status }) => status === 201).length, 7)
+  for (const answer of answers.filter(({ status }) => status !== 201)) {
+    assertRefused(answer, 402, 'plan_limit_reached', /7 messages/)
+  }
+  assert.equal((await provider.sent()).length, 7)
+  assertRefused(
+    await api.post('/messages', { to: '+14155550999', ...template('hello_world') }),
+    402,
+    'plan_limit_reached',
+  )
+  assert.equal((await api.get('/contacts?search=0999')).body.data.length, 0)
+
+  await db`update workspaces set plan_messages_per_month = 100, plan_state = 'lapsed' where id = ${api.workspaceId}`
+  assertRefused(await api.post('/messages', { to: phone, ...template('hello_world') }), 402, 'subscription_lapsed')
+  assert.equal((await api.get('/conversations')).status, 200)
+})
+
+test('an Idempotency-Key sends once: twins get the one answer, a 502 is replayed, a refusal is not kept', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const call = { headers: { 'idempotency-key': 'once' } }
+  const body = { to: phone, ...template('hello_world') }
+  const twins = await Promise.all(Array.from({ length: 4 }, () => api.post('/messages', body, call)))
+  assert.deepEqual([...new Set(twins.map(({ text }) => text))].length, 1)
+  assert.equal((await provider.sent(phone)).length, 1)
+
+  await provider.fault({ to: '+14155550101', mode: 'reject', count: 1 })
+  const failing = { to: '+14155550101', ...template('hello_world') }
+  const first = await api.post('/messages', failing, { headers: { 'idempotency-key': 'fails' } })
+  const replayed = await api.post('/messages', failing, { headers: { 'idempotency-key': 'fails' } })
+  assert.deepEqual([first.status, replayed.status, replayed.text], [502, 502, first.text])
+  assert.equal(replayed.headers.get('idempotent-replayed'), 'true')
+
+  const unknown = { to: phone, ...template('not_yet') }
+  assertRefused(await api.post('/messages', unknown, { headers: { 'idempotency-key': 'later' } }), 400, 'bad_request')
+  assert.equal((await api.post('/messages', body, { headers: { 'idempotency-key': 'later' } })).status, 201)
+})
+
+test('a request repeated after the process died does not send what was prepared already', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const body = { to: phone, ...template('hello_world') }
+  const call = { headers: { 'idempotency-key': 'crash' } }
+  const sent = await api.post('/messages', body, call)
+  assert.equal(sent.status, 201)
+  // As a process leaves it that dies between the channel's answer and its own.
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  const repeated = await api.post('/messages', body, call)
+  assert.equal(repeated.status, 201, repeated.text)
+  assert.deepEqual({ ...repeated.body.data, contact_created: true }, sent.body.data)
+  assert.equal((await provider.sent(phone)).length, 1)
+})
+
+test('a member answers in the dashboard, and sees why a message failed', async (t) => {
+  const { api, connect, url, owner } = await start(t)
+  const provider = await connect()
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  await provider.writes({ from: phone, text: 'hello?', name: 'Ann' })
+  const [conversation] = (await browser.call('GET', '/conversations')).body.data
+  assert.equal(conversation.unread_count, 1)
+  const read = await browser.call('POST', `/conversations/${conversation.id}/read`)
+  assert.equal(read.body.data.unread_count, 0)
+
+  const replied = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'yes!' })
+  assert.equal(replied.status, 201, replied.text)
+  assert.deepEqual([replied.body.data.content_text, replied.body.data.sender_type], ['yes!', 'agent'])
+  assert.equal((await provider.sent(phone))[0]?.body.text.body, 'yes!')
+
+  await provider.fault({ to: phone, mode: 'reject', code: 131026 })
+  assertRefused(
+    await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'again' }),
+    502,
+    'platform_error',
+  )
+  const [failed] = (await browser.call('GET', `/conversations/${conversation.id}/messages`)).body.data
+  assert.deepEqual([failed.status, failed.content_text], ['failed', 'again'])
+  assert.match(failed.error, /131026/)
+
+  const { member } = (await browser.call('GET', '/session')).body.data
+  const changed = await browser.call('PATCH', `/conversations/${conversation.id}`, {
+    status: 'closed',
+    assigned_agent_id: member.id,
+  })
+  assert.deepEqual([changed.body.data.status, changed.body.data.assigned_agent_id], ['closed', member.id])
+  assertRefused(
+    await browser.call('PATCH', `/conversations/${conversation.id}`, { assigned_agent_id: randomUUID() }),
+    400,
+    'bad_request',
+    /^assigned_agent_id/,
+  )
+  assertRefused(await browser.call('PATCH', `/conversations/${randomUUID()}`, { status: 'open' }), 404, 'not_found')
+  assertRefused(await browser.call('POST', `/conversations/${randomUUID()}/messages`, { text: 'x' }), 404, 'not_found')
+  const sent = await api.post('/messages', { to: phone, ...template('hello_world') })
+  assert.equal(sent.status, 502)
+  assert.equal((await api.get(`/conversations/${conversation.id}`)).body.data.status, 'closed')
+  await provider.writes({ from: phone, text: 'one more thing' })
+  assert.equal((await api.get(`/conversations/${conversation.id}`)).body.data.status, 'open')
+})

@@ -1,0 +1,68 @@
+/** The simulator as a test sees it: what it was sent, what its customers write, how it fails. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import pino from 'pino'
+import type { Connection } from '../server/channels/channel.ts'
+import type { ChannelName } from '../server/contacts/contacts.ts'
+import { createSimulator } from '../simulator/simulator.ts'
+import type { Json } from './support.ts'
+
+export type SentMessage = { message_id: string; channel: string; to: string; at: string; body: Json }
+
+export type Provider = {
+  simulatorUrl: string
+  /** The same simulator for another workspace. */
+  of(workspaceId: string, connections: Record<ChannelName, Connection>): Provider
+  connections: Record<ChannelName, Connection>
+  /** A customer writes; answers the channel's message id once the service took it. */
+  writes(message: Record<string, unknown>): Promise<string>
+  sent(to?: string): Promise<SentMessage[]>
+  fault(fault: Record<string, unknown>): Promise<void>
+  /** Post any body to the service's callback, signed; answers the service's status. */
+  callback(body: unknown, channel?: 'msgapp' | 'social'): Promise<number>
+  control(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
+}
+
+export async function startProvider(t: TestContext, dir: string): Promise<Provider> {
+  const server = createServer((request, response) => simulator.handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const log = pino({ level: 'silent' })
+  const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, log })
+  t.after(async () => {
+    await simulator.stop()
+    server.closeAllConnections()
+    server.close()
+  })
+  return toProvider(`${origin}/simulator`, '', {} as Record<ChannelName, Connection>)
+}
+
+function toProvider(simulatorUrl: string, workspaceId: string, connections: Record<ChannelName, Connection>): Provider {
+  const control: Provider['control'] = async (method, path, body) => {
+    const response = await fetch(`${simulatorUrl}/control${path}`, {
+      method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  const must = async (method: string, path: string, body?: unknown): Promise<Json> => {
+    const answer = await control(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body.data
+  }
+  return {
+    simulatorUrl,
+    connections,
+    of: (id, theirs) => toProvider(simulatorUrl, id, theirs),
+    control,
+    writes: async (message) =>
+      (await must('POST', '/inbound', { workspace_id: workspaceId, channel: 'msgapp', ...message })).message_id,
+    sent: async (to) => must('GET', `/sent?workspace_id=${workspaceId}${to ? `&to=${encodeURIComponent(to)}` : ''}`),
+    fault: async (fault) => {
+      await must('POST', '/faults', fault)
+    },
+    callback: async (body, channel = 'msgapp') =>
+      (await must('POST', '/callback', { workspace_id: workspaceId, channel, body })).status,
+  }
+}
