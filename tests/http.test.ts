@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import pino from 'pino'
-import { assertRefused, createBrowser, start } from './support.ts'
+import { assertRefused, createBrowser, type Json, start } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -187,6 +187,9 @@ test('the document says what it must', async (t) => {
       'DELETE /segments/{id}/contacts contacts:write',
       'GET /contacts contacts:read',
       'GET /contacts/{id} contacts:read',
+      'GET /conversations conversations:read',
+      'GET /conversations/{id} conversations:read',
+      'GET /conversations/{id}/messages messages:read',
       'GET /me ',
       'GET /segments contacts:read',
       'GET /segments/{id} contacts:read',
@@ -194,8 +197,19 @@ test('the document says what it must', async (t) => {
       'PATCH /contacts/{id} contacts:write',
       'PATCH /segments/{id} contacts:write',
       'POST /contacts contacts:write',
+      'POST /messages messages:send',
       'POST /segments contacts:write',
       'POST /segments/{id}/contacts contacts:write',
     ],
+  )
+  const spending = operations.filter(({ operation }) => operation.responses[402] || operation.responses[502])
+  assert.deepEqual(
+    spending.map(({ operation }) => [operation.operationId, Object.keys(operation.responses).join(' ')]),
+    [['sendMessage', '201 400 401 402 403 429 500 502']],
+  )
+  const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }
+  assert.deepEqual(
+    properties.params.anyOf.map(({ type, $ref }: Json) => type ?? $ref),
+    ['array', '#/components/schemas/TemplateParams'],
   )
 })

@@ -124,3 +124,69 @@ test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
   assert.equal((await api.get('/contacts', withKey('k'.repeat(256)))).status, 200)
   assert.equal((await db`select 1 from idempotency_keys`).length, 1)
 })
+
+const hello = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
+
+test('twins of a send, in any process, reach the channel once and get one answer', async (t) => {
+  const { api, url, twin, connect, db } = await start(t)
+  const provider = await connect()
+  await provider.fault({ mode: 'delay', delay_ms: 300 })
+  const bases = [url, await twin()]
+  const key = await api.key('messages:send')
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, async (_, i) => {
+      const response = await fetch(`${bases[i % 2]}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'twin' },
+        body: JSON.stringify(hello),
+      })
+      return `${response.status} ${await response.text()}`
+    }),
+  )
+  assert.equal(new Set(answers).size, 1, answers[0])
+  assert.match(answers[0] ?? '', /^201 /)
+  assert.equal((await provider.sent()).length, 1)
+  assert.equal((await db`select 1 from messages`).length, 1)
+  assertRefused(await api.post('/messages', { ...hello, name: 'Ann' }, withKey('twin')), 400, 'bad_request')
+  assert.equal((await provider.sent()).length, 1)
+})
+
+test('a send whose outcome is unknown is answered again, not sent again', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ mode: 'drop_connection_after_accept', count: 1 })
+  const first = await api.post('/messages', hello, withKey('lost'))
+  assertRefused(first, 502, 'platform_error', /not sent again/)
+  const again = await api.post('/messages', hello, withKey('lost'))
+  assert.deepEqual([again.status, again.text, again.headers.get('idempotent-replayed')], [502, first.text, 'true'])
+  assert.equal((await provider.sent()).length, 1)
+})
+
+test('a send that died before it was prepared is sent by whoever takes it over; one the channel refused is refused', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const die = () =>
+    db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  await api.post('/messages', hello, withKey('early'))
+  await db`delete from messages`
+  await die()
+  const taken = await api.post('/messages', hello, withKey('early'))
+  assert.equal(taken.status, 201, taken.text)
+  assert.equal((await provider.sent()).length, 2)
+
+  await provider.fault({ mode: 'reject', code: 131026, count: 1 })
+  assertRefused(await api.post('/messages', hello, withKey('refused')), 502, 'platform_error')
+  await die()
+  assertRefused(await api.post('/messages', hello, withKey('refused')), 502, 'platform_error', /131026/)
+  assert.equal((await provider.sent()).length, 2)
+})
+
+test('a plan without room is not remembered: with room again the same key sends', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  await db`update workspaces set plan_messages_per_month = 0 where id = ${api.workspaceId}`
+  assertRefused(await api.post('/messages', hello, withKey('plan')), 402, 'plan_limit_reached')
+  await db`update workspaces set plan_messages_per_month = 1 where id = ${api.workspaceId}`
+  assert.equal((await api.post('/messages', hello, withKey('plan'))).status, 201)
+  assert.equal((await provider.sent()).length, 1)
+})

@@ -4,27 +4,51 @@
  * changes nothing there.
  */
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import type { Db } from '../server/lib/db.ts'
-import { newId } from '../server/lib/id.ts'
 import { encodeCursor } from '../server/lib/page.ts'
+import type { Provider } from './provider.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
-import { type Answer, type Api, assertRefused, createBrowser, createDatabase, type Json, start } from './support.ts'
+import {
+  type Answer,
+  type Api,
+  assertRefused,
+  createBrowser,
+  createDatabase,
+  type Json,
+  start,
+  until,
+  type World,
+} from './support.ts'
 
 /** What a workspace has, one of each; both have people, tags and segments of the same names. */
-type Estate = { contacts: string; segments: string; dynamicSegments: string; tag: string; secrets: Set<string> }
+type Estate = {
+  contacts: string
+  segments: string
+  dynamicSegments: string
+  conversations: string
+  socialConversations: string
+  webConversations: string
+  tag: string
+  message: string
+  provider: Provider
+  visitor: string
+  secrets: Set<string>
+}
 
-const shared = { tag: 'Shared', segment: 'Everybody', phone: '+14155550100' }
+const shared = { tag: 'Shared', segment: 'Everybody', phone: '+14155550100', userId: '90000001' }
 
 /** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
-async function furnish(db: Db, api: Api, word: string): Promise<Estate> {
+async function furnish({ db, url, connect }: World, api: Api, word: string): Promise<Estate> {
   const make = async (path: string, body: Json) => {
     const answer = await api.post(path, body)
     assert.ok(answer.status === 201, answer.text)
     return answer.body.data
   }
+  const provider = await connect({ workspaceId: api.workspaceId })
   const person = { name: `${word} name`, email: `${word}@example.com`, company: `${word} company` }
   const contact = await make('/contacts', { phone: shared.phone, ...person, tags: [shared.tag, `${word} tag`] })
   for (let i = 0; i < 3; i++) await make('/contacts', { phone: `+1415555020${i}`, ...person, tags: [shared.tag] })
@@ -32,18 +56,71 @@ async function furnish(db: Db, api: Api, word: string): Promise<Estate> {
   await api.post(`/segments/${segment.id}/contacts`, { contact_ids: [contact.id] })
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: `${word} tag` }] }
   const dynamic = await make('/segments', { name: `${word} segment`, kind: 'dynamic', filter })
-  await db`
-    insert into conversations (workspace_id, id, contact_id, channel, status, last_inbound_at, created_at, updated_at)
-    values (${api.workspaceId}, ${newId()}, ${contact.id}, 'msgapp', 'pending', now(), now(), now())`
+
+  // The same people write to both.
+  await provider.writes({ from: shared.phone, text: `${word} text` })
+  await provider.writes({ from: shared.phone, type: 'image', media: { caption: `${word} caption` } })
+  const social = { channel: 'social', from: shared.userId, username: 'ann', name: `${word} social` }
+  await provider.writes({ ...social, text: `${word} post` })
+  const site = `${url}/web-chat/${provider.connections.web.id}`
+  const token: Json = await (await fetch(`${site}/visitors`, { method: 'POST' })).json()
+  const visitor = token.data.visitor_token
+  await fetch(`${site}/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-visitor-token': visitor },
+    body: JSON.stringify({ text: `${word} visit`, name: `${word} visitor` }),
+  })
+  await createTemplate(provider, `${word}_template`)
+  await make('/messages', { to: shared.phone, type: 'template', template: { name: `${word}_template` } })
+  const sent = await make('/messages', { to: shared.phone, text: `${word} reply` })
+  await until('every report and the media', async () => {
+    const [state] = await db<{ done: boolean }[]>`
+      select bool_and(status in ('read', 'received')) and bool_and(content_type <> 'image' or media_url is not null) as done
+      from messages where workspace_id = ${api.workspaceId}`
+    return state?.done
+  })
+  await db`update conversations set status = 'pending' where workspace_id = ${api.workspaceId} and channel = 'msgapp'`
+  const conversations = (await api.get('/conversations')).body.data
+  const onChannel = (name: string) => conversations.find(({ channel }: Json) => channel === name).id
   const tag = contact.tags.find(({ name }: { name: string }) => name === shared.tag)
-  const ids = [contact.id, segment.id, dynamic.id]
+  const ids = [contact.id, segment.id, dynamic.id, ...conversations.map(({ id }: Json) => id), sent.message_id]
+  const { msgapp, social: instagram } = provider.connections
+  const tokens = [msgapp, instagram].flatMap(({ access_token, app_secret, verify_token, account_id }) => [
+    ...[access_token, app_secret, verify_token, account_id],
+  ])
+  const links = await db<{ token: string }[]>`select token from media where workspace_id = ${api.workspaceId}`
   return {
     contacts: contact.id,
     segments: segment.id,
     dynamicSegments: dynamic.id,
+    conversations: onChannel('msgapp'),
+    socialConversations: onChannel('social'),
+    webConversations: onChannel('web'),
     tag: tag.id,
-    secrets: new Set([word, ...ids.map((id) => encodeCursor(id)), ...(await listIds(db, api.workspaceId))]),
+    message: sent.message_id,
+    provider,
+    visitor,
+    secrets: new Set([
+      ...[word, sent.msgapp_message_id, ...tokens, ...links.map(({ token }) => token)],
+      ...ids.map((id) => encodeCursor(id)),
+      ...(await listIds(db, api.workspaceId)),
+    ]),
   }
+}
+
+async function createTemplate({ connections }: Provider, name: string): Promise<void> {
+  const { account_id, access_token, base_url, api_version } = connections.msgapp
+  const created = await fetch(`${base_url}/${api_version}/${account_id}/message_templates`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name,
+      language: 'en_US',
+      category: 'UTILITY',
+      components: [{ type: 'BODY', text: `From ${name}.` }],
+    }),
+  })
+  assert.equal(created.status, 200, await created.text())
 }
 
 /** Every uuid in every row of a workspace. */
@@ -64,8 +141,8 @@ async function startNeighbours(t: TestContext) {
   const { api: ours, db } = world
   const early = await ours.post('/contacts', { phone: '+14155550300' })
   const { api: theirs, owner: theirOwner } = await world.workspace({ name: 'Theirs' })
-  const foreign = await furnish(db, theirs, 'theirword')
-  const own = await furnish(db, ours, 'ourword')
+  const foreign = await furnish(world, theirs, 'theirword')
+  const own = await furnish(world, ours, 'ourword')
   const read = await createChecksum(db)
   const before = await read(theirs.workspaceId)
 
@@ -95,6 +172,17 @@ const bodies: Record<string, (estate: Estate) => Json> = {
   removeSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
 }
 
+/** A member's browser that sees nothing of theirs. */
+async function signIn({ url, owner, assertBlind }: Awaited<ReturnType<typeof startNeighbours>>) {
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  return async (method: string, path: string, body?: Json) => {
+    const answer = await browser.call(method, path, body)
+    assertBlind(answer, `${method} ${path} ${JSON.stringify(body ?? '')}`)
+    return answer
+  }
+}
+
 test('every path with an id of theirs is not found, and nothing happens to it', async (t) => {
   const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
   let walked = 0
@@ -113,7 +201,7 @@ test('every path with an id of theirs is not found, and nothing happens to it', 
       }
     }
   }
-  assert.ok(walked >= 10, `${walked}`)
+  assert.ok(walked >= 16, `${walked}`)
   await assertUnchanged()
 })
 
@@ -138,6 +226,9 @@ test('no list shows a row of theirs, whatever of theirs is asked for', async (t)
     assert.deepEqual((await call('GET', `/contacts?${query}`)).body.data, [], query)
   }
   assert.equal((await call('GET', `/contacts?tag=${shared.tag}`)).body.data.length, 4)
+  assert.deepEqual((await call('GET', `/conversations?contact_id=${foreign.contacts}`)).body.data, [])
+  assert.equal((await call('GET', '/conversations')).body.data.length, 3)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 4)
   await assertUnchanged()
 })
 
@@ -154,6 +245,155 @@ test('a cursor of theirs is only a place in our own list', async (t) => {
   assert.deepEqual(segments.body.data, [])
   const members = await call('GET', `/segments/${own.segments}/contacts?cursor=${encodeCursor(foreign.contacts)}`)
   assert.deepEqual(members.body.data, [])
+  const conversations = await call('GET', `/conversations?cursor=${encodeCursor(foreign.conversations)}`)
+  assert.deepEqual(conversations.body.data, [])
+  const messages = `/conversations/${own.conversations}/messages?cursor=${encodeCursor(foreign.message)}`
+  assert.deepEqual((await call('GET', messages)).body.data, [])
+  await assertUnchanged()
+})
+
+test('a message of theirs is not quoted, and a message to a person of theirs is one of ours', async (t) => {
+  const { foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t)
+  const sentByThem = (await foreign.provider.sent()).length
+  for (const id of [foreign.message, foreign.message.toUpperCase(), foreign.conversations, own.conversations]) {
+    const quoting = { to: shared.phone, text: 'quote', reply_to_message_id: id }
+    assertRefused(await call('POST', '/messages', quoting), 400, 'bad_request', /^reply_to_message_id: /)
+  }
+  assertRefused(
+    await call('POST', '/messages', { to: '+14155550888', text: 'x', reply_to_message_id: foreign.message }),
+    400,
+    'bad_request',
+    /^reply_to_message_id: /,
+  )
+  const theirTemplate = { type: 'template', template: { name: 'theirword_template' } }
+  assertRefused(await call('POST', '/messages', { to: shared.phone, ...theirTemplate }), 400, 'bad_request')
+  const sent = await call('POST', '/messages', { to: shared.phone, text: 'ours', name: 'Taken' })
+  assert.equal(sent.status, 201, sent.text)
+  assert.deepEqual([sent.body.data.contact_id, sent.body.data.conversation_id], [own.contacts, own.conversations])
+  assert.equal((await foreign.provider.sent()).length, sentByThem)
+  assert.equal((await own.provider.sent(shared.phone)).length, 3)
+  assert.equal((await theirs.get(`/contacts/${foreign.contacts}`)).body.data.name, 'theirword name')
+  await assertUnchanged()
+})
+
+test('a report about a message of theirs, or signed with our secret, is nothing to them', async (t) => {
+  const { url, db, foreign, own, api, assertUnchanged } = await startNeighbours(t)
+  const [theirMessage] = await db<{ external_id: string }[]>`
+    select external_id from messages where id = ${foreign.message}`
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const theirs = foreign.provider.connections.msgapp
+  const value = (metadata: Json) => ({
+    messaging_product: 'whatsapp',
+    ...(metadata ? { metadata } : {}),
+    statuses: [
+      { id: theirMessage?.external_id, status: 'failed', timestamp },
+      { id: 'wamid.forged', status: 'failed', timestamp, biz_opaque_callback_data: foreign.message },
+    ],
+    messages: [{ from: shared.phone.slice(1), id: 'wamid.f', timestamp, type: 'text', text: { body: 'forged' } }],
+  })
+  const envelope = (metadata?: Json) => ({
+    object: 'whatsapp_business_account',
+    entry: [{ id: metadata && theirs.account_id, changes: [{ field: 'messages', value: value(metadata) }] }],
+  })
+  for (const channel of ['msgapp', 'social'] as const) {
+    const bytes = JSON.stringify(envelope({ phone_number_id: theirs.phone_number_id }))
+    const { app_secret } = own.provider.connections[channel]
+    const signature = `sha256=${createHmac('sha256', app_secret).update(bytes).digest('hex')}`
+    const response = await fetch(`${url}/channels/${channel}/${foreign.provider.connections[channel].id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-hub-signature-256': signature },
+      body: bytes,
+    })
+    assert.equal(response.status, 401)
+  }
+  // Signed as it must be, on our own connection, about messages and accounts that are not ours.
+  assert.equal(await own.provider.callback(envelope()), 200)
+  assert.equal(await own.provider.callback(envelope({ phone_number_id: theirs.phone_number_id })), 200)
+  const [kept] = (await api.get(`/conversations/${own.conversations}/messages`)).body.data
+  assert.equal(kept.content_text, 'forged')
+  await assertUnchanged()
+})
+
+test("a visitor of their site is nobody on ours, and a conversation of theirs is not a visitor's of ours", async (t) => {
+  const { url, foreign, own, assertBlind, assertUnchanged } = await startNeighbours(t)
+  const visit = async (site: string, token: string, path: string, body?: Json): Promise<Answer> => {
+    const response = await fetch(`${url}/web-chat/${site}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { 'content-type': 'application/json', 'x-visitor-token': token },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+  }
+  const ourSite = own.provider.connections.web.id
+  const theirSite = foreign.provider.connections.web.id
+  assertRefused(await visit(ourSite, foreign.visitor, '/messages'), 401, 'unauthorized')
+  assertRefused(await visit(ourSite, foreign.visitor, '/messages', { text: 'hi' }), 401, 'unauthorized')
+  assertRefused(
+    await visit(ourSite, foreign.visitor, `/stream?token=${encodeURIComponent(foreign.visitor)}`),
+    401,
+    'unauthorized',
+  )
+  assertRefused(await visit(theirSite, own.visitor, '/messages'), 401, 'unauthorized')
+  assertRefused(await visit(theirSite, own.visitor, '/messages', { text: 'hi' }), 401, 'unauthorized')
+  const thread = await visit(ourSite, own.visitor, '/messages')
+  assertBlind(thread, 'the own thread')
+  assert.deepEqual(
+    thread.body.data.map(({ content_text }: Json) => content_text),
+    ['ourword visit'],
+  )
+  for (const { connections } of [own.provider, foreign.provider]) {
+    assertRefused(await visit(connections.msgapp.id, own.visitor, '/messages'), 404, 'not_found')
+  }
+  await assertUnchanged()
+})
+
+test('a member sees, answers and changes conversations and channels of the own workspace only', async (t) => {
+  const neighbours = await startNeighbours(t)
+  const { db, foreign, own, theirs, assertUnchanged } = neighbours
+  const call = await signIn(neighbours)
+  const sentByThem = (await foreign.provider.sent()).length
+  const { conversations, socialConversations, webConversations } = foreign
+  for (const id of [conversations, socialConversations, webConversations, foreign.contacts, foreign.message]) {
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['PATCH', '', { status: 'closed' }],
+      ['PATCH', '', {}],
+      ['POST', '/read'],
+      ['GET', '/messages'],
+      ['POST', '/messages', { text: 'hello' }],
+    ] as const) {
+      assertRefused(await call(method, `/conversations/${id}${path}`, body), 404, 'not_found')
+    }
+  }
+  const [theirMember] = await db<{ id: string }[]>`select id from members where workspace_id = ${theirs.workspaceId}`
+  assertRefused(
+    await call('PATCH', `/conversations/${own.conversations}`, { assigned_agent_id: theirMember?.id }),
+    400,
+    'bad_request',
+    /^assigned_agent_id: /,
+  )
+  const quoting = { text: 'x', reply_to_message_id: foreign.message }
+  assertRefused(await call('POST', `/conversations/${own.conversations}/messages`, quoting), 400, 'bad_request')
+  for (const query of ['', '?channel=web', '?status=pending', `?contact_id=${foreign.contacts}`]) {
+    const { status } = await call('GET', `/conversations${query}`)
+    assert.equal(status, 200)
+  }
+  assert.equal((await call('GET', '/conversations')).body.data.length, 3)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 4)
+
+  for (const { id } of Object.values(foreign.provider.connections)) {
+    assertRefused(await call('POST', `/channels/${id}/check`), 404, 'not_found')
+    assertRefused(await call('DELETE', `/channels/${id}`), 404, 'not_found')
+  }
+  assert.equal((await call('GET', '/channels')).body.data.length, 3)
+  assert.ok((await call('GET', '/templates')).body.data.length > 0)
+  assert.equal((await call('POST', '/templates/refresh')).status, 200)
+  const replied = await call('POST', `/conversations/${own.conversations}/messages`, { text: 'ours' })
+  assert.equal(replied.status, 201, replied.text)
+  const gone = await call('DELETE', `/channels/${own.provider.connections.msgapp.id}`)
+  assert.equal(gone.status, 200)
+  assert.equal((await foreign.provider.sent()).length, sentByThem)
   await assertUnchanged()
 })
 
@@ -292,6 +532,17 @@ const across: Record<string, string> = {
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
   'delete from invitations where expires_at': 'sweep of what has run out, for all',
   'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
+  'from channel_connections where id =': 'a callback names its connection: it says which workspace it is for',
+  'from channel_connections c join workspaces w': 'the built-in simulator stands for the provider of all',
+  'update channel_connections set base_url': 'the built-in simulator has moved, for all',
+  'with due as ( select workspace_id, id from media': 'the worker fetches media for all',
+  'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
+    "media are found by their link's token, which says whose they are",
+  'select (select count(*)::int from media where state': "the operator's gauge, over all",
+  "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
+  'delete from webhook_events where created_at': 'sweep of what has run out, for all',
+  'delete from early_reports where received_at': 'sweep of what has run out, for all',
+  'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
 }
 
 test('every statement on the rows of a workspace says which workspace, or has a reason not to', async (t) => {

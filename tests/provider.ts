@@ -38,7 +38,11 @@ export async function startProvider(t: TestContext, dir: string): Promise<Provid
   return toProvider(`${origin}/simulator`, '', {} as Record<ChannelName, Connection>)
 }
 
-function toProvider(simulatorUrl: string, workspaceId: string, connections: Record<ChannelName, Connection>): Provider {
+export function toProvider(
+  simulatorUrl: string,
+  workspaceId: string,
+  connections: Record<ChannelName, Connection>,
+): Provider {
   const control: Provider['control'] = async (method, path, body) => {
     const response = await fetch(`${simulatorUrl}/control${path}`, {
       method,

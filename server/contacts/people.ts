@@ -100,7 +100,7 @@ export function contactCreated(
 
 export type Learnt = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<
   Who,
-  'phone' | 'user_id' | 'name' | 'username' | 'avatar_url'
+  'phone' | 'user_id' | 'name' | 'email' | 'username' | 'avatar_url'
 >
 
 /** Enter further names of people, and what was not known of them. A name that is somebody else's stays theirs. */
@@ -112,6 +112,7 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     ...person,
     phone: person.phone && withoutOldPrefix(person.phone),
     name_key: person.name ? fold(person.name) : null,
+    email_key: person.email ? fold(person.email) : null,
     username_key: person.username ? fold(person.username) : null,
     phone_identity: person.phone && identityOfPhone(person.phone),
   }))
@@ -128,13 +129,14 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
       select distinct on (workspace_id, contact_id) *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
         workspace_id uuid, contact_id uuid, channel text, phone text, phone_identity text, name text, name_key text,
-        username text, username_key text, avatar_url text
+        email text, email_key text, username text, username_key text, avatar_url text
       )
       order by workspace_id, contact_id
     )
     update contacts c set
       phone = coalesce(c.phone, i.phone),
       name = coalesce(c.name, g.name), name_key = coalesce(c.name_key, g.name_key),
+      email = coalesce(c.email, g.email), email_key = coalesce(c.email_key, g.email_key),
       social_username = coalesce(c.social_username, g.username),
       social_username_key = coalesce(c.social_username_key, g.username_key),
       avatar_url = coalesce(c.avatar_url, g.avatar_url),
@@ -148,7 +150,7 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     ) i on true
     where c.workspace_id = g.workspace_id and c.id = g.contact_id and (
       c.phone is null and i.phone is not null or c.name is null and g.name is not null
-      or c.social_username is null and g.username is not null or c.avatar_url is null and g.avatar_url is not null
+      or c.email is null and g.email is not null or c.social_username is null and g.username is not null or c.avatar_url is null and g.avatar_url is not null
     )`
 }
 

@@ -17,6 +17,7 @@ export type Thread = {
   contact_id: string
   phone: string | null
   name: string | null
+  email: string | null
   social_username: string | null
   conversation_id: string
   last_inbound_at: string | null
@@ -55,7 +56,7 @@ export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Fo
         on i.workspace_id = asked.workspace_id and i.channel = asked.channel and i.external_id = asked.name
       order by asked.place, asked.rank
     )
-    select k.place, k.name_count, c.id as contact_id, c.phone, c.name, c.social_username,
+    select k.place, k.name_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
       v.id as conversation_id, v.last_inbound_at
     from known k
     join contacts c on c.workspace_id = k.workspace_id and c.id = k.contact_id
@@ -107,6 +108,7 @@ async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | 
       thread.name_count < identitiesOf(who).length ||
       (!thread.phone && who.phone) ||
       (!thread.name && who.name) ||
+      (!thread.email && who.email) ||
       (!thread.social_username && who.username)
     return isNews ? [{ ...who, contact_id: thread.contact_id }] : []
   })

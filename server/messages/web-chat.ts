@@ -176,7 +176,7 @@ export const webChatRoutes =
       conversationId: string | undefined,
     ): Promise<string> {
       const seen = request.headers['last-event-id']
-      if (typeof seen === 'string' && isUuid(seen)) return seen
+      if (typeof seen === 'string' && isUuid(seen)) return seen.toLowerCase()
       if (!conversationId) return bottom
       const newest = await listMessages(db, site.workspace_id, conversationId, publicUrl, { limit: 1, before: top })
       return newest.data[0]?.id ?? bottom

@@ -1,0 +1,410 @@
+/** What the widget on somebody's site calls: a visitor writes, a member answers, the page hears of it. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { newId } from '../server/lib/id.ts'
+import { type Answer, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
+
+const origin = 'https://shop.test'
+
+/** A page with the widget on it. */
+type Page = {
+  token: string
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  says(text: string, more?: Json): Promise<Answer>
+  thread(query?: string): Promise<Json[]>
+  stream(options?: { url?: string; after?: string }): Promise<Stream>
+}
+
+type Stream = {
+  response: Response
+  /** What came so far. */
+  heard: { id: string; event: string; data: Json }[]
+  /** Wait for so many messages; their texts. */
+  texts(count: number): Promise<string[]>
+  /** Resolves when the other side ends it. */
+  ended: Promise<void>
+}
+
+async function openPage(t: TestContext, url: string, siteId: string, token?: string): Promise<Page> {
+  const call: Page['call'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url}/web-chat/${siteId}${path}`, {
+      method,
+      headers: { origin, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: text && JSON.parse(text) }
+  }
+  const visitor = token ?? (await call('POST', '/visitors')).body.data.visitor_token
+  const own = { 'x-visitor-token': visitor }
+  return {
+    token: visitor,
+    call: (method, path, body, headers) => call(method, path, body, { ...own, ...headers }),
+    says: (text, more = {}) => call('POST', '/messages', { text, ...more }, own),
+    thread: async (query = '') => (await call('GET', `/messages${query}`, undefined, own)).body.data,
+    stream: ({ url: other = url, after } = {}) =>
+      openStream(t, `${other}/web-chat/${siteId}/stream?token=${encodeURIComponent(visitor)}`, after),
+  }
+}
+
+async function openStream(t: TestContext, address: string, after?: string): Promise<Stream> {
+  const abort = new AbortController()
+  t.after(() => abort.abort())
+  const response = await fetch(address, {
+    headers: { origin, ...(after ? { 'last-event-id': after } : {}) },
+    signal: abort.signal,
+  })
+  const heard: Stream['heard'] = []
+  const ended = (async () => {
+    let text = ''
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += part
+      const events = text.split('\n\n')
+      text = events.pop() ?? ''
+      for (const event of events) {
+        const fields = Object.fromEntries(event.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)))
+        if (fields.data) heard.push({ id: fields.id, event: fields.event, data: JSON.parse(fields.data) })
+      }
+    }
+  })().catch(() => {})
+  const texts: Stream['texts'] = async (count) => {
+    await until(`${count} messages on the stream`, async () => heard.length >= count)
+    return heard.map(({ data }) => data.content_text)
+  }
+  return { response, heard, texts, ended }
+}
+
+/** A site, a member who looks after it, and a page. */
+async function startSite(t: TestContext) {
+  const world = await start(t)
+  const siteId = (await world.connect()).connections.web.id
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const answers = async (conversationId: string, text: string) => {
+    const answer = await browser.call('POST', `/conversations/${conversationId}/messages`, { text })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data
+  }
+  const page = await openPage(t, world.url, siteId)
+  return { ...world, siteId, browser, answers, page, open: (token?: string) => openPage(t, world.url, siteId, token) }
+}
+
+const eventsOf = async ({ db }: Pick<World, 'db'>): Promise<Json[]> =>
+  (await db<{ body: string }[]>`select body from webhook_events order by id`).map(({ body }) => JSON.parse(body))
+
+test('the first message makes the contact and the conversation, and says so in events', async (t) => {
+  const world = await startSite(t)
+  const { api, page } = world
+  const said = await page.says('Is anybody there? 🙂', { name: 'Ann', email: 'ann@example.com' })
+  assert.equal(said.status, 201, said.text)
+  const message = said.body.data
+  const [conversation, ...more] = (await api.get('/conversations')).body.data
+  assert.equal(more.length, 0)
+  assert.deepEqual(
+    [conversation.channel, conversation.status, conversation.unread_count, conversation.last_message_text],
+    ['web', 'open', 1, 'Is anybody there? 🙂'],
+  )
+  const { contact } = conversation
+  assert.deepEqual(
+    [contact.phone, contact.social_username, contact.name, contact.email],
+    [null, null, 'Ann', 'ann@example.com'],
+  )
+  assert.deepEqual((await api.get(`/contacts/${contact.id}`)).body.data.channels, ['web'])
+  const [kept] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
+  assert.deepEqual(kept, message)
+  assert.deepEqual(
+    [kept.direction, kept.sender_type, kept.content_type, kept.status, kept.msgapp_message_id, kept.message_id],
+    ['inbound', 'customer', 'text', 'received', null, kept.id],
+  )
+  assert.equal((await page.says('Hello?', { name: 'Somebody else' })).body.data.conversation_id, conversation.id)
+  const again = (await api.get(`/conversations/${conversation.id}`)).body.data
+  assert.deepEqual([again.unread_count, again.contact.name], [2, 'Ann'])
+
+  const events = await eventsOf(world)
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['contact.created', 'conversation.created', 'message.received', 'message.received'],
+  )
+  assert.deepEqual(events[0].data, { contact_id: contact.id, phone: null, name: 'Ann' })
+  assert.deepEqual(events[1].data, { conversation_id: conversation.id, contact_id: contact.id })
+  assert.deepEqual(events[2].data, {
+    channel: 'web',
+    conversation_id: conversation.id,
+    contact_id: contact.id,
+    message_id: message.id,
+    content_type: 'text',
+    text: 'Is anybody there? 🙂',
+  })
+})
+
+test('whoever only looks leaves no row behind', async (t) => {
+  const { db, page, open } = await startSite(t)
+  assert.deepEqual(await page.thread(), [])
+  await page.stream()
+  await (await open()).thread()
+  for (const table of ['contacts', 'contact_identities', 'conversations', 'messages', 'webhook_events']) {
+    assert.equal((await db`select 1 from ${db(table)}`).length, 0, table)
+  }
+})
+
+test('first messages of one visitor at the same moment, in two processes, make one contact', async (t) => {
+  const { db, url, siteId, page, twin } = await startSite(t)
+  const bases = [url, await twin()]
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) =>
+      (await openPage(t, bases[i % 2] ?? url, siteId, page.token)).says(`${i}`),
+    ),
+  )
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
+  assert.equal(new Set(answers.map(({ body }) => body.data.conversation_id)).size, 1)
+  assert.equal((await db`select 1 from contacts`).length, 1)
+  assert.equal((await page.thread()).length, 20)
+})
+
+test("a visitor's thread is their own, newest first, in pages", async (t) => {
+  const { page, open, answers } = await startSite(t)
+  const other = await open()
+  await other.says('not for you')
+  const { conversation_id } = (await page.says('one')).body.data
+  await answers(conversation_id, 'two')
+  await page.says('three')
+  const texts = (messages: Json[]) => messages.map(({ content_text }) => content_text)
+  assert.deepEqual(texts(await page.thread()), ['three', 'two', 'one'])
+  const first = await page.call('GET', '/messages?limit=2')
+  assert.deepEqual(texts(first.body.data), ['three', 'two'])
+  assert.deepEqual(texts(await page.thread(`?limit=2&cursor=${first.body.meta.next_cursor}`)), ['one'])
+  assert.deepEqual(texts(await other.thread()), ['not for you'])
+  // What only members see stays with them.
+  assert.deepEqual(
+    Object.keys(first.body.data[0]).filter((name) => ['error', 'sender_id', 'content'].includes(name)),
+    [],
+  )
+})
+
+test("the page hears a member's answer as it is given, in every tab and from every process", async (t) => {
+  const { page, answers, twin, api } = await startSite(t)
+  const { conversation_id } = (await page.says('question')).body.data
+  const tabs = [await page.stream(), await page.stream({ url: await twin() }), await page.stream()]
+  const reply = await answers(conversation_id, 'answer\nin two lines')
+  assert.deepEqual([reply.status, reply.message_id, reply.msgapp_message_id], ['sent', reply.id, null])
+  await page.says('thanks')
+  for (const { response, texts, heard } of tabs) {
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.deepEqual(await texts(2), ['answer\nin two lines', 'thanks'])
+    const [first] = heard
+    assert.deepEqual([first?.id, first?.event, first?.data.sender_type], [reply.id, 'message', 'agent'])
+    const { error: _, sender_id: __, content: ___, ...shown } = reply
+    assert.deepEqual(first?.data, shown)
+  }
+  const [conversation] = (await api.get('/conversations')).body.data
+  assert.equal(conversation.last_message_text, 'thanks')
+})
+
+test('a page opened before the first message hears everything from the first on', async (t) => {
+  const { page, answers } = await startSite(t)
+  const stream = await page.stream()
+  const { conversation_id } = (await page.says('first')).body.data
+  await stream.texts(1)
+  await answers(conversation_id, 'second')
+  assert.deepEqual(await stream.texts(2), ['first', 'second'])
+})
+
+test('a stream goes on behind the message its page saw last, however much it missed', async (t) => {
+  const { page, db, api } = await startSite(t)
+  const { id, conversation_id } = (await page.says('seen')).body.data
+  const ids = Array.from({ length: 250 }, () => newId())
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    select ${api.workspaceId}, ${conversation_id}, id, 'outbound', 'agent', 'text', id::text, 'sent', now()
+    from unnest(${ids}::uuid[]) as id`
+  const resumed = await page.stream({ after: id })
+  assert.deepEqual(await resumed.texts(250), ids)
+  assert.deepEqual(
+    resumed.heard.map((event) => event.id),
+    ids,
+  )
+  const later = await page.stream({ after: ids[248] as string })
+  await later.texts(1)
+  await page.says('news')
+  assert.deepEqual(await later.texts(2), [ids[249], 'news'])
+  const unreadable = await page.stream({ after: 'nonsense' })
+  await page.says('more')
+  assert.deepEqual(await unreadable.texts(1), ['more'])
+})
+
+test('a message that was begun first and committed last is heard as well', async (t) => {
+  const { page, db, api, answers } = await startSite(t)
+  const { conversation_id } = (await page.says('question')).body.data
+  const stream = await page.stream()
+  const early = newId()
+  await answers(conversation_id, 'committed first')
+  await stream.texts(1)
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    values (${api.workspaceId}, ${conversation_id}, ${early}, 'outbound', 'agent', 'text', 'begun first', 'sent', now())`
+  await answers(conversation_id, 'and the next')
+  const texts = await stream.texts(3)
+  assert.deepEqual(texts.toSorted(), ['and the next', 'begun first', 'committed first'])
+  // A page that resumes goes on from the newest it saw.
+  const places = stream.heard.map(({ id }) => id)
+  assert.deepEqual(places, places.toSorted())
+})
+
+test('another site may call the web channel, and nothing else', async (t) => {
+  const { url, siteId, page, api } = await startSite(t)
+  const { conversation_id } = (await page.says('hello')).body.data
+  const allows = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
+  assert.equal(allows(await page.call('GET', '/messages')), '*')
+  assert.equal(allows(await page.call('POST', '/visitors')), '*')
+  assert.equal(allows(await page.says('')), '*')
+  assert.equal(allows(await page.call('GET', '/messages', undefined, { 'x-visitor-token': 'x' })), '*')
+  assert.equal(allows((await page.stream()).response), '*')
+  for (const path of ['visitors', 'messages', 'stream']) {
+    const asked = { origin, 'access-control-request-method': 'POST' }
+    const preflight = await fetch(`${url}/web-chat/${siteId}/${path}`, { method: 'OPTIONS', headers: asked })
+    assert.equal(preflight.status, 204)
+    assert.equal(allows(preflight), '*')
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /content-type.*x-visitor-token/)
+    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /POST/)
+    assert.equal(preflight.headers.get('access-control-allow-credentials'), null)
+  }
+  for (const path of [
+    '/v1/conversations',
+    `/v1/conversations/${conversation_id}/messages`,
+    '/app/api/conversations',
+    `/channels/web/${siteId}`,
+    '/healthz',
+    '/openapi.json',
+  ]) {
+    for (const method of ['GET', 'OPTIONS']) {
+      const answer = await fetch(url + path, { method, headers: { origin, 'access-control-request-method': 'GET' } })
+      assert.equal(allows(answer), null, `${method} ${path}`)
+    }
+  }
+  assert.equal((await api.get('/conversations')).headers.get('access-control-allow-origin'), null)
+})
+
+test('a site that is not there is 404, a token that is not of this site 401', async (t) => {
+  const { url, siteId, workspace, connect, db, page } = await startSite(t)
+  const { api: theirs } = await workspace()
+  const { web, msgapp } = (await connect({ workspaceId: theirs.workspaceId })).connections
+  for (const unknown of [randomUUID(), 'nonsense', '%00', msgapp.id]) {
+    const call = async (method: string, path: string) => {
+      const response = await fetch(`${url}/web-chat/${unknown}${path}`, {
+        method,
+        headers: { 'x-visitor-token': page.token, 'content-type': 'application/json' },
+        ...(method === 'POST' ? { body: '{"text":"hi"}' } : {}),
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+    }
+    assertRefused(await call('POST', '/visitors'), 404, 'not_found')
+    assertRefused(await call('POST', '/messages'), 404, 'not_found')
+    assertRefused(await call('GET', '/messages'), 404, 'not_found')
+    assertRefused(await call('GET', `/stream?token=${encodeURIComponent(page.token)}`), 404, 'not_found')
+  }
+
+  const elsewhere = await openPage(t, url, web.id)
+  const half = page.token.slice(0, page.token.length / 2)
+  for (const token of [elsewhere.token, '', 'x', half, `${page.token}x`, page.token.toLowerCase(), randomUUID()]) {
+    const stranger = await openPage(t, url, siteId, token || ' ')
+    assertRefused(await stranger.says('hi'), 401, 'unauthorized')
+    assertRefused(await stranger.call('GET', '/messages'), 401, 'unauthorized')
+    const { response } = await stranger.stream()
+    assert.equal(response.status, 401, token)
+  }
+  const twice = `/web-chat/${siteId}/stream?token=${encodeURIComponent(page.token)}&token=x`
+  assert.equal((await fetch(url + twice)).status, 401)
+  assert.equal((await fetch(`${url}/web-chat/${siteId}/stream`)).status, 401)
+  assert.equal((await fetch(`${url}/web-chat/${siteId}/messages`)).status, 401)
+  assert.equal((await db`select 1 from contacts`).length, 0)
+})
+
+test('what a visitor sends is refused by the field and the rule, or kept to the letter', async (t) => {
+  const { page, db } = await startSite(t)
+  for (const [body, message] of [
+    [{}, 'text: required'],
+    [{ text: '' }, 'text: must have 1 to 4096 characters'],
+    [{ text: '🙂'.repeat(4097) }, 'text: must have 1 to 4096 characters'],
+    [{ text: null }, 'text: must be a string'],
+    [{ text: 5 }, 'text: must be a string'],
+    [{ text: 'a\0b' }, /^text: /],
+    [{ text: '\ud800' }, /^text: /],
+    [{ text: 'x', name: null }, 'name: must be a string'],
+    [{ text: 'x', name: 'n'.repeat(501) }, /^name: /],
+    [{ text: 'x', name: '\0' }, /^name: /],
+    [{ text: 'x', email: 5 }, 'email: must be a string'],
+    [{ text: 'x', email: 'e'.repeat(321) }, /^email: /],
+    [[], /^body: /],
+    [null, /^body: /],
+  ] as const) {
+    assertRefused(await page.call('POST', '/messages', body), 400, 'bad_request', message)
+  }
+  assert.equal((await db`select 1 from contacts`).length, 0)
+  for (const text of ['🙂'.repeat(4096), '<script>alert(1)</script>', ' ', "'; drop table messages; --", 'a\u2028b']) {
+    const said = await page.says(text, { name: '', unknown: '\0' })
+    assert.deepEqual([said.status, said.body.data?.content_text], [201, text], said.text)
+  }
+  assert.equal((await page.thread()).length, 5)
+})
+
+test('a visitor who writes faster than a person is slowed down, and nobody else is', async (t) => {
+  const { page, open } = await startSite(t)
+  const answers = await Promise.all(Array.from({ length: 65 }, (_, i) => page.says(`${i}`)))
+  assert.equal(answers.filter(({ status }) => status === 201).length, 60)
+  const refused = answers.filter(({ status }) => status !== 201)
+  for (const answer of refused) {
+    assertRefused(answer, 429, 'rate_limited', /60 messages a minute/)
+    const seconds = Number(answer.headers.get('retry-after'))
+    assert.ok(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60, `${seconds}`)
+  }
+  assert.equal((await page.thread('?limit=100')).length, 60)
+  assert.equal((await (await open()).says('me too')).status, 201)
+})
+
+test('a visitor has at most eight streams at a time', async (t) => {
+  const { page, open } = await startSite(t)
+  const streams = await Promise.all(Array.from({ length: 12 }, () => page.stream()))
+  const statuses = streams.map(({ response }) => response.status)
+  assert.equal(statuses.filter((status) => status === 200).length, 8, statuses.join())
+  const refused = streams.find(({ response }) => response.status !== 200)?.response
+  assert.deepEqual([refused?.status, refused?.headers.get('retry-after')], [429, '30'])
+  assert.equal((await (await open()).stream()).response.status, 200)
+})
+
+test('a member answers a visitor with text, whenever they like, and with nothing else', async (t) => {
+  const { page, browser, answers, db } = await startSite(t)
+  const { conversation_id, id } = (await page.says('question')).body.data
+  const path = `/conversations/${conversation_id}/messages`
+  for (const [body, field] of [
+    [{ type: 'image', media_url: 'https://cdn.example/a.png' }, /^type: the web channel carries text/],
+    [{ type: 'template', template: { name: 'hello_world' } }, /^type: /],
+    [{ text: '' }, /^text: /],
+    [{ text: 'x'.repeat(4097) }, /^text: /],
+  ] as const) {
+    assertRefused(await browser.call('POST', path, body), 400, 'bad_request', field)
+  }
+  await db`update conversations set last_inbound_at = now() - interval '30 days'`
+  await answers(conversation_id, 'late, but here')
+  const quoting = await browser.call('POST', path, { text: 'about this', reply_to_message_id: id })
+  assert.equal(quoting.body.data.reply_to_message_id, id)
+  assert.deepEqual(
+    (await page.thread()).map(({ content_text, reply_to_message_id }) => [content_text, reply_to_message_id]),
+    [
+      ['about this', id],
+      ['late, but here', null],
+      ['question', null],
+    ],
+  )
+})
+
+test('a name or an e-mail that comes later is kept, one that is there already stays', async (t) => {
+  const { api, page } = await startSite(t)
+  await page.says('hi')
+  await page.says('it is me', { name: 'Ann', email: 'ann@example.com' })
+  await page.says('or not', { name: 'Bob', email: 'bob@example.com' })
+  const [{ contact }] = (await api.get('/conversations')).body.data
+  assert.deepEqual([contact.name, contact.email], ['Ann', 'ann@example.com'])
+})
