@@ -236,9 +236,9 @@ create table messages (
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint messages_sender_type_check CHECK ((sender_type = ANY (ARRAY['customer'::text, 'agent'::text, 'bot'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
-);
+) with (fillfactor=85);
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
-CREATE INDEX messages_pending_by_age ON public.messages USING btree (created_at) WHERE (status = 'pending'::text);
+CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
 CREATE INDEX messages_without_external_id ON public.messages USING btree (workspace_id, id) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
 
 create table migrations (

@@ -28,9 +28,12 @@ create table messages (
 );
 -- A repeat of a message is found here, and so is the message a report is about.
 create unique index messages_by_external_id on messages (workspace_id, external_id) where external_id is not null;
--- Those the channel has not named yet, by our id; those without an outcome, by age.
+-- Those the channel has not named yet, by our id, and by age: among them are those without an outcome. No index says
+-- `status`, which changes with every report: so a row is updated within its page and the indexes are left alone.
 create index messages_without_external_id on messages (workspace_id, id) where external_id is null and direction = 'outbound';
-create index messages_pending_by_age on messages (created_at) where status = 'pending';
+create index messages_unnamed_by_age on messages (created_at) where external_id is null and direction = 'outbound';
+-- Room for that: three updates follow on an insert.
+alter table messages set (fillfactor = 85);
 
 -- Reports that came before the message they are about.
 create table early_reports (

@@ -29,7 +29,7 @@ import type { Store } from './lib/store.ts'
 import { callbackRoutes } from './messages/callbacks.ts'
 import { messageDashboard } from './messages/dashboard.ts'
 import { type Announce, createIntake } from './messages/intake.ts'
-import { mediaRoutes, watchMedia } from './messages/media.ts'
+import { dropMedia, mediaRoutes, watchMedia } from './messages/media.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
@@ -97,7 +97,14 @@ export async function createApp(application: Application): Promise<App> {
     }
     watchMedia(db, metrics)
     const sender = createSender({ sql: messageDb, sealer, channels, announce })
-    const intake = createIntake({ db: messageDb, channels, log, announce, onMedia: application.onMedia ?? (() => {}) })
+    const intake = createIntake({
+      db: messageDb,
+      channels,
+      log,
+      announce,
+      onMedia: application.onMedia ?? (() => {}),
+      onMediaGone: (ids) => void dropMedia(store, ids, log),
+    })
     const count = metrics.counter(
       'parley_channel_callbacks_total',
       'Channel callbacks, by what came of them.',

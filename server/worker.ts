@@ -9,9 +9,10 @@ import type { ChannelName } from './contacts/contacts.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
+import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
 import { applyEarly } from './messages/intake.ts'
-import { startFetchingMedia } from './messages/media.ts'
+import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepPending } from './messages/outbound.ts'
 import { sweepEarly } from './messages/reports.ts'
 import { sweepEvents } from './webhooks/emit.ts'
@@ -33,7 +34,13 @@ export function startWorker({ db, log, sealer, channels, store }: Working): Work
   const media = startFetchingMedia({ db, sealer, channels, store, log })
   const loops = [
     media,
-    startRepeating({ name: 'early-reports', everyMs: 1_000, log, run: () => applyEarly(db) }),
+    startRepeating({ name: 'statistics', everyMs: 1_000, log, run: () => analyzeGrown(db) }),
+    startRepeating({
+      name: 'early-reports',
+      everyMs: 1_000,
+      log,
+      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log)),
+    }),
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
     startRepeating({ name: 'sweep-events', everyMs: 60 * minuteMs, log, run: () => sweepEvents(db) }),
     startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db) }),

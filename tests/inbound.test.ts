@@ -231,6 +231,8 @@ test('without a report a message fails after 15 minutes; a later delivered still
   await provider.callback(envelope({ statuses: [status] }))
   const [delivered] = await messagesOf(api, conversation.id)
   assert.deepEqual([delivered.status, delivered.msgapp_message_id], ['delivered', 'wamid.late'])
+  const [usage] = await db`select message_count from plan_usage`
+  assert.equal(usage?.message_count, 1, 'what was sent counts, however late we hear of it')
 })
 
 test('edit replaces the text, revoke empties the message, a changed number keeps the person', async (t) => {
@@ -257,6 +259,140 @@ test('edit replaces the text, revoke empties the message, a changed number keeps
   ;[conversation] = conversations
   assert.equal(conversation.contact.phone, '+14155550177')
   assert.equal((await messagesOf(api, conversation.id)).length, 2)
+})
+
+test('a message can only be changed by whoever wrote it, and only the last one is what a list shows', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const texts = Array.from({ length: 5 }, (_, i) => text(phone, `t${i}`))
+  await provider.callback(envelope({ messages: texts }))
+  const theirs = await provider.writes({ from: '+14155550101', text: 'theirs' })
+  const { msgapp_message_id: ours } = (await api.post('/messages', { to: phone, text: 'ours' })).body.data
+  await provider.writes({ from: phone, text: 'last' })
+  const change = (type: 'edit' | 'revoke', id: string) => ({
+    ...text(phone, ''),
+    type,
+    [type]: { original_message_id: id, message: { type: 'text', text: { body: 'changed' } } },
+  })
+  const changes = [
+    change('edit', theirs),
+    change('revoke', theirs),
+    change('edit', ours),
+    change('revoke', ours),
+    change('revoke', texts[0]?.id ?? ''),
+    change('edit', texts[1]?.id ?? ''),
+  ]
+  assert.equal(await provider.callback(envelope({ messages: changes })), 200)
+  const [other, own] = await conversationsOf(api)
+  assert.equal((await messagesOf(api, other.id))[0].content_text, 'theirs')
+  assert.equal(own.last_message_text, 'last')
+  assert.deepEqual(
+    (await messagesOf(api, own.id)).map(({ content_text }) => content_text),
+    ['last', 'ours', 't4', 't3', 't2', 'changed', null],
+  )
+})
+
+test('what is answered in the same callback is quoted', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const first = text(phone, 'first')
+  const context = { from: phone.slice(1), id: first.id }
+  const reaction = { type: 'reaction', reaction: { message_id: first.id, emoji: '👍' } }
+  await provider.callback(
+    envelope({ messages: [first, { ...text(phone, 'second'), context }, { ...text(phone, ''), ...reaction }] }),
+  )
+  const [conversation] = await conversationsOf(api)
+  const [reacted, second, quoted] = await messagesOf(api, conversation.id)
+  assert.deepEqual([reacted.reply_to_message_id, second.reply_to_message_id], [quoted.id, quoted.id])
+})
+
+test('a new user id leaves the number, a number that is somebody else’s stays theirs, an old message makes nobody', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const from = { from: phone.slice(1), from_user_id: 'US.1111111111' }
+  const old = text(phone, 'hi')
+  await provider.callback(envelope({ messages: [{ ...old, ...from }] }))
+  const system = (more: Json) => ({
+    ...from,
+    id: `wamid.${randomUUID()}`,
+    timestamp: now(),
+    type: 'system',
+    system: more,
+  })
+  await provider.callback(
+    envelope({ messages: [system({ type: 'user_changed_user_id', body: 'x', user_id: 'US.2222222222' })] }),
+  )
+  const sent = await api.post('/messages', { to: phone, text: 'still you?' })
+  assert.equal(sent.status, 201, sent.text)
+  await provider.callback(
+    envelope({ messages: [{ ...text(phone, 'yes'), from: undefined, from_user_id: 'US.2222222222' }] }),
+  )
+  assert.equal((await conversationsOf(api)).length, 1)
+
+  const other = '+14155550188'
+  await provider.writes({ from: other, text: 'I am somebody else' })
+  const moved = { type: 'user_changed_number', body: 'x', wa_id: other.slice(1), user_id: 'US.3333333333' }
+  await provider.callback(envelope({ messages: [system(moved)] }))
+  const phones = (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone)
+  assert.deepEqual(phones.toSorted(), [phone, other].toSorted())
+
+  const free = '+14155550199'
+  await provider.callback(
+    envelope({ messages: [system({ type: 'user_changed_number', body: 'x', wa_id: free.slice(1) })] }),
+  )
+  await provider.callback(envelope({ messages: [old] }))
+  const [counted] =
+    await db`select (select count(*) from contacts)::int as people, count(*)::int as n from conversations`
+  assert.deepEqual([counted?.people, counted?.n], [2, 2])
+})
+
+test('a status that names one message by its id and another by ours is of the first', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ mode: 'no_statuses' })
+  const named = (await api.post('/messages', { to: phone, ...hello })).body.data
+  await provider.fault({ to: '+14155550101', mode: 'http_500' })
+  await api.post('/messages', { to: '+14155550101', ...hello })
+  const [pending] = await messagesOf(api, (await conversationsOf(api))[0].id)
+  const status = {
+    id: named.msgapp_message_id,
+    status: 'delivered',
+    timestamp: now(),
+    biz_opaque_callback_data: pending.id,
+  }
+  assert.equal(await provider.callback(envelope({ statuses: [status] })), 200)
+  assert.equal((await messagesOf(api, named.conversation_id))[0].status, 'delivered')
+  assert.equal((await messagesOf(api, pending.conversation_id))[0].status, 'pending')
+})
+
+test('the same words sent to a social thread at once are each settled as themselves', async (t) => {
+  const { api, connect, url, owner } = await start(t)
+  const provider = await connect()
+  await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
+  const [conversation] = await conversationsOf(api)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  await provider.fault({ to: '90000001', mode: 'delay', delay_ms: 300 })
+  const replies = await Promise.all(
+    Array.from({ length: 3 }, () => browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ok' })),
+  )
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [201, 201, 201],
+    replies[0]?.text,
+  )
+  const sent = (await provider.sent('90000001')).map(({ message_id }) => message_id)
+  await until('the echoes', async () => (await messagesOf(api, conversation.id)).length === 4)
+  const kept = (await messagesOf(api, conversation.id)).slice(0, 3).map(({ message_id }) => message_id)
+  assert.deepEqual(kept.toSorted(), sent.toSorted())
+})
+
+test('a user name of the primary channel is no social one', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const contacts = [{ profile: { name: 'Ann', username: '@ann.r' }, wa_id: phone.slice(1), user_id: 'US.1' }]
+  await provider.callback(envelope({ contacts, messages: [{ ...text(phone, 'hi'), from_user_id: 'US.1' }] }))
+  assert.equal((await conversationsOf(api))[0].contact.social_username, null)
 })
 
 test('a person without a number is one person, with the number when it comes', async (t) => {
@@ -392,6 +528,11 @@ test('media a customer sent is fetched at once and shown by a link nobody can gu
   const picture = await fetch(url + pathname)
   assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/png'])
   assert.ok((await picture.arrayBuffer()).byteLength > 50)
+
+  const revoke = { ...text(phone, ''), type: 'revoke', revoke: { original_message_id: message.message_id } }
+  await provider.callback(envelope({ messages: [revoke] }))
+  assert.equal((await fetch(url + pathname)).status, 404)
+  assert.equal((await messagesOf(api, conversation.id))[0].media_url, null)
 })
 
 test('a template status reported by the provider decides whether it is sent', async (t) => {

@@ -358,6 +358,7 @@ test('a plan of so many messages lets exactly so many through, and a lapsed one 
     assertRefused(answer, 402, 'plan_limit_reached', /7 messages/)
   }
   assert.equal((await provider.sent()).length, 7)
+  assert.equal((await api.get('/contacts')).body.data.length, 7, 'nobody is made for a message that is refused')
   assertRefused(
     await api.post('/messages', { to: '+14155550999', ...template('hello_world') }),
     402,
@@ -451,4 +452,33 @@ test('a member answers in the dashboard, and sees why a message failed', async (
   assert.equal((await api.get(`/conversations/${conversation.id}`)).body.data.status, 'closed')
   await provider.writes({ from: phone, text: 'one more thing' })
   assert.equal((await api.get(`/conversations/${conversation.id}`)).body.data.status, 'open')
+})
+
+test('sends and callbacks to the same conversations from two processes never fail each other', async (t) => {
+  const { api, connect, twin, url } = await start(t)
+  const provider = await connect({ messagesPerSecond: 10_000 })
+  const urls = [url, await twin()]
+  const numbers = Array.from({ length: 12 }, (_, i) => `+141555504${String(i).padStart(2, '0')}`)
+  const keys = await Promise.all(Array.from({ length: 4 }, () => api.key('messages:send')))
+  const send = async (i: number) => {
+    const response = await fetch(`${urls[i % 2]}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys[i % keys.length]}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: numbers[(i * 7) % 12], ...template('hello_world') }),
+    })
+    return response.status
+  }
+  const write = (i: number) => provider.writes({ from: numbers[(i * 5) % 12], text: `hi ${i}` })
+  const sent = Array.from({ length: 360 }, (_, i) => send(i))
+  const written = Array.from({ length: 120 }, (_, i) => write(i))
+  assert.deepEqual([...new Set(await Promise.all(sent))], [201])
+  assert.equal(new Set(await Promise.all(written)).size, 120)
+})
+
+test('a name of blanks is no name', async (t) => {
+  const { api, connect } = await start(t)
+  await connect()
+  const sent = await api.post('/messages', { to: phone, name: 'Ann', ...template('hello_world') })
+  await api.post('/messages', { to: phone, name: '   ', ...template('hello_world') })
+  assert.equal((await api.get(`/contacts/${sent.body.data.contact_id}`)).body.data.name, 'Ann')
 })

@@ -84,8 +84,9 @@ export type Report =
     }
   /** Everything up to this message was read (social). */
   | { kind: 'read_up_to'; external_id: string; from: Person; at: string }
-  | { kind: 'edit'; external_id: string; text: string; at: string }
-  | { kind: 'revoke'; external_id: string; at: string }
+  /** Somebody changed or took back a message of theirs; `from` is null when it was the business. */
+  | { kind: 'edit'; from: Person | null; external_id: string; text: string; at: string }
+  | { kind: 'revoke'; from: Person | null; external_id: string; at: string }
   /** A person has a new number or user id. */
   | { kind: 'moved'; from: Person; to: Person; at: string }
   | { kind: 'template'; name: string; language: string; status: string }

@@ -300,7 +300,7 @@ function assertWellFormed(report: Report): void {
   }
   if ('at' in report) assert.ok(isTime(report.at) && Date.parse(report.at) <= Date.now() + 25 * hourMs)
   if ('external_id' in report) assert.ok(isId(report.external_id))
-  if ('from' in report) assertPerson(report.from)
+  if ('from' in report && report.from) assertPerson(report.from)
   if ('to' in report) assertPerson(report.to)
   switch (report.kind) {
     case 'echo':

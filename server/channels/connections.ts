@@ -145,9 +145,7 @@ export async function lockConnection(
     select ${connectionColumns(sql)}, simulator, state from channel_connections
     where workspace_id = ${workspaceId} and channel = ${channel}
     for update`
-  if (!row) return undefined
-  const { secrets, ...rest } = row
-  return { ...rest, ...(tryOpening(sealer, secrets) ?? { access_token: '', app_secret: '', verify_token: '' }) }
+  return row && toReadable(sealer, row)
 }
 
 export async function deleteConnection(sql: Sql, workspaceId: string, id: string): Promise<void> {
@@ -203,11 +201,22 @@ export async function listBuiltInConnections(sql: Sql, sealer: Sealer): Promise<
   )
 }
 
-/** The simulator inside the service is at another address now, for every workspace. */
-export async function moveBuiltInConnections(sql: Sql, baseUrl: string): Promise<void> {
-  await sql`
-    update channel_connections set base_url = ${baseUrl}, updated_at = now()
-    where simulator = 'built_in' and base_url <> ${baseUrl}`
+/** One of those, the same for whoever asks: its address says where that simulator is. */
+export async function getBuiltInConnection(sql: Sql, sealer: Sealer): Promise<Connection | undefined> {
+  const [row] = await sql<Row[]>`
+    select ${connectionColumns(sql)} from channel_connections where simulator = 'built_in' order by id limit 1`
+  return row && toReadable(sealer, row)
+}
+
+/**
+ * The simulator inside the service is at another address now, for every workspace. With `from` only if it still is
+ * there: of several who move it at once, one does. Answers how many connections moved.
+ */
+export async function moveBuiltInConnections(sql: Sql, to: string, from: string | null = null): Promise<number> {
+  const { count } = await sql`
+    update channel_connections set base_url = ${to}, updated_at = now()
+    where simulator = 'built_in' and base_url <> ${to} and (${from}::text is null or base_url = ${from})`
+  return count
 }
 
 export const defaultPace = 80
@@ -240,6 +249,14 @@ const connectionColumns = (sql: Sql) => sql`
 
 function toConnection(sealer: Sealer, { secrets, ...row }: Row): Connection {
   return { ...row, ...openSecrets(sealer, secrets) }
+}
+
+/** Secrets that cannot be opened are empty. */
+function toReadable<Stored extends Row>(
+  sealer: Sealer,
+  { secrets, ...row }: Stored,
+): Omit<Stored, 'secrets'> & Secrets {
+  return { ...row, ...(tryOpening(sealer, secrets) ?? { access_token: '', app_secret: '', verify_token: '' }) }
 }
 
 /** Opened secrets by their sealed text, which is never the same for two: opening takes 10 µs, and a send needs it each time. */

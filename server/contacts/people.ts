@@ -32,6 +32,11 @@ export function identitiesOf({ phone, user_id }: Pick<Who, 'phone' | 'user_id'>)
   ) as string[]
 }
 
+/** The primary channel has user names too, but they are no social ones. */
+const usernameOf = ({ channel, username }: Pick<Who, 'channel' | 'username'>): string | null =>
+  (channel === 'social' && username) || null
+const foldedOf = (text: string | null): string | null => (text === null ? null : fold(text))
+
 export type Made = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
 
 /** Make those who are not there yet; answers only those made by this very call. */
@@ -49,8 +54,8 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       name_key: who.name ? fold(who.name) : null,
       email: who.email || null,
       email_key: who.email ? fold(who.email) : null,
-      social_username: who.username || null,
-      social_username_key: who.username ? fold(who.username) : null,
+      social_username: usernameOf(who),
+      social_username_key: foldedOf(usernameOf(who)),
       avatar_url: who.avatar_url || null,
       created_at: timeOfId(id),
       ...contactCreated(who.workspace_id, id, who),
@@ -113,7 +118,8 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     phone: person.phone && withoutOldPrefix(person.phone),
     name_key: person.name ? fold(person.name) : null,
     email_key: person.email ? fold(person.email) : null,
-    username_key: person.username ? fold(person.username) : null,
+    username: usernameOf(person),
+    username_key: foldedOf(usernameOf(person)),
     phone_identity: person.phone && identityOfPhone(person.phone),
   }))
   await sql`
@@ -173,7 +179,10 @@ export async function renamePeople(
     where c.workspace_id = g.workspace_id and c.id = g.contact_id and c.name is distinct from g.name`
 }
 
-/** A person got a new number or user id: the old name goes, the new one is theirs unless it is somebody else's already. */
+/**
+ * A person got a new number or a new user id, and keeps what was not replaced. The new name is theirs unless it is
+ * somebody else's already; only then the old one of its kind goes.
+ */
 export async function movePerson(
   sql: Sql,
   workspaceId: string,
@@ -182,8 +191,12 @@ export async function movePerson(
   to: Pick<Who, 'phone' | 'user_id'>,
 ): Promise<void> {
   const before = identitiesOf(from)
-  const after = identitiesOf(to)
-  if (before.length === 0 || after.length === 0) return
+  const moves = [
+    { old: from.phone && identityOfPhone(from.phone), new: to.phone && identityOfPhone(to.phone) },
+    { old: from.user_id, new: to.user_id },
+  ].filter((move) => move.new && move.new !== move.old)
+  if (before.length === 0 || moves.length === 0) return
+  const phone = to.phone && withoutOldPrefix(to.phone)
   await sql`
     with person as (
       select i.contact_id from contact_identities i
@@ -191,19 +204,24 @@ export async function movePerson(
       order by array_position(${before}, i.external_id)
       limit 1
     ),
+    moves as (
+      select m.old, m.new
+      from json_to_recordset(${JSON.stringify(moves)}::text::json) as m (old text, new text)
+    ),
     added as (
       insert into contact_identities (workspace_id, channel, external_id, contact_id)
-      select ${workspaceId}, ${channel}, external_id, person.contact_id
-      from person, unnest(${after}::text[]) as external_id
+      select ${workspaceId}, ${channel}, moves.new, person.contact_id from person, moves
+      order by moves.new
       on conflict do nothing
-      returning contact_id
+      returning contact_id, external_id
     ),
     dropped as (
-      delete from contact_identities i using (select distinct contact_id from added) a
-      where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = any(${before})
-        and i.contact_id = a.contact_id and not i.external_id = any(${after})
+      delete from contact_identities i using added a, moves
+      where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = moves.old
+        and moves.new = a.external_id and i.contact_id = a.contact_id
     )
-    update contacts c set phone = coalesce(${to.phone && withoutOldPrefix(to.phone)}, c.phone), updated_at = now()
-    from (select distinct contact_id from added) a
-    where c.workspace_id = ${workspaceId} and c.id = a.contact_id`
+    update contacts c set phone = ${phone}, updated_at = now()
+    from added a
+    where c.workspace_id = ${workspaceId} and c.id = a.contact_id
+      and a.external_id = ${phone && identityOfPhone(phone)}`
 }

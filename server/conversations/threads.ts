@@ -25,7 +25,7 @@ export type Thread = {
   contact_created: boolean
 }
 
-type Found = Omit<Thread, 'conversation_id' | 'contact_created'> & {
+export type Found = Omit<Thread, 'conversation_id' | 'contact_created'> & {
   place: number
   conversation_id: string | null
   /** How many of the names we asked by are theirs. */
@@ -66,9 +66,13 @@ export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Fo
   return threads
 }
 
-/** Who these people are, and their conversations, made where there is none. */
-export async function resolveThreads(sql: Sql, people: readonly Who[]): Promise<Thread[]> {
-  let found = await findThreads(sql, people)
+/** Who these people are, and their conversations, made where there is none. `known`: what was found a moment ago. */
+export async function resolveThreads(
+  sql: Sql,
+  people: readonly Who[],
+  known?: readonly (Found | undefined)[],
+): Promise<Thread[]> {
+  let found = known ?? (await findThreads(sql, people))
   await learn(sql, people, found)
   if (found.every((thread) => thread?.conversation_id)) return found.map((thread) => toThread(thread, false))
 
@@ -109,7 +113,7 @@ async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | 
       (!thread.phone && who.phone) ||
       (!thread.name && who.name) ||
       (!thread.email && who.email) ||
-      (!thread.social_username && who.username)
+      (who.channel === 'social' && !thread.social_username && who.username)
     return isNews ? [{ ...who, contact_id: thread.contact_id }] : []
   })
   if (news.length > 0) await learnPeople(sql, news)

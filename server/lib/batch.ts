@@ -8,9 +8,12 @@
  * Callers are never coupled. `run` answers each item in its own place, in
  * order, with a value or an `Error`. When the database refuses the statement
  * as a whole, nothing of it happened, and its items are run one by one, so a
- * poisoned item fails alone. When the connection breaks nobody knows what
- * happened, so nothing is repeated and every item fails.
+ * poisoned item fails alone; a statement that was in another's way is run
+ * again. When the connection breaks nobody knows what happened, so nothing is
+ * repeated and every item fails.
  */
+import { withRetries } from './db.ts'
+
 export type Batch<Item, Result> = (item: Item) => Promise<Result>
 
 type Batching<Item, Result> = {
@@ -50,7 +53,7 @@ export function createBatch<Item, Result>(batching: Batching<Item, Result>): Bat
 
   async function carry(batch: Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await run(batch.map(({ item }) => item))
+      const results = await withRetries(() => run(batch.map(({ item }) => item)))
       if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} got ${results.length} results`)
       batch.forEach(({ resolve, reject }, i) => {
         const result = results[i]

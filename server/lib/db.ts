@@ -39,6 +39,9 @@ export function connect({ database, max, hot = false, statementTimeoutMs = 60_00
       statement_timeout: statementTimeoutMs,
       // A plan for a fraction of a millisecond of work is not worth compiling.
       jit: false,
+      // Or a statement of few rows is planned each time after all, since such a plan looks cheaper than the lasting one:
+      // 0.7 ms of planning for 0.1 ms of work when a lone caller sends.
+      ...(hot ? { plan_cache_mode: 'force_generic_plan' } : {}),
     },
     types: {
       date: {
@@ -77,4 +80,19 @@ export function isDuplicate(error: unknown, constraint: string): boolean {
 /** Whether the database refused the data itself: a value it cannot hold, a rule it breaks. Trying again would not help. */
 export function isUnkeepable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code)
+}
+
+/** Whether two statements were in each other's way and the database let this one go: nothing of it happened. */
+export function isCollision(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
+}
+
+/** Run it again when it was in another's way. */
+export async function withRetries<Result>(run: () => Promise<Result>, triesLeft = 4): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!isCollision(error) || triesLeft <= 1) throw error
+    return withRetries(run, triesLeft - 1)
+  }
 }

@@ -177,13 +177,17 @@ function reportTo(observe: (status: number, seconds: number) => void, route: str
     const ms = reply.elapsedTime
     observe(reply.statusCode, ms / 1000)
     const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }
-    if (ms > slowMs) request.log.warn(line, 'slow request')
+    if (ms > slowMs && !isStream(reply)) request.log.warn(line, 'slow request')
     else request.log.debug(line, 'request')
     done()
   }
 }
 
 const slowMs = 1_000
+
+/** Open for as long as somebody listens. */
+const isStream = ({ raw }: FastifyReply): boolean =>
+  String(raw.getHeader('content-type') ?? '').startsWith('text/event-stream')
 const unknown = 'unknown'
 
 /** What a log may hold of a request: its route and id. Paths and queries carry tokens, names and numbers. */

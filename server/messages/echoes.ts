@@ -8,6 +8,7 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { echoPatienceSeconds, waitForMessage } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
@@ -24,22 +25,24 @@ export async function keepEcho(db: Db, workspaceId: string, channel: ChannelName
     const [known] = await sql`
       select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
     if (known) return
-    // Ours, and the answer to the send is still on its way: the same words, without a name yet.
-    const [own] = await sql`
-      with own as (
-        select workspace_id, conversation_id, id from messages
-        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
-          and external_id is null and status = 'pending' and content_type = ${echo.content_type}
-          and content_text is not distinct from ${echo.content_text}
-        order by id
-        limit 1
-        for no key update
-      )
-      update messages m set external_id = ${echo.external_id}, status = 'sent'
-      from own
-      where m.workspace_id = ${workspaceId} and m.conversation_id = own.conversation_id and m.id = own.id
-      returning m.id`
-    if (own) return
+    // Perhaps ours: the same words, without a name yet.
+    const [own] = await sql<{ id: string; is_answered: boolean }[]>`
+      select id, created_at < now() - make_interval(secs => ${echoPatienceSeconds}) as is_answered
+      from messages
+      where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
+        and external_id is null and status = 'pending' and content_type = ${echo.content_type}
+        and content_text is not distinct from ${echo.content_text}
+      order by id
+      limit 1
+      for no key update`
+    // The answer to the send is still on its way, and says which of several it is.
+    if (own && !own.is_answered) return waitForMessage(sql, workspaceId, channel, echo)
+    if (own) {
+      await sql`
+        update messages set external_id = ${echo.external_id}, status = 'sent', error = null
+        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}`
+      return
+    }
     await sql`
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
         external_id, status, sent_at, created_at)

@@ -7,7 +7,7 @@
 import type { MediaReference, Report, Written } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Who } from '../contacts/people.ts'
-import { resolveThreads, type Thread } from '../conversations/threads.ts'
+import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
@@ -35,10 +35,41 @@ export function toReceived(
 
 /** Keep them; answers each its place, or undefined for one that is there already. */
 export async function keepReceived(sql: Sql, received: readonly Received[]): Promise<(Kept | undefined)[]> {
+  const people = received.map(({ from }) => from)
+  const found = await findThreads(sql, people)
+  // Nobody is made for a message that is there already: its sender may have another name by now.
+  const repeated = await findRepeated(
+    sql,
+    received.filter((_, place) => !found[place]?.conversation_id),
+  )
+  const isNew = received.map(({ written }) => !repeated.has(written.external_id))
   const threads = await resolveThreads(
     sql,
-    received.map(({ from }) => from),
+    people.filter((_, place) => isNew[place]),
+    found.filter((_, place) => isNew[place]),
   )
+  const fresh = received.filter((_, place) => isNew[place])
+  const kept = await insertReceived(sql, fresh, threads)
+  let next = 0
+  return isNew.map((isOne) => (isOne ? kept[next++] : undefined))
+}
+
+/** Which of them are there already. */
+async function findRepeated(sql: Sql, received: readonly Received[]): Promise<Set<string>> {
+  if (received.length === 0) return new Set()
+  const known = await sql<{ external_id: string }[]>`
+    select m.external_id
+    from unnest(${received.map(({ workspaceId }) => workspaceId)}::uuid[],
+      ${received.map(({ written }) => written.external_id)}::text[]) as g (workspace_id, external_id)
+    join messages m on m.workspace_id = g.workspace_id and m.external_id = g.external_id`
+  return new Set(known.map(({ external_id }) => external_id))
+}
+
+async function insertReceived(
+  sql: Sql,
+  received: readonly Received[],
+  threads: readonly Thread[],
+): Promise<(Kept | undefined)[]> {
   const rows = received.map((one, place) => toRow(one, threads[place] as Thread))
   const added = await sql<{ id: string }[]>`
     with given as (
@@ -62,11 +93,17 @@ export async function keepReceived(sql: Sql, received: readonly Received[]): Pro
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
         content, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
       select g.workspace_id, g.conversation_id, g.id, 'inbound', 'customer', g.content_type, g.content_text, g.content,
-        g.external_id, 'received', (
+        g.external_id, 'received', coalesce((
           select m.id from messages m
           where m.workspace_id = g.workspace_id and m.external_id = g.reply_to
             and m.conversation_id = g.conversation_id
-        ), g.interactive_reply_id, least(g.sent_at, now()), g.created_at
+        ), (
+          -- What is answered may have come in the same moment.
+          select o.id from given o
+          where g.reply_to is not null and o.external_id = g.reply_to and o.workspace_id = g.workspace_id
+            and o.conversation_id = g.conversation_id
+          order by o.id limit 1
+        )), g.interactive_reply_id, least(g.sent_at, now()), g.created_at
       from given g
       join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
       order by g.id

@@ -17,7 +17,15 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { keepEcho } from './echoes.ts'
 import { type Kept, keepReceived, type Received, toReceived } from './inbound.ts'
-import { applyCorrection, applyReadUpTo, applyStatuses, type Reported, takeEarly, waitForMessage } from './reports.ts'
+import {
+  applyCorrection,
+  applyReadUpTo,
+  applyStatuses,
+  type Early,
+  type Reported,
+  takeEarly,
+  waitForMessage,
+} from './reports.ts'
 
 /** Somebody may be waiting for news of this conversation. */
 export type Announce = (workspaceId: string, channel: ChannelName, conversationId: string) => void
@@ -29,6 +37,8 @@ export type Intaking = {
   announce: Announce
   /** There is media to fetch. */
   onMedia: () => void
+  /** These are no message's any more. */
+  onMediaGone: (ids: readonly string[]) => void
 }
 
 export type Intake = {
@@ -41,7 +51,7 @@ export type Intake = {
 /** How long a callback waits for the names of people who write for the first time. */
 const profilePatienceMs = 2_000
 
-export function createIntake({ db, channels, log, announce, onMedia }: Intaking): Intake {
+export function createIntake({ db, channels, log, announce, onMedia, onMediaGone }: Intaking): Intake {
   const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
   const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
   const applyOne = createBatch({ run: (reported: readonly Reported[]) => applyStatuses(db, reported), max: 1_000 })
@@ -68,14 +78,15 @@ export function createIntake({ db, channels, log, announce, onMedia }: Intaking)
       case 'echo':
         return keepEcho(db, workspaceId, channel, report)
       case 'edit':
-      case 'revoke':
-        if (!(await applyCorrection(db, workspaceId, report))) {
-          await waitForMessage(db, workspaceId, report.external_id, report)
-        }
+      case 'revoke': {
+        const { isKnown, media } = await applyCorrection(db, workspaceId, channel, report)
+        onMediaGone(media)
+        if (!isKnown) await waitForMessage(db, workspaceId, channel, report)
         return
+      }
       case 'read_up_to':
         if (!(await applyReadUpTo(db, workspaceId, report.external_id))) {
-          await waitForMessage(db, workspaceId, report.external_id, report)
+          await waitForMessage(db, workspaceId, channel, report)
         }
         return
       case 'template':
@@ -148,7 +159,9 @@ export function createIntake({ db, channels, log, announce, onMedia }: Intaking)
   async function learnRecipients({ workspace_id, channel }: Connection, reports: readonly Report[]): Promise<void> {
     const named = new Map<string, Who>()
     for (const report of reports) {
-      const { phone, user_id } = (report.kind === 'status' && report.recipient) || { phone: null, user_id: null }
+      // The first of the three reports of a message is enough.
+      const isFirst = report.kind === 'status' && report.status === 'sent'
+      const { phone, user_id } = (isFirst && report.recipient) || { phone: null, user_id: null }
       if (phone && user_id) named.set(user_id, { workspace_id, channel, phone, user_id })
     }
     const people = [...named.values()]
@@ -163,14 +176,23 @@ export function createIntake({ db, channels, log, announce, onMedia }: Intaking)
 }
 
 /** Apply the reports whose message came after them. */
-export async function applyEarly(db: Db): Promise<void> {
+export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone']): Promise<void> {
+  const echoes: Early[] = []
   await db.begin(async (sql) => {
-    for (const { workspace_id: workspaceId, channel, report } of await takeEarly(sql)) {
+    for (const early of await takeEarly(sql)) {
+      const { workspace_id: workspaceId, report } = early
+      const { channel } = report
       if (report.kind === 'status') await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }])
-      else if (report.kind === 'edit' || report.kind === 'revoke') await applyCorrection(sql, workspaceId, report)
-      else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+      else if (report.kind === 'edit' || report.kind === 'revoke') {
+        onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
+      } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+      else if (report.kind === 'echo') echoes.push(early)
     }
   })
+  // An echo has transactions of its own; one that is lost here is only an echo.
+  for (const { workspace_id: workspaceId, report } of echoes) {
+    if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report)
+  }
 }
 
 async function within<Value>(milliseconds: number, answer: Promise<Value | undefined> | undefined) {

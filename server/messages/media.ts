@@ -240,6 +240,13 @@ function mediaPath(token: string, filename: string | null): string {
 }
 
 /** Serve what was stored, to whoever has the link. */
+/** Forget the bytes of media that are no message's any more. */
+export async function dropMedia(store: Store, ids: readonly string[], log: FastifyBaseLogger): Promise<void> {
+  for (const id of ids) {
+    await store.delete(id).catch((error) => log.warn({ err: error }, 'media could not be dropped from the store'))
+  }
+}
+
 export const mediaRoutes =
   ({ db, store }: { db: Db; store: Store }) =>
   async (app: App) => {

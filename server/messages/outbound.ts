@@ -9,7 +9,7 @@
  */
 import { requirePlan } from '../accounts/workspaces.ts'
 import { createBatch } from '../lib/batch.ts'
-import type { Sql } from '../lib/db.ts'
+import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 
@@ -69,22 +69,6 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
         created_at timestamptz
       )
     ),
-    wanted as (
-      select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
-      from given g join workspaces w on w.id = g.workspace_id
-      group by w.id
-    ),
-    counted as (
-      insert into plan_usage as u (workspace_id, month, message_count)
-      select workspace_id, date_trunc('month', now() at time zone 'utc')::date, n
-      from wanted
-      where plan_state = 'active' and (most is null or n <= most)
-      order by workspace_id
-      on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
-        where u.message_count + excluded.message_count <=
-          coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
-      returning u.workspace_id
-    ),
     -- In order, so that two batches with the same conversations never lock each other out.
     locked as (
       select v.workspace_id, v.id
@@ -92,6 +76,23 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from given)
       order by v.id
       for no key update
+    ),
+    wanted as (
+      select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
+      from given g join workspaces w on w.id = g.workspace_id
+      group by w.id
+    ),
+    counted as (
+      insert into plan_usage as u (workspace_id, month, message_count)
+      select workspace_id, ${thisMonth(sql)}, n
+      from wanted
+      -- Conversations are locked before the count, here as everywhere.
+      where plan_state = 'active' and (most is null or n <= most) and (select count(*) from locked) >= 0
+      order by workspace_id
+      on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
+        where u.message_count + excluded.message_count <=
+          coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
+      returning u.workspace_id
     ),
     added as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
@@ -118,15 +119,41 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
   return messages.map(({ id }) => ids.has(id))
 }
 
-/** Look whether the plan has room for one more; taking it is up to `prepare`. */
-export async function requireRoom(sql: Sql, workspaceId: string): Promise<void> {
-  const [refused] = await sql`
-    select 1
+const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'utc')::date`
+
+/** 402 when the plan has no room for one more; otherwise whether it has a limit at all. */
+export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {
+  const [plan] = await sql<{ has_room: boolean; is_limited: boolean }[]>`
+    select w.plan_state = 'active' and coalesce(u.message_count < w.plan_messages_per_month, true) as has_room,
+      w.plan_messages_per_month is not null as is_limited
     from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = date_trunc('month', now() at time zone 'utc')::date
-    where w.id = ${workspaceId}
-      and (w.plan_state <> 'active' or coalesce(u.message_count, 0) >= w.plan_messages_per_month)`
-  if (refused) throw await refusalOf(sql, workspaceId)
+    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
+    where w.id = ${workspaceId}`
+  if (!plan?.has_room) throw await refusalOf(sql, workspaceId)
+  return { isLimited: plan.is_limited }
+}
+
+/**
+ * Make somebody and prepare the message to them, or neither: in a plan with a limit nobody is made for a message that
+ * finds no room. Those who do so in one workspace take turns.
+ */
+export async function prepareFirst<Made extends { row: NewOutbound }>(
+  db: Db,
+  workspaceId: string,
+  make: (sql: Sql) => Promise<Made>,
+): Promise<Made> {
+  const run = async (sql: Sql) => {
+    await sql`
+      insert into plan_usage (workspace_id, month) values (${workspaceId}, ${thisMonth(sql)}) on conflict do nothing`
+    await sql`
+      select 1 from plan_usage where workspace_id = ${workspaceId} and month = ${thisMonth(sql)} for update`
+    await requireRoom(sql, workspaceId)
+    const made = await make(sql)
+    const [isPrepared] = await prepareMessages(sql, [made.row])
+    if (!isPrepared) throw await refusalOf(sql, workspaceId)
+    return made
+  }
+  return withRetries(() => db.begin(run) as Promise<Made>)
 }
 
 async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
@@ -146,21 +173,21 @@ async function settleMessages(sql: Sql, outcomes: readonly Outcome[]): Promise<u
       )
     ),
     locked as (
-      select m.workspace_id, m.conversation_id, m.id
-      from messages m
-      where (m.workspace_id, m.conversation_id, m.id) in (select workspace_id, conversation_id, id from given)
+      select g.workspace_id, g.conversation_id, g.id, g.status, g.external_id, g.error
+      from given g
+      join messages m on m.workspace_id = g.workspace_id and m.conversation_id = g.conversation_id and m.id = g.id
       order by m.conversation_id, m.id
-      for no key update
+      for no key update of m
     ),
     settled as (
       update messages m set
-        external_id = coalesce(g.external_id, m.external_id),
-        status = case when m.status = 'pending' and g.status <> 'unknown' then g.status else m.status end,
-        error = coalesce(g.error, m.error)
-      from given g
-      join locked l on l.workspace_id = g.workspace_id and l.conversation_id = g.conversation_id and l.id = g.id
-      where m.workspace_id = g.workspace_id and m.conversation_id = g.conversation_id and m.id = g.id
-      returning m.workspace_id, m.created_at, g.status = 'failed' as refused
+        external_id = coalesce(l.external_id, m.external_id),
+        status = case when m.status = 'pending' and l.status <> 'unknown' then l.status else m.status end,
+        -- An error that a report has overtaken is none.
+        error = case when m.status = 'pending' then l.error else m.error end
+      from locked l
+      where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
+      returning m.workspace_id, m.created_at, l.status = 'failed' as refused
     )
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
@@ -178,14 +205,18 @@ const giveBack = (sql: Sql) => sql`
 /** How long the channel's reports are waited for. */
 export const patienceMinutes = 15
 
-/** Messages without an outcome for too long have failed, unless a report still says otherwise. */
+/**
+ * Messages without an outcome for too long have failed, unless a report still says otherwise. Those of the last week:
+ * what was refused, and what has no other name than ours, stays in the index as well.
+ */
 export async function sweepPending(sql: Sql): Promise<void> {
   await sql`
     with settled as (
       update messages m set
         status = 'failed',
         error = coalesce(m.error || '; ', '') || ${`no report from the channel within ${patienceMinutes} minutes`}
-      where m.status = 'pending' and m.created_at < now() - make_interval(mins => ${patienceMinutes})
+      where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
+        and m.created_at between now() - interval '7 days' and now() - make_interval(mins => ${patienceMinutes})
       returning m.workspace_id, m.created_at, true as refused
     )
     ${giveBack(sql)}`

@@ -17,18 +17,18 @@ import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { isUuid, newId } from '../lib/id.ts'
 import { createNextRuns } from '../lib/next-run.ts'
 import type { Draft } from './draft.ts'
 import type { Announce } from './intake.ts'
 import { getMessage } from './messages.ts'
-import { createLedger, type Ledger, type NewOutbound, requireRoom } from './outbound.ts'
+import { createLedger, type Ledger, type NewOutbound, prepareFirst, requireRoom } from './outbound.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
-  sql: Sql
+  sql: Db
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   announce: Announce
@@ -90,7 +90,8 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
     const { workspaceId, draft } = request
     const channel = channels.msgapp
     const phone = requirePhone(request.to, request.defaultCountry, 'to')
-    const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: request.name || null }
+    const name = request.name?.trim() ? request.name : undefined
+    const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: name ?? null }
     const [found, ours, template] = await Promise.all([
       find(who),
       readMsgapp(workspaceId),
@@ -104,25 +105,27 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
     if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
     const message = await toContent(channel, ours, draft, template)
 
-    // Nobody is made for a message that has no room in the plan.
-    if (!found?.conversation_id) await requireRoom(sql, workspaceId)
-    const thread = found?.conversation_id
-      ? { ...found, conversation_id: found.conversation_id, contact_created: false }
-      : await resolve(who)
     const id = request.subject?.id ?? newId()
-    const row = {
+    const toRow = ({ conversation_id }: Pick<Thread, 'conversation_id'>): NewOutbound => ({
       ...message.row,
+      workspace_id: workspaceId,
+      conversation_id,
+      id,
       reply_to_message_id: request.replyTo ?? null,
       sender_type: 'agent',
       sender_id: null,
-    } as const
+    })
+    const { thread, isPrepared } = found?.conversation_id
+      ? { thread: { ...found, conversation_id: found.conversation_id, contact_created: false }, isPrepared: false }
+      : await makeThread(who, toRow)
     const person = { phone, user_id: null, name: null, username: null }
     const externalId = await deliver(channel, ours, thread, person, {
-      row: { ...row, workspace_id: workspaceId, conversation_id: thread.conversation_id, id },
+      row: toRow(thread),
+      isPrepared,
       content: message.content,
       quoted,
       late: false,
-      rename: request.name,
+      rename: name,
     })
     return {
       message_id: id,
@@ -131,6 +134,18 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
       contact_id: thread.contact_id,
       contact_created: thread.contact_created,
     }
+  }
+
+  /** Somebody new. Where the plan has a limit the message is prepared with them, so that neither is there alone. */
+  async function makeThread(who: Who, toRow: (thread: Thread) => NewOutbound) {
+    const { isLimited } = await requireRoom(sql, who.workspace_id)
+    if (!isLimited) return { thread: await resolve(who), isPrepared: false }
+    const { thread } = await prepareFirst(sql, who.workspace_id, async (tx) => {
+      const [thread] = await resolveThreads(tx, [who])
+      if (!thread) throw new Error('somebody just found or made is not there')
+      return { thread, row: toRow(thread) }
+    })
+    return { thread, isPrepared: true }
   }
 
   async function reply({ workspaceId, conversationId, memberId, draft, replyTo }: ToConversation): Promise<string> {
@@ -158,6 +173,7 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
     const thread = { ...conversation.contact, contact_id: conversation.contact_id, conversation_id: conversationId }
     await deliver(channel, connection, thread, person, {
       row: { ...row, workspace_id: workspaceId, conversation_id: conversationId, id },
+      isPrepared: false,
       content: message.content,
       quoted,
       late,
@@ -225,6 +241,7 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
 
   type Delivery = {
     row: NewOutbound
+    isPrepared: boolean
     content: Content
     quoted: string | null
     late: boolean
@@ -237,10 +254,10 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
     connection: Connection,
     thread: Pick<Thread, 'contact_id' | 'conversation_id' | 'name'>,
     person: Person,
-    { row, content, quoted, late, rename }: Delivery,
+    { row, isPrepared, content, quoted, late, rename }: Delivery,
   ): Promise<string | null> {
     const { workspace_id, conversation_id, id } = row
-    await ledger.prepare(row)
+    if (!isPrepared) await ledger.prepare(row)
     announce(workspace_id, channel.name, conversation_id)
     if (rename && rename !== thread.name) {
       await renamePeople(sql, [{ workspace_id, contact_id: thread.contact_id, name: rename }])

@@ -87,10 +87,10 @@ function readMessage(message: Json, named: (person: Person) => Person): Report {
   const external_id = idOf(message.id)
   if (!external_id) return ignored('a message without a usable id')
   if (message.group_id !== undefined) return ignored('a message in a group')
-  const change = readChangeOfMessage(message)
-  if (change) return change
   if (message.type === 'system') return readMove(message)
   const from = named(whoIs(message.from, message.from_user_id))
+  const change = isSomebody(from) ? readChangeOfMessage(message, from) : undefined
+  if (change) return change
   if (!isSomebody(from)) return ignored('a message from nobody', external_id)
   const written = readWritten(external_id, message)
   return 'reason' in written ? ignored(written.reason, written.quoted) : { kind: 'message', from, ...written }
@@ -99,7 +99,7 @@ function readMessage(message: Json, named: (person: Person) => Person): Report {
 function readEcho(echo: Json): Report {
   const external_id = idOf(echo.id)
   if (!external_id) return ignored('an echo without a usable id')
-  const change = readChangeOfMessage(echo)
+  const change = readChangeOfMessage(echo, null)
   if (change) return change
   const to = whoIs(echo.to, echo.to_user_id)
   if (!isSomebody(to)) return ignored('an echo to nobody', external_id)
@@ -108,18 +108,18 @@ function readEcho(echo: Json): Report {
 }
 
 /** An edit or a revocation, which is no new message; undefined for what is one. */
-function readChangeOfMessage({ type, timestamp, ...message }: Json): Report | undefined {
+function readChangeOfMessage({ type, timestamp, ...message }: Json, from: Person | null): Report | undefined {
   if (type !== 'edit' && type !== 'revoke') return undefined
   const change = recordOf(message[type])
   const external_id = idOf(change?.original_message_id)
   if (!external_id) return ignored(`${type} of a message without a usable id`)
   const at = timeOf(timestamp)
-  if (type === 'revoke') return { kind: 'revoke', external_id, at }
+  if (type === 'revoke') return { kind: 'revoke', from, external_id, at }
   const edited = recordOf(change?.message) ?? {}
   const part =
     typeof edited.type === 'string' && Object.hasOwn(edited, edited.type) ? recordOf(edited[edited.type]) : undefined
   const text = textOf(part?.body) ?? textOf(part?.caption)
-  return text === null ? ignored('an edit without text', external_id) : { kind: 'edit', external_id, text, at }
+  return text === null ? ignored('an edit without text', external_id) : { kind: 'edit', from, external_id, text, at }
 }
 
 /** Somebody has a new number or user id. Older payloads say `new_wa_id` where newer ones say `wa_id`. */

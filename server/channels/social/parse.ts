@@ -56,7 +56,7 @@ function readItem({ account_id }: Connection, item: Json): Report[] {
   const message = recordOf(item.message)
   if (message) return readMessage(message, { at, isOurs, sender, recipient })
   const edit = recordOf(item.message_edit)
-  if (edit) return [readEdit(edit, at)]
+  if (edit) return [readEdit(edit, isOurs ? null : (from ?? null), at)]
   if (isOurs || !from) return [ignored('from nobody')]
   const reaction = recordOf(item.reaction)
   if (reaction) return [readReaction(reaction, from, at, item.timestamp)]
@@ -75,7 +75,10 @@ type Parties = { at: string; isOurs: boolean; sender: Json | undefined; recipien
 function readMessage(message: Json, { at, isOurs, sender, recipient }: Parties): Report[] {
   const mid = idOf(message.mid)
   if (!mid) return [ignored('a message without a usable id')]
-  if (message.is_deleted === true) return [{ kind: 'revoke', external_id: mid, at }]
+  if (message.is_deleted === true) {
+    const from = isOurs || message.is_echo === true ? null : (whoIs(sender) ?? null)
+    return [{ kind: 'revoke', from, external_id: mid, at }]
+  }
   if (message.is_self === true) return [ignored('the account wrote to itself')]
   if (message.is_echo === true && !isOurs && sender?.id !== undefined)
     return [ignored('an echo of another account', sender.id)]
@@ -146,11 +149,11 @@ function readAttachment({ type, payload }: Json): Pick<Written, 'content_type' |
   return { content_type: 'unsupported', media: null, content: { attachment: contentOf({ type, title, url: address }) } }
 }
 
-function readEdit({ mid, text }: Json, at: string): Report {
+function readEdit({ mid, text }: Json, from: Person | null, at: string): Report {
   const external_id = idOf(mid)
   const edited = textOf(text)
   if (!external_id || edited === null) return ignored('an edit without a usable id or text')
-  return { kind: 'edit', external_id, text: edited, at }
+  return { kind: 'edit', from, external_id, text: edited, at }
 }
 
 function readPostback(postback: Json, from: Person, at: string): Report {

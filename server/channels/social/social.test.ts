@@ -64,7 +64,7 @@ const expected: Record<string, Report[]> = {
   ],
   echo: [{ kind: 'echo', to: person, ...written({ content_text: 'We are open until 9.' }) }],
   self: [ignored('the account wrote to itself')],
-  deleted: [{ kind: 'revoke', external_id: mid, at }],
+  deleted: [{ kind: 'revoke', from: person, external_id: mid, at }],
   unsupported: [message({ content_type: 'unsupported' })],
   'quick-reply': [message({ content_type: 'interactive', content_text: 'Yes', interactive_reply_id: 'YES_42' })],
   'from-ad': [
@@ -98,7 +98,7 @@ const expected: Record<string, Report[]> = {
   ],
   read: [{ kind: 'read_up_to', external_id: 'aWdfZAG1fOURS', from: person, at }],
   postback: [message({ content_type: 'button', content_text: 'Talk to us', interactive_reply_id: 'HUMAN' })],
-  edit: [{ kind: 'edit', external_id: mid, text: 'Hola, fixed', at }],
+  edit: [{ kind: 'edit', from: person, external_id: mid, text: 'Hola, fixed', at }],
   referral: [ignored('of a kind we do not read: "sender recipient timestamp referral"')],
   standby: [ignored('another app has the conversation')],
   'another-account': [ignored('to another account: "17841499999999999"')],
