@@ -21,6 +21,7 @@ import { migrate } from './lib/migrate.ts'
 import { inWords } from './lib/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
 import { connectSimulator, getBuiltInUrl, readSimulatorUrl, registerSimulatorAccounts } from './simulator-accounts.ts'
+import { probe } from './simulator-host.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -59,14 +60,15 @@ const commands: Record<string, Command> = {
       const sealer = createSealer(await resolveEncryptionKey(config))
       const demo = readDemo(config.dataDir)
       const publicUrl = demo?.base_url.replace(/\/v1$/, '') ?? config.publicUrl
-      const builtIn = demo?.simulator_url ?? (await getBuiltInUrl(db, sealer))
-      const isBuiltIn = given === undefined || given === builtIn
+      // Of several processes one has the simulator, and demo.json may name another.
+      const builtIn = (await getBuiltInUrl(db, sealer)) ?? demo?.simulator_url ?? `${publicUrl}/simulator`
+      const isBuiltIn = given === undefined || given === builtIn || given === demo?.simulator_url
       const simulating = {
         sealer,
         workspaceId,
         messagesPerSecond,
         kind: isBuiltIn ? 'built_in' : 'alone',
-        simulatorUrl: given ?? builtIn ?? `${publicUrl}/simulator`,
+        simulatorUrl: isBuiltIn ? builtIn : given,
       } as const
       // A simulator that does not answer undoes it all.
       const { msgapp } = await db.begin(async (sql) => {
@@ -74,6 +76,9 @@ const commands: Record<string, Command> = {
         if (!isBuiltIn) await registerSimulatorAccounts(sql, simulating.simulatorUrl, connections, publicUrl)
         return connections
       })
+      if (isBuiltIn && (await probe(msgapp)) !== 'host') {
+        console.error(`note: no simulator answers at ${builtIn} now; it does while the service runs with DEMO=1`)
+      }
       return {
         connection_id: msgapp.id,
         phone_number_id: msgapp.phone_number_id,

@@ -10,11 +10,10 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { createKey, scopes } from './accounts/keys.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
-import { moveBuiltInConnections } from './channels/connections.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { type Db, isDuplicate, type Sql } from './lib/db.ts'
 import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
-import { connectSimulator, graphUrl } from './simulator-accounts.ts'
+import { connectSimulator } from './simulator-accounts.ts'
 
 export type Demo = {
   base_url: string
@@ -30,18 +29,17 @@ type Making = {
   sealer: Sealer
   dataDir: string
   publicUrl: string
-  /** Where this process has its simulator. */
+  /** Where this process has the simulator, its own or the host's. */
   simulatorUrl: string
 }
 
 /**
- * Find the demo workspace or make it, connected to the simulator of this process; what it lacks is made. `undefined`:
+ * Find the demo workspace or make it, connected to the simulator; what it lacks is made. `undefined`:
  * it is there, but its secrets are not in this data directory.
  */
 export async function resolveDemo(making: Making): Promise<Demo | undefined> {
   const { db, dataDir, publicUrl, simulatorUrl } = making
   const file = join(dataDir, 'demo.json')
-  await moveBuiltInConnections(db, graphUrl(simulatorUrl))
   let workspaceId = await getDemoWorkspaceId(db)
   if (!workspaceId) {
     try {

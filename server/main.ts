@@ -2,17 +2,13 @@
  * The process: config, database, migrations, the chosen roles; stop in reverse.
  */
 
-import { join } from 'node:path'
-import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
-import { createSimulator, type Simulator } from '../simulator/simulator.ts'
 import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 import { type Demo, resolveDemo } from './demo.ts'
 import { resolveEncryptionKey } from './encryption-key.ts'
-import { createSealer, type Sealer } from './lib/crypto.ts'
-import type { Db } from './lib/db.ts'
+import { createSealer } from './lib/crypto.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
 import { createMetrics } from './lib/metrics.ts'
@@ -20,7 +16,8 @@ import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
 import { inWords } from './lib/start-error.ts'
 import { createStore } from './lib/store.ts'
-import { loadSimulatorAccounts, localOrigin } from './simulator-accounts.ts'
+import { localOrigin } from './simulator-accounts.ts'
+import { startSimulatorHost } from './simulator-host.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
@@ -68,13 +65,14 @@ async function run(config: Config): Promise<void> {
     const sealer = createSealer(await resolveEncryptionKey(config))
     // Only who serves the API has a simulator to show; a worker finds the demo as they left it.
     const hasDemo = config.demo && config.roles.has('api')
-    const simulatorUrl = `${localOrigin(config)}/simulator`
+    const origin = localOrigin(config)
+    const simulatorUrl = `${origin}/simulator`
     const { dataDir, publicUrl, tls, roles } = config
     const demo = hasDemo ? await resolveDemo({ db, sealer, dataDir, publicUrl, simulatorUrl }) : undefined
 
     const http = createHttp()
     stops.push(http.stop)
-    const simulator = hasDemo ? await startSimulator(config, db, sealer, log) : undefined
+    const simulator = hasDemo ? await startSimulatorHost({ db, sealer, log, dataDir, origin }) : undefined
     if (simulator) stops.push(simulator.stop)
     const metrics = createMetrics()
     const live = await startLive({ db, log })
@@ -96,6 +94,7 @@ async function run(config: Config): Promise<void> {
     })
     stops.push(() => drain(app))
     await app.listen({ port: config.port, host: config.host })
+    await simulator?.letOthersStart()
     console.log(welcome(config, demo))
   } catch (error) {
     if (stopping) return stopping
@@ -111,19 +110,6 @@ async function drain(app: App): Promise<void> {
   await app.close()
   clearInterval(idle)
   clearTimeout(late)
-}
-
-/** The provider of every workspace that is connected to it, found in the database as they come. */
-function startSimulator(config: Config, db: Db, sealer: Sealer, log: FastifyBaseLogger): Promise<Simulator> {
-  const origin = localOrigin(config)
-  return createSimulator({
-    dir: join(config.dataDir, 'simulator'),
-    // Processes that share the folder keep apart.
-    name: String(config.port),
-    publicUrl: origin,
-    loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
-    log,
-  })
 }
 
 function welcome({ publicUrl, roles, demo: wantsDemo }: Config, demo: Demo | undefined): string {

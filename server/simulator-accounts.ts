@@ -14,6 +14,7 @@ import {
   callbackUrl,
   defaultPace,
   defaultVersion,
+  getBuiltInConnection,
   listBuiltInConnections,
   lockConnection,
   type SimulatorKind,
@@ -144,7 +145,7 @@ function toAccount(
 
 /** Where the simulator inside the service is, as some connection has it. */
 export async function getBuiltInUrl(db: Db, sealer: Sealer): Promise<string | undefined> {
-  const [connection] = await listBuiltInConnections(db, sealer)
+  const connection = await getBuiltInConnection(db, sealer)
   return connection?.base_url.replace(/\/graph$/, '')
 }
 

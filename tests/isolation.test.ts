@@ -534,6 +534,8 @@ const across: Record<string, string> = {
   'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
   'from channel_connections where id =': 'a callback names its connection: it says which workspace it is for',
   'from channel_connections c join workspaces w': 'the built-in simulator stands for the provider of all',
+  "from channel_connections where simulator = 'built_in' order by id limit 1":
+    'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
   'with due as ( select workspace_id, id from media': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':

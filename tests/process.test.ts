@@ -121,22 +121,35 @@ test('the first start makes a demo workspace, the second finds it, and both stop
   assert.equal(await second.stop('SIGINT'), 0)
 })
 
-test('the first example of the README works as printed', async (t) => {
+test('the first examples of the README work as printed', async (t) => {
   const dataDir = folder(t)
   const service = await start(t, { DATA_DIR: dataDir })
   const blocks = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
-  const example = blocks.find((block) => block.includes('curl')) ?? ''
-  const here = example
-    .replaceAll('http://127.0.0.1:4000', service.url)
-    .replaceAll('data/demo.json', join(dataDir, 'demo.json'))
-  const { stdout } = await promisify(execFile)('bash', ['-euc', here.replaceAll('curl ', "curl -sf -w '\\n' ")])
-  const [me, contact, segment] = stdout
-    .trim()
-    .split('\n')
-    .map((line): Json => JSON.parse(line))
-  assert.equal(me.data.account.name, 'Demo')
-  assert.equal(contact.data.phone, '+14155550100')
-  assert.equal(segment.data.member_count, 1)
+  const [send = '', answer = ''] = blocks.filter((block) => block.includes('curl'))
+  const [key = ''] = /^KEY=.*$/m.exec(send) ?? []
+  const run = async (example: string): Promise<Json[]> => {
+    const here = example
+      .replaceAll('http://127.0.0.1:4000', service.url)
+      .replaceAll('data/demo.json', join(dataDir, 'demo.json'))
+    const { stdout } = await promisify(execFile)('bash', ['-euc', here.replaceAll('curl ', "curl -sf -w '\\n' ")])
+    const lines = stdout.trim().split('\n')
+    return lines.map((line): Json => JSON.parse(line))
+  }
+  const [first] = await run(send)
+  assert.equal(first.data.contact_created, true)
+
+  const wrote = await fetch(`${service.url}/simulator/control/inbound`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ from: '+14155550100', text: 'Where is it?' }),
+  })
+  assert.equal(wrote.status, 200)
+  const [second, conversations] = await run(`${key}\n${answer}`)
+  assert.equal(second.data.conversation_id, first.data.conversation_id)
+  assert.deepEqual(
+    conversations.data.map(({ id }: Json) => id),
+    [first.data.conversation_id],
+  )
 })
 
 test('a second service on the same data is refused in words', async (t) => {
@@ -310,6 +323,7 @@ test('a workspace is connected to a simulator from the command line, and again f
   assert.deepEqual(Object.keys(first.json).length, 4)
   assert.match(`${phone_number_id} ${account_id}`, /^\d{15,17} \d{15,17}$/)
   assert.equal(callback_url, `${service.url}/channels/msgapp/${connection_id}`)
+  assert.equal(first.stderr, '')
   const [msgapp, social, web] = await channelsOf(service.url, owner)
   assert.deepEqual([msgapp.id, msgapp.callback_url, msgapp.messages_per_second], [connection_id, callback_url, 80])
   assert.deepEqual([social.channel, web.channel], ['social', 'web'])
@@ -342,6 +356,25 @@ test('a workspace is connected to a simulator from the command line, and again f
     '01890000-0000-7000-8000-000000000000',
   )
   assert.match(nobody.stderr, /workspace not found/)
+})
+
+test('the command line notes when there is no simulator at the address, and connects all the same', async (t) => {
+  const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
+  const env = {
+    DATA_DIR: folder(t),
+    DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
+    ENCRYPTION_KEY: 'ab'.repeat(32),
+  }
+  const { url } = await start(t, env)
+  const created = await parley(env, 'workspace', 'create', '--name', 'Acme', '--owner-email', 'owner@acme.test')
+  const beside = { ...env, PORT: new URL(url).port }
+  const connected = await parley(beside, 'workspace', 'connect-simulator', '--workspace', created.json.workspace_id)
+  assert.equal(connected.code, 0)
+  assert.equal(connected.json.callback_url, `${url}/channels/msgapp/${connected.json.connection_id}`)
+  assert.equal(
+    connected.stderr,
+    `note: no simulator answers at ${url}/simulator now; it does while the service runs with DEMO=1\n`,
+  )
 })
 
 test('the command line tells a simulator that runs alone about its accounts', async (t) => {

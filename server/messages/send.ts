@@ -16,11 +16,11 @@ import { requirePhone } from '../contacts/phone.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
+import { createBrief } from '../lib/brief.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { isUuid, newId } from '../lib/id.ts'
-import { createNextRuns } from '../lib/next-run.ts'
 import type { Draft } from './draft.ts'
 import type { Announce } from './intake.ts'
 import { getMessage } from './messages.ts'
@@ -71,6 +71,9 @@ export type Sender = {
 /** Pauses before a message the channel refused for the moment is sent again. */
 const pausesMs = [1_000, 2_000]
 
+/** A connection or a template is as it was at most this long ago. */
+const freshMs = 200
+
 /** How long a repeated request waits for the outcome of the first, which crashed. */
 const repeatPatienceMs = 20_000
 
@@ -78,13 +81,12 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
   const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people) })
   const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
   const ledger = createLedger(sql)
-  // Callers of one workspace read its connection and their template together.
-  const shareConnection = createNextRuns()
-  const shareTemplate = createNextRuns()
-  const readMsgapp = (workspaceId: string) =>
-    shareConnection(workspaceId, () => requireMsgapp(sql, sealer, workspaceId))
-  const readTemplate = (workspaceId: string, name: string, language: string) =>
-    shareTemplate(JSON.stringify([workspaceId, name, language]), () => getTemplate(sql, workspaceId, name, language))
+  // Read once for all who send at the same moment: each was a third as many statements as sends.
+  const readMsgapp = createBrief((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)
+  const readTemplate = createBrief((key) => {
+    const [workspaceId = '', name = '', language = ''] = JSON.parse(key) as string[]
+    return getTemplate(sql, workspaceId, name, language)
+  }, freshMs)
 
   async function sendToPhone(request: ToPhone): Promise<SendResult> {
     const { workspaceId, draft } = request
@@ -95,7 +97,7 @@ export function createSender({ sql, sealer, channels, announce }: Sending): Send
     const [found, ours, template] = await Promise.all([
       find(who),
       readMsgapp(workspaceId),
-      draft.type === 'template' ? readTemplate(workspaceId, draft.name, draft.language) : undefined,
+      draft.type === 'template' ? readTemplate(JSON.stringify([workspaceId, draft.name, draft.language])) : undefined,
     ])
     if (request.subject?.isRepeat && found?.conversation_id) {
       const earlier = await outcomeOf(workspaceId, found.conversation_id, request.subject.id)

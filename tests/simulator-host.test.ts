@@ -1,0 +1,240 @@
+/** One simulator for all processes on a database, with a memory that outlives them: real processes, real kills. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freePort } from './free-port.ts'
+import { toProvider } from './provider.ts'
+import { createDatabase, type Json, until } from './support.ts'
+
+const hello = { type: 'template', template: { name: 'hello_world' } }
+
+type Service = {
+  url: string
+  output(): string
+  /** Answers when it is gone. */
+  kill(signal: NodeJS.Signals): Promise<unknown>
+  ready(): Promise<void>
+  send(to: string, message?: object): Promise<{ status: number; body: Json }>
+  sent(): Promise<string[]>
+  control(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
+}
+
+/** Processes on one database; `launch` starts one on a port of its own. */
+async function createFleet(t: TestContext) {
+  const database = await createDatabase(t)
+  const db = database.connect(2)
+  const { host, port: databasePort, database: name, username } = database.address
+  let apiKey = ''
+
+  const folder = () => {
+    const path = mkdtempSync(join(tmpdir(), 'parley-host-'))
+    t.after(() => rmSync(path, { recursive: true, force: true, maxRetries: 20 }))
+    return path
+  }
+  const launch = async (dataDir: string, env: Record<string, string> = {}): Promise<Service> => {
+    const port = env.PORT ?? String(await freePort())
+    const url = `http://127.0.0.1:${port}`
+    const child: ChildProcess = spawn(process.execPath, ['server/main.ts'], {
+      env: {
+        ...process.env,
+        PORT: port,
+        DATA_DIR: dataDir,
+        DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${name}?host=${host}`,
+        ENCRYPTION_KEY: 'cd'.repeat(32),
+        DEMO: '1',
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += text))
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    const kill: Service['kill'] = (signal) => {
+      child.kill(signal)
+      return gone
+    }
+    t.after(() => kill('SIGKILL'))
+    const { control } = toProvider(`${url}/simulator`, '', {} as never)
+    return {
+      url,
+      output: () => output,
+      kill,
+      control,
+      async ready() {
+        await until(
+          'the service to be ready',
+          async () => {
+            assert.equal(child.exitCode, null, output)
+            return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok
+          },
+          30_000,
+        )
+        // It is in the folder of the process that made the demo.
+        const file = join(dataDir, 'demo.json')
+        if (existsSync(file)) apiKey = JSON.parse(readFileSync(file, 'utf8')).api_key
+      },
+      async send(to, message = hello) {
+        const response = await fetch(`${url}/v1/messages`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ to, ...message }),
+        })
+        return { status: response.status, body: await response.json() }
+      },
+      sent: async () =>
+        ((await control('GET', '/sent')).body.data as Json[]).map(({ message_id }): string => message_id),
+    }
+  }
+  const start = async (dataDir: string, env?: Record<string, string>): Promise<Service> => {
+    const service = await launch(dataDir, env)
+    await service.ready()
+    return service
+  }
+  const statusOf = async (messageId: string) => {
+    const [message] = await db<{ status: string }[]>`select status from messages where id = ${messageId}`
+    return message?.status
+  }
+  const hosts = async () => {
+    const rows = await db<{ base_url: string }[]>`
+      select distinct base_url from channel_connections where simulator = 'built_in'`
+    return rows.map(({ base_url }) => base_url.replace('/simulator/graph', ''))
+  }
+  return { db, folder, launch, start, statusOf, hosts }
+}
+
+test('on another port the simulator remembers what it accepted, who wrote and what is not reported yet', async (t) => {
+  const { folder, start, statusOf } = await createFleet(t)
+  const dataDir = folder()
+  const first = await start(dataDir)
+  assert.equal((await first.control('POST', '/inbound', { from: '+14155550111', text: 'hi' })).status, 200)
+  const sent = await first.send('+14155550112')
+  assert.equal(sent.status, 201, JSON.stringify(sent.body))
+  await first.kill('SIGKILL')
+  const before = await statusOf(sent.body.data.message_id)
+  assert.notEqual(before, 'read')
+
+  const second = await start(dataDir)
+  assert.notEqual(second.url, first.url)
+  assert.deepEqual(await second.sent(), [sent.body.data.msgapp_message_id])
+  await until('the rest of its reports', async () => (await statusOf(sent.body.data.message_id)) === 'read')
+  const text = await second.send('+14155550111', { type: 'text', text: 'still open' })
+  assert.equal(text.status, 201, JSON.stringify(text.body))
+  await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
+})
+
+test('processes show one simulator, whichever is asked, and another takes over when its host is killed', async (t) => {
+  const { folder, launch, start, statusOf, hosts } = await createFleet(t)
+  const dataDir = folder()
+  const first = await start(dataDir)
+  const [second, third] = await Promise.all([launch(dataDir), launch(dataDir)])
+  await Promise.all([second.ready(), third.ready()])
+  const all = [first, second, third]
+  assert.deepEqual(await hosts(), [first.url])
+
+  const ids: string[] = []
+  for (const [i, service] of all.entries()) {
+    const { status, body } = await service.send(`+1415555020${i}`)
+    assert.equal(status, 201, JSON.stringify(body))
+    ids.push(body.data.msgapp_message_id)
+  }
+  for (const service of all) assert.deepEqual(await service.sent(), ids)
+
+  const fault = { to: '+14155550209', mode: 'reject', code: 131026 }
+  assert.equal((await second.control('POST', '/faults', fault)).status, 200)
+  assert.equal((await third.control('GET', '/faults')).body.data.length, 1)
+  assert.equal((await first.send('+14155550209')).status, 502)
+  assert.equal((await third.control('POST', '/inbound', { from: 'nobody' })).status, 400)
+  assert.match(await (await fetch(`${third.url}/simulator`)).text(), /<!doctype html>/i)
+
+  const stream = await fetch(`${second.url}/simulator/control/stream`)
+  assert.match(stream.headers.get('content-type') ?? '', /^text\/event-stream/)
+  const events = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  assert.ok(events)
+  assert.equal((await third.control('POST', '/inbound', { from: '+14155550210', text: 'through all' })).status, 200)
+  let seen = ''
+  while (!seen.includes('through all')) seen += (await events.read()).value ?? assert.fail('the stream ended')
+
+  await first.kill('SIGKILL')
+  await assert.rejects(async () => {
+    while (!(await events.read()).done);
+  })
+  const answer = await until(
+    'a send to be taken again',
+    async () => {
+      const sent = await second.send('+14155550211')
+      return sent.status === 201 && sent
+    },
+    8_000,
+  )
+  const [host] = await hosts()
+  assert.ok(host === second.url || host === third.url)
+  // They share the folder, so nothing is forgotten, not even who wrote.
+  for (const service of [second, third]) {
+    const remembered = await until('it to find the host', async () => {
+      const { status, body } = await service.control('GET', '/sent')
+      return status === 200 && body.data.map(({ message_id }: Json) => message_id)
+    })
+    assert.deepEqual(remembered.slice(0, 3), ids)
+    assert.ok(remembered.includes(answer.body.data.msgapp_message_id))
+  }
+  const text = await third.send('+14155550210', { type: 'text', text: 'and back' })
+  assert.equal(text.status, 201, JSON.stringify(text.body))
+  await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
+})
+
+test('processes that start at once agree on a host, and one that stops is followed by the other', async (t) => {
+  const { folder, launch, hosts } = await createFleet(t)
+  const [one, two] = await Promise.all([launch(folder()), launch(folder())])
+  await Promise.all([one.ready(), two.ready()])
+  const [url] = await hosts()
+  const [host, other] = url === one.url ? [one, two] : [two, one]
+  assert.equal(url, host.url)
+  const { status, body } = await other.send('+14155550300')
+  assert.equal(status, 201, JSON.stringify(body))
+  for (const service of [one, two]) assert.deepEqual(await service.sent(), [body.data.msgapp_message_id])
+
+  assert.equal(await host.kill('SIGTERM'), 0, host.output())
+  await until('the other to be the host', async () => (await hosts())[0] === other.url, 8_000)
+  assert.equal((await other.send('+14155550301')).status, 201)
+})
+
+test('a simulator of another database, at the address where ours was, is not taken for ours', async (t) => {
+  const ours = await createFleet(t)
+  const theirs = await createFleet(t)
+  const dataDir = ours.folder()
+  const first = await ours.start(dataDir)
+  await first.kill('SIGTERM')
+  const { port } = new URL(first.url)
+  const stranger = await theirs.start(theirs.folder(), { PORT: port })
+  assert.equal((await fetch(`${first.url}/simulator/control/faults`)).status, 200)
+
+  const second = await ours.start(dataDir)
+  assert.deepEqual(await ours.hosts(), [second.url])
+  assert.equal((await second.send('+14155550400')).status, 201)
+  assert.deepEqual(await stranger.kill('SIGTERM'), 0)
+})
+
+test('the way to the host may be https with a certificate of its own', async (t) => {
+  const { folder, launch, hosts } = await createFleet(t)
+  const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
+  const ask = ({ url }: Service, path: string) =>
+    new Promise<number | undefined>((resolve) => {
+      const { port } = new URL(url)
+      request({ host: '127.0.0.1', port, path, rejectUnauthorized: false }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+        .on('error', () => resolve(undefined))
+        .end()
+    })
+  const first = await launch(folder(), tls)
+  await until('https', async () => (await ask(first, '/readyz')) === 200, 30_000)
+  const second = await launch(folder(), tls)
+  await until('https', async () => (await ask(second, '/readyz')) === 200, 30_000)
+  assert.deepEqual(await hosts(), [first.url.replace('http:', 'https:')])
+  assert.equal(await ask(second, '/simulator/control/sent'), 200)
+})
