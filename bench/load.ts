@@ -8,9 +8,12 @@ import { text } from 'node:stream/consumers'
 
 export type Load = {
   port: number
-  path: string
-  /** Values of the Authorization header, taken in turn. */
-  tokens: string[]
+  /** Whole requests as they go over the wire, taken in turn. */
+  requests: string[]
+  /** Each request once: it is over when there are no more. Otherwise over and over, until time is up. */
+  once?: boolean
+  /** The status of a good answer; 200 when absent. */
+  expected?: number
   connections: number
   seconds: number
   warmUpSeconds: number
@@ -18,20 +21,20 @@ export type Load = {
 export type Measured = { perSecond: number; p50: number; p99: number; requests: number; failures: number }
 
 const load: Load = JSON.parse(await text(process.stdin))
-const requests = load.tokens.map((token) =>
-  Buffer.from(`GET ${load.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`),
-)
+const requests = load.requests.map((request) => Buffer.from(request))
+const good = `HTTP/1.1 ${load.expected ?? 200}`
 const start = performance.now() + load.warmUpSeconds * 1000
 const end = start + load.seconds * 1000
 const times: number[] = []
 let failures = 0
 let next = 0
+let last = start
 
 await Promise.all(Array.from({ length: load.connections }, () => ask(connect(load.port, '127.0.0.1'))))
 times.sort((a, b) => a - b)
 const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
 const measured: Measured = {
-  perSecond: times.length / load.seconds,
+  perSecond: (times.length * 1000) / (load.once ? last - start : end - start),
   p50: at(0.5),
   p99: at(0.99),
   requests: times.length,
@@ -39,7 +42,7 @@ const measured: Measured = {
 }
 console.log(JSON.stringify(measured))
 
-/** Ask again as soon as an answer is complete, until time is up. */
+/** Ask again as soon as an answer is complete, until time or requests are up. */
 function ask(socket: Socket): Promise<void> {
   socket.setNoDelay(true)
   return new Promise((resolve, reject) => {
@@ -48,7 +51,7 @@ function ask(socket: Socket): Promise<void> {
     let head = ''
     const send = () => {
       began = performance.now()
-      if (began > end) {
+      if (began > end || (load.once && next >= requests.length)) {
         socket.destroy()
         resolve()
         return
@@ -71,7 +74,8 @@ function ask(socket: Socket): Promise<void> {
       const now = performance.now()
       if (began >= start && now <= end) {
         times.push(now - began)
-        if (!head.startsWith('HTTP/1.1 200')) failures++
+        last = now
+        if (!head.startsWith(good)) failures++
       }
       send()
     })

@@ -1,7 +1,7 @@
 /** `GET /v1/me` against a bare server that returns the same bytes, turn about in one run; and a lone caller's wait. */
 
 import type { Figure } from './figure.ts'
-import { createKeys, discard, measureLoad, startBare, startService } from './service.ts'
+import { createKeys, discard, measureLoad, startBare, startService, toRequest } from './service.ts'
 
 const rounds = 3
 const connections = 64
@@ -12,18 +12,19 @@ export async function benchMe(): Promise<Figure[]> {
   const keys = await createKeys(service, 2_000)
   const [first = ''] = keys
   const bare = await startBare(await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${first}` } }))
+  const ask = (path: string) => keys.map((token) => toRequest({ path, token }))
   const ratios: number[] = []
   let parley = { perSecond: 0, p50: 0, p99: 0, failures: 0 }
   let baseline = { perSecond: 0 }
   for (let round = 0; round < rounds; round++) {
     await service.db`truncate api_key_windows`
-    baseline = await measureLoad({ port: bare.port, path: '/', tokens: keys, connections, seconds })
-    parley = await measureLoad({ port: service.port, path: '/v1/me', tokens: keys, connections, seconds })
+    baseline = await measureLoad({ port: bare.port, requests: ask('/'), connections, seconds })
+    parley = await measureLoad({ port: service.port, requests: ask('/v1/me'), connections, seconds })
     if (parley.failures > 0) throw new Error(`${parley.failures} answers were not 200`)
     ratios.push(parley.perSecond / baseline.perSecond)
   }
   await service.db`truncate api_key_windows`
-  const lone = await measureLoad({ port: service.port, path: '/v1/me', tokens: keys, connections: 1, seconds })
+  const lone = await measureLoad({ port: service.port, requests: ask('/v1/me'), connections: 1, seconds })
   await bare.stop()
   await service.stop()
   discard(service)

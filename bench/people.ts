@@ -30,6 +30,9 @@ const last = [
 /** Three of these make one of 4,096 rare names. */
 const syllables = 'ba de fi go hu ja ke lo mi nu pa re so ti vu za'.split(' ')
 
+/** The number of person `i`. */
+export const phoneOf = (i: number): string => `+1415${2_000_000 + i}`
+
 /** People number `from` to `to`, older ones first, as the service itself would have stored them. */
 export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
   await db`
@@ -65,4 +68,14 @@ export async function insertPeople(db: Db, workspaceId: string, from: number, to
   await db`vacuum analyze contacts`
   await db`vacuum analyze contact_identities`
   await db`vacuum analyze contact_tags`
+}
+
+/** A conversation for everybody who has none, as old as the person. */
+export async function insertConversations(db: Db, workspaceId: string): Promise<void> {
+  await db`
+    insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
+    select workspace_id, id, id, 'msgapp', created_at, created_at from contacts where workspace_id = ${workspaceId}
+    order by id
+    on conflict do nothing`
+  await db`vacuum analyze conversations`
 }

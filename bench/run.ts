@@ -11,10 +11,20 @@ import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { benchContacts } from './contacts.ts'
 import { type Figure, met, toRow } from './figure.ts'
+import { benchInbound } from './inbound.ts'
 import { benchMe } from './me.ts'
+import { benchMessages } from './messages.ts'
 import { benchStart } from './start.ts'
+import { benchTenMillion } from './ten-million.ts'
 
-const benches: Record<string, () => Promise<Figure[]>> = { start: benchStart, me: benchMe, contacts: benchContacts }
+const benches: Record<string, () => Promise<Figure[]>> = {
+  start: benchStart,
+  me: benchMe,
+  contacts: benchContacts,
+  messages: benchMessages,
+  inbound: benchInbound,
+  'ten-million': benchTenMillion,
+}
 const wanted = process.argv.slice(2)
 const names = Object.keys(benches).filter((name) => wanted.length === 0 || wanted.includes(name))
 

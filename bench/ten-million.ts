@@ -1,0 +1,178 @@
+/**
+ * Reads and sends at ten thousand and at ten million messages, each on a
+ * service of its own, turn about.
+ *
+ * Messages are as they come in life: in the order of time, each in any of the
+ * conversations, half of them from the customer.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '../server/lib/db.ts'
+import { encodeCursor } from '../server/lib/page.ts'
+import type { Figure } from './figure.ts'
+import { sendTo } from './messages.ts'
+import { insertConversations, insertPeople, phoneOf } from './people.ts'
+import { connectTo, createKeys, discard, type Service, startService, startSimulator } from './service.ts'
+
+const small = { conversations: 100, messages: 10_000 }
+const large = { conversations: 100_000, messages: 10_000_000 }
+const calls = 150
+const chunk = 1_000_000
+
+type Side = { service: Service; keys: string[]; next: number; conversations: number; sample: Sample[] }
+type Sample = { id: string; deep: string }
+
+export async function benchTenMillion(): Promise<Figure[]> {
+  const simulator = await startSimulator()
+  const sides = [await fill(simulator.url, small), await fill(simulator.url, large)] as const
+  const figures: Figure[] = []
+  for (const [what, run] of Object.entries(calledFor)) {
+    const [few, many] = await compare(sides, run)
+    figures.push({
+      what: `${what}, 10,000,000 messages against 10,000`,
+      value: many / few,
+      unit: '×',
+      goal: { below: 2 },
+      note: `${many.toFixed(2)} ms against ${few.toFixed(2)} ms (p50)`,
+    })
+  }
+  // The provider has told everything of the last message.
+  await sleep(1_500)
+  await simulator.stop()
+  for (const { service } of sides) {
+    await service.stop()
+    discard(service)
+  }
+  return figures
+}
+
+const sampleOf = ({ sample }: Side, i: number): Sample => sample[i % sample.length] ?? { id: '', deep: '' }
+
+/** By name, what is asked of a side for the `i`th time: a conversation or a person that was not asked for just before. */
+const calledFor: Record<string, (side: Side, i: number) => Promise<void>> = {
+  'GET /conversations, first page': (side) => ask(side, '/conversations'),
+  'GET /conversations, deep page': (side, i) =>
+    ask(side, `/conversations?cursor=${encodeCursor(sampleOf(side, i).id)}`),
+  'GET /conversations, first page of those pending': (side) => ask(side, '/conversations?status=pending'),
+  'GET /conversations/{id}/messages, first page': (side, i) =>
+    ask(side, `/conversations/${sampleOf(side, i).id}/messages?limit=20`),
+  'GET /conversations/{id}/messages, deep page': (side, i) => {
+    const { id, deep } = sampleOf(side, i)
+    return ask(side, `/conversations/${id}/messages?limit=20&cursor=${encodeCursor(deep)}`)
+  },
+  'POST /messages to a known number': (side, i) =>
+    ask(side, '/messages', sendTo(phoneOf((i * 7919) % side.conversations))),
+}
+
+/** Median times of both, called in turns. */
+async function compare(
+  sides: readonly [Side, Side],
+  run: (side: Side, i: number) => Promise<void>,
+): Promise<[number, number]> {
+  const times: [number[], number[]] = [[], []]
+  for (let i = -10; i < calls; i++) {
+    for (const place of [0, 1] as const) {
+      const began = performance.now()
+      await run(sides[place], i + 10)
+      if (i >= 0) times[place].push(performance.now() - began)
+    }
+  }
+  const middle = (list: number[]) => list.sort((a, b) => a - b)[Math.floor(calls / 2)] ?? 0
+  return [middle(times[0]), middle(times[1])]
+}
+
+async function ask(side: Side, path: string, body?: string): Promise<void> {
+  const answer = await fetch(`${side.service.url}/v1${path}`, {
+    headers: {
+      authorization: `Bearer ${side.keys[side.next++ % side.keys.length]}`,
+      'content-type': 'application/json',
+    },
+    ...(body === undefined ? {} : { method: 'POST', body }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(text)
+}
+
+async function fill(simulatorUrl: string, size: typeof small): Promise<Side> {
+  const service = await startService()
+  const { db, workspaceId } = service
+  await connectTo(simulatorUrl, service)
+  await insertPeople(db, workspaceId, 0, size.conversations)
+  await insertConversations(db, workspaceId)
+  await insertMessages(db, workspaceId, size)
+  const sample = await db<Sample[]>`
+    select v.id, (
+      select m.id from messages m where m.workspace_id = v.workspace_id and m.conversation_id = v.id
+      order by m.id offset 25 limit 1
+    ) as deep
+    from conversations v
+    where v.workspace_id = ${workspaceId}
+    order by md5(v.id::text)
+    limit 500`
+  const keys = await createKeys(service, 100)
+  return { service, keys, next: 0, conversations: size.conversations, sample }
+}
+
+/**
+ * Each conversation gets as many messages as any other, in an order that has
+ * nothing to do with its own: message `i` is of conversation `i * prime` modulo
+ * their number. Without the indexes meanwhile: with them it takes much longer.
+ */
+async function insertMessages(db: Db, workspaceId: string, { conversations, messages }: typeof small): Promise<void> {
+  await db`
+    create unlogged table places as
+    select row_number() over (order by id) - 1 as place, id from conversations where workspace_id = ${workspaceId}`
+  await db`create unique index on places (place)`
+  await db`analyze places`
+  const restore = await dropIndexes(db)
+  for (let from = 0; from < messages; from += chunk) {
+    await db`
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
+        template_name, external_id, status, sent_at, created_at)
+      select ${workspaceId}, p.id,
+        (substr(time, 1, 8) || '-' || substr(time, 9) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' ||
+          substr(noise, 7, 12))::uuid,
+        case when is_ours then 'outbound' else 'inbound' end, case when is_ours then 'agent' else 'customer' end,
+        case when is_ours then 'template' else 'text' end,
+        case when is_ours then 'Hi Ada Abbott, your order A-' || i || ' is confirmed.' else 'Thanks! When will it be here? ' || i end,
+        case when is_ours then 'order_confirmed' end, 'wamid.HBgLMTQxNTI' || upper(noise),
+        case when is_ours then 'read' else 'received' end, case when not is_ours then moment end, moment
+      from generate_series(${from}::bigint, ${Math.min(messages, from + chunk) - 1}::bigint) as i
+      join places p on p.place = i * 7919 % ${conversations},
+        lateral (select timestamptz '2025-03-01' + i * interval '1 second' as moment, md5(i::text) as noise,
+          i / ${conversations} % 2 = 0 as is_ours) as given,
+        lateral (select lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') as time) as stamped
+      order by i`
+  }
+  await restore()
+  // A tenth is open, as many wait, the rest is done with.
+  await db`
+    update conversations v set status = (array['open', 'pending', 'closed'])[least(p.place % 10 + 1, 3)],
+      last_message_text = 'Thanks! When will it be here?', last_message_at = now(), last_inbound_at = now(), updated_at = now()
+    from places p where v.workspace_id = ${workspaceId} and v.id = p.id`
+  await db`drop table places`
+  for (const table of ['messages', 'conversations']) await db`vacuum analyze ${db(table)}`
+}
+
+/** Drop what every insert would have to keep in order; answers how to make it again. */
+async function dropIndexes(db: Db): Promise<() => Promise<void>> {
+  const constraints = await db<{ table: string; name: string; definition: string }[]>`
+    select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint
+    where 'messages'::regclass in (conrelid, confrelid) and contype in ('p', 'f')`
+  const indexes = await db<{ name: string; definition: string }[]>`
+    select indexname as name, indexdef as definition from pg_indexes
+    where tablename = 'messages' and indexname not in (select conname from pg_constraint)`
+  // Foreign keys hang on the primary key.
+  const dropOrder = [...constraints].sort((one, other) => rank(one.definition) - rank(other.definition))
+  for (const { table, name } of dropOrder) await db.unsafe(`alter table ${table} drop constraint ${name}`)
+  for (const { name } of indexes) await db.unsafe(`drop index ${name}`)
+  return async () => {
+    await db.unsafe(`set maintenance_work_mem = '1GB'`)
+    for (const { definition } of indexes) await db.unsafe(definition)
+    for (const { table, name, definition } of dropOrder.reverse()) {
+      await db.unsafe(`alter table ${table} add constraint ${name} ${definition}`)
+    }
+  }
+}
+
+const rank = (definition: string): number => (definition.startsWith('FOREIGN KEY') ? 0 : 1)
