@@ -332,17 +332,64 @@ create table templates (
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
+create table webhook_attempts (
+  workspace_id uuid not null,
+  endpoint_id uuid not null,
+  id uuid not null,
+  delivery_id uuid not null,
+  event_id uuid not null,
+  event text not null,
+  attempt integer not null,
+  status text not null,
+  http_status integer,
+  duration_ms integer,
+  error text,
+  response text,
+  is_first boolean not null,
+  constraint webhook_attempts_pkey PRIMARY KEY (workspace_id, endpoint_id, id),
+  constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'pending'::text, 'failed'::text, 'canceled'::text])))
+) partition by RANGE (id);
+CREATE INDEX webhook_attempts_by_delivery ON ONLY public.webhook_attempts USING btree (workspace_id, delivery_id);
+CREATE INDEX webhook_attempts_first ON ONLY public.webhook_attempts USING btree (workspace_id, endpoint_id, id) WHERE is_first;
+
+create table webhook_deliveries (
+  workspace_id uuid not null,
+  endpoint_id uuid not null,
+  id uuid not null,
+  event_id uuid not null,
+  attempt_count integer not null default 0,
+  next_attempt_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  constraint webhook_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, id),
+  constraint webhook_deliveries_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES webhook_endpoints(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, id);
+
+create table webhook_endpoints (
+  workspace_id uuid not null,
+  id uuid not null,
+  url text not null,
+  events text[] not null,
+  provider text not null default 'api'::text,
+  is_active boolean not null default true,
+  secret text not null,
+  last_delivery_at timestamp with time zone,
+  failure_count integer not null default 0,
+  created_at timestamp with time zone not null,
+  constraint webhook_endpoints_pkey PRIMARY KEY (workspace_id, id),
+  constraint webhook_endpoints_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint webhook_endpoints_events_check CHECK ((cardinality(events) > 0)),
+  constraint webhook_endpoints_provider_check CHECK ((provider = ANY (ARRAY['api'::text, 'tool_a'::text, 'tool_b'::text])))
+);
+
 create table webhook_events (
   workspace_id uuid not null,
   id uuid not null,
   event text not null,
   body text not null,
   occurred_at timestamp with time zone not null,
-  created_at timestamp with time zone not null default now(),
-  constraint webhook_events_pkey PRIMARY KEY (workspace_id, id),
-  constraint webhook_events_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
-);
-CREATE INDEX webhook_events_by_age ON public.webhook_events USING brin (created_at);
+  constraint webhook_events_pkey PRIMARY KEY (workspace_id, id)
+) partition by RANGE (id);
 
 create table workspaces (
   id uuid not null,

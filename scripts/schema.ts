@@ -36,9 +36,9 @@ export async function describeSchema(db: Db): Promise<string> {
           from pg_constraint k
           where k.conrelid = c.oid and k.contype <> 'n'
         ) as lines
-      ) || E'\n)' || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' as definition
+      ) || E'\n)' || coalesce(' partition by ' || pg_get_partkeydef(c.oid), '') || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' as definition
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     order by c.relname`
   const indexes = await db<{ name: string; definition: string }[]>`
     select tablename as name, indexdef || ';' as definition from pg_indexes

@@ -37,6 +37,10 @@ import { contactFields } from './segments/filter.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { simulatorMount } from './simulator-mount.ts'
 import { systemRoutes } from './system.ts'
+import { webhookDashboard } from './webhooks/dashboard.ts'
+import type { Guard } from './webhooks/guard.ts'
+import { deliveriesTopic } from './webhooks/queue.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export type Application = {
   db: Db
@@ -44,6 +48,8 @@ export type Application = {
   hotDb: Db
   /** And one for what is sent and received. */
   messageDb: Db
+  /** And one whose last commits a power cut may take back, for what would be settled again. */
+  settleDb: Db
   log: FastifyBaseLogger
   metrics: Metrics
   sealer: Sealer
@@ -52,6 +58,10 @@ export type Application = {
   store: Store
   /** There is media to fetch: whoever fetches it need not wait for the next look. */
   onMedia?: () => void
+  /** Deliveries were queued, likewise. */
+  onQueued?: () => void
+  /** Where webhooks may go. */
+  guard: Guard
   /** The provider of the demo workspace. */
   simulator?: Simulator | undefined
   publicUrl: string
@@ -75,12 +85,14 @@ export async function createApp(application: Application): Promise<App> {
     db,
     hotDb,
     messageDb,
+    settleDb,
     log,
     metrics,
     sealer,
     channels,
     live,
     store,
+    guard,
     publicUrl,
     api,
     tls,
@@ -90,13 +102,18 @@ export async function createApp(application: Application): Promise<App> {
   const routes: RouteOptions[] = []
 
   if (api) {
+    const onQueued = () => {
+      application.onQueued?.()
+      live.announce(deliveriesTopic)
+    }
     const announce: Announce = (workspaceId, channel, conversationId) => {
+      onQueued()
       live.announce(`workspace:${workspaceId}`)
       // Only visitors of a site watch a single conversation.
-      if (channel === 'web') live.announce(conversationTopic(conversationId))
+      if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
     watchMedia(db, metrics)
-    const sender = createSender({ sql: messageDb, sealer, channels, announce })
+    const sender = createSender({ sql: messageDb, settleSql: settleDb, sealer, channels, announce })
     const intake = createIntake({
       db: messageDb,
       channels,
@@ -118,10 +135,11 @@ export async function createApp(application: Application): Promise<App> {
         refuseUnknownPaths(v1)
         keepAnswers(v1, db)
         v1.register(accountRoutes())
-        v1.register(contactRoutes(db))
+        v1.register(contactRoutes(db, onQueued))
         v1.register(segmentRoutes(db, filterFields))
         v1.register(conversationRoutes(db))
         v1.register(messageRoutes({ db, sender, publicUrl }))
+        v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
       },
       { prefix: '/v1' },
     )
@@ -133,6 +151,7 @@ export async function createApp(application: Application): Promise<App> {
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))
         members.register(conversationDashboard(db))
         members.register(messageDashboard({ db, sender, publicUrl }))
+        members.register(webhookDashboard({ db, sealer, guard, onQueued }))
       },
       { prefix: '/app/api' },
     )
@@ -154,6 +173,7 @@ export async function createApp(application: Application): Promise<App> {
         name: 'Conversations',
         description: 'One a contact and channel: who writes, what is unread, who looks after it.',
       },
+      { name: 'Webhooks', description: 'Endpoints of yours that are told, signed, what happened.' },
       { name: 'Messages', description: 'What was said, and what became of what you sent.' },
     ],
   })

@@ -3,11 +3,11 @@
  * embedded one in the data directory.
  */
 import type { Config } from './config.ts'
-import { connect, type Db } from './lib/db.ts'
+import { type Connecting, connect, type Db } from './lib/db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
 
 export type Database = {
-  connect(max: number, options?: { hot: boolean }): Db
+  connect(max: number, options?: Pick<Connecting, 'hot' | 'relaxed'>): Db
   /** Resolves with a reason if the embedded database ends by itself. */
   exited: Promise<string>
   stop(): Promise<void>

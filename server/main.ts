@@ -18,6 +18,9 @@ import { inWords } from './lib/start-error.ts'
 import { createStore } from './lib/store.ts'
 import { localOrigin } from './simulator-accounts.ts'
 import { startSimulatorHost } from './simulator-host.ts'
+import { createGuard } from './webhooks/guard.ts'
+import { keepDays } from './webhooks/partitions.ts'
+import { createPoster } from './webhooks/post.ts'
 import { startWorker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
@@ -59,7 +62,10 @@ async function run(config: Config): Promise<void> {
     const db = database.connect(10)
     const hotDb = database.connect(2, { hot: true })
     const messageDb = database.connect(6, { hot: true })
-    stops.push(() => Promise.all([db, hotDb, messageDb].map((pool) => pool.end({ timeout: 1 }))))
+    const queueDb = database.connect(2, { hot: true })
+    const settleDb = database.connect(3, { hot: true, relaxed: true })
+    const pools = [db, hotDb, messageDb, queueDb, settleDb]
+    stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
     const sealer = createSealer(await resolveEncryptionKey(config))
@@ -77,20 +83,24 @@ async function run(config: Config): Promise<void> {
     const metrics = createMetrics()
     const live = await startLive({ db, log })
     stops.push(live.stop)
-    const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config) }
-    const worker = roles.has('worker') ? startWorker(shared) : undefined
+    const guard = createGuard({ allowedCidrs: config.webhookAllowedCidrs })
+    const poster = createPoster({ guard })
+    stops.push(poster.stop)
+    const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config), live, metrics }
+    await keepDays(db)
+    const worker = roles.has('worker') ? startWorker({ ...shared, poster, queueDb, settleDb }) : undefined
     if (worker) stops.push(worker.stop)
     const app = await createApp({
       ...shared,
       hotDb,
       messageDb,
-      live,
-      metrics,
+      settleDb,
+      guard,
       simulator,
       publicUrl,
       tls,
       api: roles.has('api'),
-      ...(worker ? { onMedia: worker.onMedia } : {}),
+      ...(worker ? { onMedia: worker.onMedia, onQueued: worker.onQueued } : {}),
     })
     stops.push(() => drain(app))
     await app.listen({ port: config.port, host: config.host })

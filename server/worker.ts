@@ -8,14 +8,19 @@ import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
+import type { Live } from './lib/live.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
+import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
 import { applyEarly } from './messages/intake.ts'
 import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepPending } from './messages/outbound.ts'
 import { sweepEarly } from './messages/reports.ts'
-import { sweepEvents } from './webhooks/emit.ts'
+import { startDelivering } from './webhooks/deliver.ts'
+import { keepDays } from './webhooks/partitions.ts'
+import type { Poster } from './webhooks/post.ts'
+import { deliveriesTopic, sweepDeliveries, watchDeliveries } from './webhooks/queue.ts'
 
 export type Working = {
   db: Db
@@ -23,15 +28,27 @@ export type Working = {
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   store: Store
+  live: Live
+  poster: Poster
+  /** Statements of the webhook engine, and its settling, which may be lost in a power cut. */
+  queueDb: Db
+  settleDb: Db
+  metrics: Metrics
 }
 
-/** `onMedia`: there is media to fetch, at once. */
-export type Worker = Loop & { onMedia(): void }
+/** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries. */
+export type Worker = Loop & { onMedia(): void; onQueued(): void }
 
 const minuteMs = 60_000
 
-export function startWorker({ db, log, sealer, channels, store }: Working): Worker {
+export function startWorker(working: Working): Worker {
+  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, metrics } = working
   const media = startFetchingMedia({ db, sealer, channels, store, log })
+  const attempts = 'parley_webhook_attempts_total'
+  const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
+  const webhooks = startDelivering({ sql: queueDb, settleDb, sealer, poster, log, count })
+  watchDeliveries(db, metrics)
+  const stopListening = live.listen(deliveriesTopic, webhooks.wake)
   const loops = [
     media,
     startRepeating({ name: 'statistics', everyMs: 1_000, log, run: () => analyzeGrown(db) }),
@@ -41,15 +58,19 @@ export function startWorker({ db, log, sealer, channels, store }: Working): Work
       log,
       run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log)),
     }),
+    webhooks,
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
-    startRepeating({ name: 'sweep-events', everyMs: 60 * minuteMs, log, run: () => sweepEvents(db) }),
+    startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
+    startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),
     startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
   ]
   return {
     onMedia: media.wake,
+    onQueued: webhooks.wake,
     async stop() {
+      stopListening()
       await Promise.all(loops.map((loop) => loop.stop()))
     },
   }

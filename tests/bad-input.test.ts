@@ -78,7 +78,14 @@ const make = {
     const [conversation] = (await api.get('/conversations?limit=1')).body.data
     return { ...conversation, phone }
   },
+  /** A workspace has room for a hundred. */
+  webhooks: async ({ api }: Maker) => {
+    for (const { id } of (await api.get('/webhooks')).body.data.slice(90)) await api.delete(`/webhooks/${id}`)
+    return (await api.post('/webhooks', newWebhook())).body.data
+  },
 }
+
+const newWebhook = () => ({ url: `https://127.0.0.1:9/${numbers++}`, events: ['conversation.created'] })
 
 /** What a call is about, where it is not just what the first word of its path says. */
 const subjects: Record<string, (maker: Maker) => Promise<Json>> = {
@@ -86,6 +93,7 @@ const subjects: Record<string, (maker: Maker) => Promise<Json>> = {
   addSegmentContacts: make.segmentsAndContacts,
   removeSegmentContacts: make.segmentsAndContacts,
   sendMessage: make.conversations,
+  createWebhook: make.webhooks,
 }
 
 /** A channel takes so many messages to one person at a time; then another one is written to. */
@@ -117,6 +125,8 @@ const bodies: Record<string, Body | Body[]> = {
   updateSegment: () => ({ name: nextName(), description: nextName(), filter }),
   addSegmentContacts: ({ contact_id }) => ({ contact_ids: [contact_id] }),
   removeSegmentContacts: ({ contact_id }) => ({ contact_ids: [contact_id] }),
+  createWebhook: newWebhook,
+  updateWebhook: () => ({ ...newWebhook(), is_active: true }),
   sendMessage: [
     ({ phone }) => ({
       to: phone,

@@ -35,7 +35,7 @@ const tables: Record<string, readonly string[]> = {
     'idempotency_keys',
     'plan_usage',
   ],
-  webhooks: ['webhook_events'],
+  webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],

@@ -185,6 +185,7 @@ test('the document says what it must', async (t) => {
     [
       'DELETE /segments/{id} contacts:write',
       'DELETE /segments/{id}/contacts contacts:write',
+      'DELETE /webhooks/{id} webhooks:manage',
       'GET /contacts contacts:read',
       'GET /contacts/{id} contacts:read',
       'GET /conversations conversations:read',
@@ -194,12 +195,16 @@ test('the document says what it must', async (t) => {
       'GET /segments contacts:read',
       'GET /segments/{id} contacts:read',
       'GET /segments/{id}/contacts contacts:read',
+      'GET /webhooks webhooks:manage',
+      'GET /webhooks/{id} webhooks:manage',
       'PATCH /contacts/{id} contacts:write',
       'PATCH /segments/{id} contacts:write',
+      'PATCH /webhooks/{id} webhooks:manage',
       'POST /contacts contacts:write',
       'POST /messages messages:send',
       'POST /segments contacts:write',
       'POST /segments/{id}/contacts contacts:write',
+      'POST /webhooks webhooks:manage',
     ],
   )
   const spending = operations.filter(({ operation }) => operation.responses[402] || operation.responses[502])

@@ -29,6 +29,7 @@ type Estate = {
   contacts: string
   segments: string
   dynamicSegments: string
+  webhooks: string
   conversations: string
   socialConversations: string
   webConversations: string
@@ -56,6 +57,9 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
   await api.post(`/segments/${segment.id}/contacts`, { contact_ids: [contact.id] })
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: `${word} tag` }] }
   const dynamic = await make('/segments', { name: `${word} segment`, kind: 'dynamic', filter })
+
+  const webhook = await make('/webhooks', { url: `https://127.0.0.1:9/${word}`, events: ['contact.created'] })
+  await api.patch(`/webhooks/${webhook.id}`, { is_active: false })
 
   // The same people write to both.
   await provider.writes({ from: shared.phone, text: `${word} text` })
@@ -93,6 +97,7 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
     contacts: contact.id,
     segments: segment.id,
     dynamicSegments: dynamic.id,
+    webhooks: webhook.id,
     conversations: onChannel('msgapp'),
     socialConversations: onChannel('social'),
     webConversations: onChannel('web'),
@@ -170,6 +175,8 @@ const bodies: Record<string, (estate: Estate) => Json> = {
   updateSegment: () => ({ name: 'Taken', description: null }),
   addSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
   removeSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
+  createWebhook: () => ({ url: 'https://127.0.0.1:9/', events: ['contact.created'] }),
+  updateWebhook: () => ({ url: 'https://127.0.0.1:9/taken', is_active: true }),
 }
 
 /** A member's browser that sees nothing of theirs. */
@@ -537,12 +544,15 @@ const across: Record<string, string> = {
   "from channel_connections where simulator = 'built_in' order by id limit 1":
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
+  'with recursive waiting as (': 'the engine claims the deliveries of all',
+  'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of what nobody waits for, for all',
+  'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
+  'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
   'with due as ( select workspace_id, id from media': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
-  'delete from webhook_events where created_at': 'sweep of what has run out, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
 }

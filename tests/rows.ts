@@ -7,9 +7,10 @@ const counters = ['api_keys', 'api_key_windows']
 /** Tables whose rows belong to a workspace. */
 export async function listTenantTables(db: Db): Promise<string[]> {
   const tables = await db<{ name: string }[]>`
-    select table_name as name from information_schema.columns
-    where table_schema = 'public' and column_name = 'workspace_id'
-    order by table_name`
+    select c.relname as name from pg_attribute a join pg_class c on c.oid = a.attrelid
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and a.attname = 'workspace_id' and not a.attisdropped
+    order by c.relname`
   return tables.map(({ name }) => name)
 }
 

@@ -8,7 +8,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +27,9 @@ import { migrate } from '../server/lib/migrate.ts'
 import type { Serving } from '../server/lib/server.ts'
 import { createStore } from '../server/lib/store.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
+import { createGuard, type Resolving } from '../server/webhooks/guard.ts'
+import { keepDays } from '../server/webhooks/partitions.ts'
+import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
 import type { Provider } from './provider.ts'
@@ -137,14 +140,24 @@ export type World = {
   contract: Contract
 }
 
-type Starting = { limits?: Serving['limits']; log?: Serving['log'] }
+type Starting = {
+  limits?: Serving['limits']
+  log?: Serving['log']
+  /** Networks that webhooks may reach besides the public ones; loopback when absent. */
+  allowedCidrs?: readonly string[]
+  /** What names resolve to. */
+  resolver?: Resolving
+}
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 
 const silent = pino({ level: 'silent' })
 const sealer = createSealer('5e'.repeat(32))
 
-export async function start(t: TestContext, { limits, log = silent }: Starting = {}): Promise<World> {
+export async function start(
+  t: TestContext,
+  { limits, log = silent, allowedCidrs = ['127.0.0.0/8'], resolver }: Starting = {},
+): Promise<World> {
   const database = await createDatabase(t)
   const db = database.connect(5)
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-world-'))
@@ -160,14 +173,22 @@ export async function start(t: TestContext, { limits, log = silent }: Starting =
       store: createStore({ dataDir, mediaS3: undefined }),
     }
     const live = await startLive({ db: shared.db, log })
-    const worker = startWorker(shared)
+    const metrics = createMetrics()
+    const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
+    const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
+    const pools = { queueDb: database.connect(2, { hot: true }), settleDb: database.connect(2, { hot: true }) }
+    await keepDays(shared.db)
+    const worker = startWorker({ ...shared, ...pools, live, poster, metrics })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),
       messageDb: database.connect(4, { hot: true }),
+      settleDb: pools.settleDb,
       live,
+      guard,
       onMedia: worker.onMedia,
-      metrics: createMetrics(),
+      onQueued: worker.onQueued,
+      metrics,
       publicUrl,
       api: true,
       limits,
@@ -179,6 +200,7 @@ export async function start(t: TestContext, { limits, log = silent }: Starting =
       await app.close()
       await live.stop()
       await http.stop()
+      await poster.stop()
     })
     return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
-import { type Answer, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
+import { recordEvents } from './receiver.ts'
+import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -90,12 +91,10 @@ async function startSite(t: TestContext) {
   return { ...world, siteId, browser, answers, page, open: (token?: string) => openPage(t, world.url, siteId, token) }
 }
 
-const eventsOf = async ({ db }: Pick<World, 'db'>): Promise<Json[]> =>
-  (await db<{ body: string }[]>`select body from webhook_events order by id`).map(({ body }) => JSON.parse(body))
-
 test('the first message makes the contact and the conversation, and says so in events', async (t) => {
   const world = await startSite(t)
   const { api, page } = world
+  const eventsOf = await recordEvents(t, world)
   const said = await page.says('Is anybody there? 🙂', { name: 'Ann', email: 'ann@example.com' })
   assert.equal(said.status, 201, said.text)
   const message = said.body.data
@@ -121,7 +120,7 @@ test('the first message makes the contact and the conversation, and says so in e
   const again = (await api.get(`/conversations/${conversation.id}`)).body.data
   assert.deepEqual([again.unread_count, again.contact.name], [2, 'Ann'])
 
-  const events = await eventsOf(world)
+  const events = await eventsOf()
   assert.deepEqual(
     events.map(({ event }) => event),
     ['contact.created', 'conversation.created', 'message.received', 'message.received'],

@@ -71,7 +71,7 @@ const ContactsQuery = ListQuery({
   channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
 })
 
-export const contactRoutes = (db: Db) => async (app: App) => {
+export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) => {
   app.post(
     '/contacts',
     {
@@ -90,6 +90,7 @@ export const contactRoutes = (db: Db) => async (app: App) => {
     },
     async ({ caller, body }, reply) => {
       const { contact, created } = await resolveContact(db, caller.workspaceId, caller.defaultCountry, body)
+      if (created) onQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
   )

@@ -22,12 +22,15 @@ export type Connecting = {
    * up in the server.
    */
   hot?: boolean
+  /** A commit need not be on disk when it is answered: for what may be done again after a power cut. */
+  relaxed?: boolean
   statementTimeoutMs?: number
 }
 
 const timestamptz = 1184
 
-export function connect({ database, max, hot = false, statementTimeoutMs = 60_000 }: Connecting): Db {
+export function connect(connecting: Connecting): Db {
+  const { database, max, hot = false, relaxed = false, statementTimeoutMs = 60_000 } = connecting
   const options: postgres.Options<Record<string, postgres.PostgresType>> = {
     max,
     prepare: hot,
@@ -42,6 +45,7 @@ export function connect({ database, max, hot = false, statementTimeoutMs = 60_00
       // Or a statement of few rows is planned each time after all, since such a plan looks cheaper than the lasting one:
       // 0.7 ms of planning for 0.1 ms of work when a lone caller sends.
       ...(hot ? { plan_cache_mode: 'force_generic_plan' } : {}),
+      ...(relaxed ? { synchronous_commit: 'off' } : {}),
     },
     types: {
       date: {

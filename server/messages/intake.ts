@@ -27,8 +27,8 @@ import {
   waitForMessage,
 } from './reports.ts'
 
-/** Somebody may be waiting for news of this conversation. */
-export type Announce = (workspaceId: string, channel: ChannelName, conversationId: string) => void
+/** Somebody may be waiting for news of this workspace, or of a conversation. */
+export type Announce = (workspaceId: string, channel: ChannelName, conversationId?: string) => void
 
 export type Intaking = {
   db: Db
@@ -129,6 +129,7 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
       const rest = reports.filter(({ kind }) => kind !== 'message' && kind !== 'status' && kind !== 'moved')
       for (const report of rest) await tolerate(report, () => takeRest(connection, report))
       await learnRecipients(connection, reports)
+      if (reports.length > 0) announce(workspaceId, channel)
     },
   }
 

@@ -70,7 +70,7 @@ export async function getMessage(
   return message
 }
 
-/** Messages of a conversation that came after this one, oldest first. */
+/** Messages of a conversation that came after this one, oldest first; what is not sent yet has not come. */
 export async function listMessagesAfter(
   sql: Sql,
   workspaceId: string,
@@ -81,6 +81,7 @@ export async function listMessagesAfter(
     select ${messageColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
+      and m.status <> 'pending'
     order by m.id
     limit 100`
 }

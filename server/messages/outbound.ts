@@ -43,9 +43,14 @@ export type Ledger = {
   settle(outcome: Outcome): Promise<void>
 }
 
-export function createLedger(sql: Sql): Ledger {
-  const prepare = createBatch({ run: (messages: readonly NewOutbound[]) => prepareMessages(sql, messages) })
-  const settle = createBatch({ run: (outcomes: readonly Outcome[]) => settleMessages(sql, outcomes) })
+/**
+ * `settleSql` may forget its last commits in a power cut: what it settled is pending again then, and settled by the
+ * channel's reports.
+ */
+export function createLedger(sql: Sql, settleSql: Sql): Ledger {
+  // One at a time: they all count in the plan, and a second would only wait for the first, in smaller batches.
+  const prepare = createBatch({ run: (messages: readonly NewOutbound[]) => prepareMessages(sql, messages), lanes: 1 })
+  const settle = createBatch({ run: (outcomes: readonly Outcome[]) => settleMessages(settleSql, outcomes), lanes: 1 })
   return {
     async prepare(message) {
       if (await prepare(message)) return

@@ -29,6 +29,8 @@ import { createLedger, type Ledger, type NewOutbound, prepareFirst, requireRoom 
 export type Sending = {
   /** For the hot statements of every send. */
   sql: Db
+  /** For settling them. */
+  settleSql: Sql
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   announce: Announce
@@ -77,10 +79,10 @@ const freshMs = 200
 /** How long a repeated request waits for the outcome of the first, which crashed. */
 const repeatPatienceMs = 20_000
 
-export function createSender({ sql, sealer, channels, announce }: Sending): Sender {
-  const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people) })
+export function createSender({ sql, settleSql, sealer, channels, announce }: Sending): Sender {
+  const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
   const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
-  const ledger = createLedger(sql)
+  const ledger = createLedger(sql, settleSql)
   // Read once for all who send at the same moment: each was a third as many statements as sends.
   const readMsgapp = createBrief((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)
   const readTemplate = createBrief((key) => {

@@ -1,21 +1,32 @@
 /**
- * Events: what happened, recorded by the statement in which it happens.
+ * Events: what happened, recorded by the statement in which it happens, with
+ * a delivery for every endpoint that wants to know.
  *
- * The body is made here, once, in the exact bytes a webhook will carry, and
- * kept as text. A verb passes it along with its rows, and its statement keeps
- * it only if the thing came about.
+ * The body is made here, once, in the exact bytes a webhook carries, and kept
+ * as text. A verb passes it along with its rows, and its statement keeps it
+ * only if the thing came about and somebody is subscribed. So nothing is lost
+ * between the commit and the queue, and nothing is sent that was rolled back.
  */
 import type { Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 
-export type EventName = 'message.received' | 'message.status_updated' | 'conversation.created' | 'contact.created'
+export const eventNames = [
+  'message.received',
+  'message.status_updated',
+  'conversation.created',
+  'contact.created',
+] as const
+export type EventName = (typeof eventNames)[number]
+
+/** Sent by a button in the dashboard to an endpoint of an automation tool. */
+export type TestEventName = 'tool_a.test' | 'tool_b.test'
 
 /** An event in the making, as columns of the row it is about. */
-export type Event = { event_id: string; event: EventName; event_body: string; occurred_at: string }
+export type Event = { event_id: string; event: EventName | TestEventName; event_body: string; occurred_at: string }
 
 export function toEvent(
   workspaceId: string,
-  event: EventName,
+  event: EventName | TestEventName,
   occurredAt: string,
   data: Record<string, unknown>,
 ): Event {
@@ -28,16 +39,27 @@ export function toEvent(
 export const eventColumns = (sql: Sql): Fragment =>
   sql`event_id uuid, event text, event_body text, occurred_at timestamptz`
 
-/** A member of a `with` list: record the events of a relation that has `workspace_id` and the columns of an event. */
+/** Members of a `with` list: record the events of a relation that has `workspace_id` and the columns of an event. */
 export function emit(sql: Sql, relation: Fragment): Fragment {
   return sql`
+    happened as (
+      select workspace_id, event_id, event, event_body, occurred_at from ${relation}
+    ),
+    told as (
+      select h.workspace_id, h.event_id, e.id as endpoint_id
+      from happened h
+      join webhook_endpoints e on e.workspace_id = h.workspace_id and e.is_active and h.event = any(e.events)
+      -- Whoever deletes an endpoint or switches it off waits for us, or we see that they did.
+      for key share of e
+    ),
     emitted as (
       insert into webhook_events (workspace_id, id, event, body, occurred_at)
-      select workspace_id, event_id, event, event_body, occurred_at from ${relation}
+      select h.workspace_id, h.event_id, h.event, h.event_body, h.occurred_at
+      from happened h
+      where exists (select from told t where t.workspace_id = h.workspace_id and t.event_id = h.event_id)
+    ),
+    queued as (
+      insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
+      select t.workspace_id, t.endpoint_id, gen_random_uuid(), t.event_id from told t
     )`
-}
-
-/** Events are for whoever is told of them soon after; a week later nobody is. */
-export async function sweepEvents(sql: Sql): Promise<void> {
-  await sql`delete from webhook_events where created_at < now() - interval '7 days'`
 }

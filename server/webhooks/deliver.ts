@@ -1,0 +1,169 @@
+/**
+ * The engine: claim, sign, post, settle, and let nobody starve.
+ *
+ * There are so many slots. An endpoint has at most its own share of them,
+ * which grows with its successes and is halved when it fails slowly; endpoints
+ * that are new, slow or failing have half of all slots between them, a quarter
+ * of which is for the new. So a dead endpoint, or hundreds of them, costs its
+ * own deliveries and nothing else. Results are settled together; nothing of the database is held during
+ * a post.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { createBatch } from '../lib/batch.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { Answered, Poster } from './post.ts'
+import { type Attempted, type Claimed, claimDeliveries, type Rooms, type Standing, settleAttempts } from './queue.ts'
+
+export type Delivering = {
+  sql: Sql
+  /** For settling: a commit that is lost in a power cut only means that something is sent again. */
+  settleDb: Db
+  sealer: Sealer
+  poster: Poster
+  log: FastifyBaseLogger
+  slots?: number
+  /** Count an attempt by what came of it. */
+  count?: (outcome: string) => void
+}
+
+/** `wake`: something may be due. */
+export type DeliveringLoop = Loop & { wake(): void }
+
+type Endpoint = { inFlight: number; share: number; standing: Standing }
+
+const firstShare = 2
+const maxShare = 16
+/** Who takes longer is slow, whatever comes of it. */
+const slowMs = 1_500
+/** A delivery that is due by time alone is seen this late at most. */
+const pollMs = 250
+/** Ends of posts within this time are followed by one claim. */
+const gatherMs = 2
+/** Told to stop, posts under way get this long. */
+const graceMs = 5_500
+
+export function startDelivering(delivering: Delivering): DeliveringLoop {
+  const { sql, settleDb, sealer, poster, log, slots = 512, count = () => {} } = delivering
+  const endpoints = new Map<string, Endpoint>()
+  const underWay = new Set<Promise<void>>()
+  const settle = createBatch({
+    run: async (attempted: readonly Attempted[]) => {
+      await settleAttempts(settleDb, attempted)
+      return attempted.map(() => undefined)
+    },
+    max: 200,
+  })
+  let claiming: Promise<void> | undefined
+  let again = false
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  const poll = setInterval(() => wake(), pollMs)
+
+  function wake(): void {
+    if (stopped) return
+    again = true
+    claiming ??= claimAll().finally(() => {
+      claiming = undefined
+      if (again) wakeSoon()
+    })
+  }
+
+  function wakeSoon(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      wake()
+    }, gatherMs)
+  }
+
+  async function claimAll(): Promise<void> {
+    again = false
+    const free = slots - underWay.size
+    if (free <= 0) return
+    try {
+      const claimed = await claimDeliveries(sql, free, roomsOf(free))
+      for (const delivery of claimed) start(delivery)
+      if (claimed.length > 0) again = true
+    } catch (error) {
+      log.error({ err: error }, 'deliveries could not be claimed; the next look tries again')
+    }
+  }
+
+  function roomsOf(free: number): Rooms {
+    const taken = { new: 0, proven: 0, poor: 0 }
+    for (const { inFlight, standing } of endpoints.values()) taken[standing] += inFlight
+    const half = Math.floor(slots / 2)
+    const known = [...endpoints]
+    return {
+      ids: known.map(([id]) => id),
+      rooms: known.map(([, { share, inFlight }]) => Math.max(0, share - inFlight)),
+      standings: known.map(([, { standing }]) => standing),
+      otherwise: firstShare,
+      unprovenRoom: Math.min(free, Math.max(0, half - taken.new - taken.poor)),
+      poorRoom: Math.max(0, half - Math.floor(half / 4) - taken.poor),
+    }
+  }
+
+  function start(delivery: Claimed): void {
+    const endpoint: Endpoint = endpoints.get(delivery.endpoint_id) ?? {
+      inFlight: 0,
+      share: firstShare,
+      standing: 'new',
+    }
+    endpoints.set(delivery.endpoint_id, endpoint)
+    endpoint.inFlight++
+    const run = deliver(delivery, endpoint).catch((error) => {
+      log.error({ err: error, endpoint: delivery.endpoint_id }, 'a delivery could not be settled; it comes back')
+    })
+    underWay.add(run)
+    void run.finally(() => {
+      underWay.delete(run)
+      if (!stopped) wakeSoon()
+    })
+  }
+
+  async function deliver(delivery: Claimed, endpoint: Endpoint): Promise<void> {
+    const { workspace_id, endpoint_id, id, event_id, event, attempt } = delivery
+    let answered: Answered
+    try {
+      answered = await poster.post(delivery, sealer.open(delivery.secret))
+    } finally {
+      endpoint.inFlight--
+    }
+    learn(endpoint_id, endpoint, answered)
+    count(answered.outcome)
+    await settle({ delivery: { workspace_id, endpoint_id, id, event_id, event, attempt }, ...answered })
+  }
+
+  /** Success earns slots, slowness costs them. */
+  function learn(id: string, endpoint: Endpoint, { outcome, duration_ms }: Answered): void {
+    if (outcome === 'delivered') {
+      endpoint.standing = duration_ms <= slowMs ? 'proven' : 'poor'
+      endpoint.share = Math.min(maxShare, endpoint.share + 1)
+      return
+    }
+    endpoint.standing = 'poor'
+    if (duration_ms > slowMs) endpoint.share = Math.max(1, Math.floor(endpoint.share / 2))
+    // What is not under way and knows nothing good is as good as new, and takes no room here.
+    if (endpoint.inFlight === 0 && endpoint.share >= firstShare) endpoints.delete(id)
+  }
+
+  return {
+    wake,
+    async stop() {
+      stopped = true
+      clearInterval(poll)
+      clearTimeout(timer)
+      await claiming
+      let late: NodeJS.Timeout | undefined
+      await Promise.race([
+        Promise.all(underWay),
+        new Promise((resolve) => {
+          late = setTimeout(resolve, graceMs)
+        }),
+      ])
+      clearTimeout(late)
+    },
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Endpoints: where a workspace wants to be told, and of what.
+ *
+ * A target is public when it is registered or changed, and is checked again at
+ * every attempt. The secret is shown once, when the endpoint is made, and kept
+ * sealed. An endpoint that is switched off or deleted takes along what waits
+ * for it; whatever queues for it holds its row, so nothing slips in between.
+ */
+import { randomToken, type Sealer } from '../lib/crypto.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import type { EventName } from './emit.ts'
+import type { Guard } from './guard.ts'
+import { cancelDeliveries } from './queue.ts'
+
+/** Automation tools that are connected in the dashboard. */
+export const tools = ['tool_a', 'tool_b'] as const
+export const providers = ['api', ...tools] as const
+export type Provider = (typeof providers)[number]
+
+export type Endpoint = {
+  id: string
+  url: string
+  events: EventName[]
+  is_active: boolean
+  /** The last success. */
+  last_delivery_at: string | null
+  /** Failed events since then. */
+  failure_count: number
+  created_at: string
+  provider: Provider
+}
+
+const maxEndpoints = 100
+
+export type NewEndpoint = { url: string; events: readonly EventName[]; provider: Provider }
+
+/** Make an endpoint. `secret` is the only time it is seen. */
+export async function createEndpoint(
+  db: Db,
+  sealer: Sealer,
+  guard: Guard,
+  workspaceId: string,
+  { url, events, provider }: NewEndpoint,
+): Promise<Endpoint & { secret: string }> {
+  await requireTarget(guard, url)
+  const secret = `whsec_${randomToken()}`
+  const endpoint = await db.begin(async (sql) => {
+    // One at a time in a workspace, so that the count is exact; nobody else waits for this lock.
+    await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
+    const id = newId()
+    const [made] = await sql<Endpoint[]>`
+      insert into webhook_endpoints (workspace_id, id, url, events, provider, secret, created_at)
+      select ${workspaceId}, ${id}, ${url}, ${[...new Set(events)]}, ${provider}, ${sealer.seal(secret)}, ${timeOfId(id)}
+      where (select count(*) from webhook_endpoints where workspace_id = ${workspaceId}) < ${maxEndpoints}
+      returning ${endpointColumns(sql)}`
+    return made
+  })
+  if (!endpoint) throw badRequest(`webhooks: at most ${maxEndpoints} in a workspace`)
+  return { ...endpoint, secret }
+}
+
+/** Every endpoint of a workspace, those of its integrations included, newest first. */
+export async function listEndpoints(sql: Sql, workspaceId: string): Promise<Endpoint[]> {
+  return sql<Endpoint[]>`
+    select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} order by id desc`
+}
+
+export async function getEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint | undefined> {
+  const [endpoint] = isUuid(id)
+    ? await sql<Endpoint[]>`
+        select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
+    : []
+  return endpoint
+}
+
+export async function requireEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint> {
+  const endpoint = await getEndpoint(sql, workspaceId, id)
+  if (!endpoint) throw notFound('webhook')
+  return endpoint
+}
+
+export type EndpointChanges = {
+  url?: string | undefined
+  events?: readonly EventName[] | undefined
+  is_active?: boolean | undefined
+}
+
+/** Change what is given. Switched on, its failures are forgotten; switched off, what waits for it is canceled. */
+export async function updateEndpoint(
+  db: Db,
+  guard: Guard,
+  workspaceId: string,
+  id: string,
+  { url, events, is_active }: EndpointChanges,
+): Promise<Endpoint> {
+  if (url !== undefined) await requireTarget(guard, url)
+  return db.begin(async (sql) => {
+    const endpoint = await lockEndpoint(sql, workspaceId, id)
+    const changes = {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: [...new Set(events)] }),
+      ...(is_active === undefined ? {} : { is_active }),
+      ...(is_active ? { failure_count: 0 } : {}),
+    }
+    if (Object.keys(changes).length === 0) return endpoint
+    const [changed] = await sql<Endpoint[]>`
+      update webhook_endpoints set ${sql(changes)}
+      where workspace_id = ${workspaceId} and id = ${id}
+      returning ${endpointColumns(sql)}`
+    if (!changed) throw new Error('an endpoint just locked is not there')
+    if (is_active === false) await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deactivated')
+    return changed
+  })
+}
+
+export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<{ id: string; deleted: true }> {
+  return db.begin(async (sql) => {
+    const endpoint = await lockEndpoint(sql, workspaceId, id)
+    await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deleted')
+    await sql`delete from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
+    return { id: endpoint.id, deleted: true }
+  })
+}
+
+/** Whether something can be sent to an endpoint now: it is switched on, and its target is still one. */
+export async function requireReady(guard: Guard, { url, is_active }: Endpoint): Promise<void> {
+  if (!is_active) throw badRequest('webhook: not active; switch it on first')
+  await requireTarget(guard, url)
+}
+
+async function requireTarget(guard: Guard, url: string): Promise<void> {
+  const target = await guard.check(url)
+  if (!target.ok) throw badRequest(`url: ${target.reason}`)
+}
+
+/**
+ * The endpoint, for a change in the caller's transaction: what others are just queueing for it is waited for. It is
+ * locked before its deliveries, as whoever settles attempts does.
+ */
+async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint> {
+  const [endpoint] = isUuid(id)
+    ? await sql<Endpoint[]>`
+        select ${endpointColumns(sql)} from webhook_endpoints
+        where workspace_id = ${workspaceId} and id = ${id}
+        for update`
+    : []
+  if (!endpoint) throw notFound('webhook')
+  return endpoint
+}
+
+/** Columns of an endpoint as it is shown: all but the secret. */
+const endpointColumns = (sql: Sql): Fragment => sql`
+  id, url, events, is_active, last_delivery_at, failure_count, created_at, provider`

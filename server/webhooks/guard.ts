@@ -1,0 +1,84 @@
+/**
+ * Where webhooks may go: one function for registration, change, test and
+ * every attempt.
+ *
+ * https, no credentials, and every address behind the name public, or in a
+ * network the operator allowed. Names are asked of the DNS itself: what only
+ * this machine's files know is not public, and its resolver has four threads
+ * that a few dead name servers would stall for everybody.
+ */
+import { Resolver } from 'node:dns/promises'
+import { BlockList, isIP } from 'node:net'
+import { isPublicAddress } from '../lib/address.ts'
+
+export type Target =
+  | { ok: true; url: URL; addresses: string[] }
+  /** `isRefused`: it is no place for a webhook; otherwise it may be one, but its name does not resolve now. */
+  | { ok: false; isRefused: boolean; reason: string }
+
+export type Guard = {
+  check(url: string): Promise<Target>
+  /** Addresses of a host name or literal, every one of them allowed. */
+  resolve(host: string): Promise<{ ok: true; addresses: string[] } | Extract<Target, { ok: false }>>
+  isAllowed(address: string): boolean
+}
+
+export type Resolving = { resolve4(host: string): Promise<string[]>; resolve6(host: string): Promise<string[]> }
+
+export type Guarding = {
+  allowedCidrs: readonly string[]
+  /** Whom to ask for addresses; a test has its own. */
+  resolver?: Resolving
+}
+
+const maxUrlLength = 2_000
+/** Whoever asks has five seconds for everything, and wants to connect after this. */
+const maxAnswerMs = 3_000
+
+export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2_000, tries: 2 }) }: Guarding): Guard {
+  const allowed = new BlockList()
+  for (const cidr of allowedCidrs) {
+    const [network = '', bits = ''] = cidr.split('/')
+    allowed.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4')
+  }
+  const isAllowed = (address: string): boolean =>
+    isPublicAddress(address) || (isIP(address) > 0 && allowed.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+
+  const resolve: Guard['resolve'] = async (host) => {
+    const literal = host.replace(/^\[|\]$/g, '')
+    const answers = isIP(literal) ? [literal] : await addressesOf(resolver, host)
+    if (answers.length === 0) return { ok: false, isRefused: false, reason: `${host} does not resolve` }
+    const bad = answers.find((address) => !isAllowed(address))
+    if (bad) return { ok: false, isRefused: true, reason: `${host} is at ${bad}, which is not a public address` }
+    return { ok: true, addresses: answers }
+  }
+
+  return {
+    isAllowed,
+    resolve,
+    async check(text) {
+      const refuse = (reason: string) => ({ ok: false, isRefused: true, reason }) as const
+      const url = text.length <= maxUrlLength ? URL.parse(text) : null
+      if (!url) return refuse('not a URL')
+      if (url.protocol !== 'https:') return refuse('must be https')
+      if (url.username || url.password) return refuse('must not carry credentials')
+      if (!url.hostname) return refuse('names no host')
+      const resolved = await resolve(url.hostname)
+      return resolved.ok ? { ok: true, url, addresses: resolved.addresses } : resolved
+    },
+  }
+}
+
+/** Every address the DNS knows; none when it does not answer in time. */
+async function addressesOf(resolver: Resolving, host: string): Promise<string[]> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), maxAnswerMs)
+  const inTime = (answer: Promise<string[]>) =>
+    new Promise<string[]>((resolve) => {
+      late.signal.addEventListener('abort', () => resolve([]))
+      answer.then(resolve, () => resolve([]))
+    })
+  const answers = await Promise.all([inTime(resolver.resolve4(host)), inTime(resolver.resolve6(host))])
+  clearTimeout(timer)
+  return answers.flat()
+}

@@ -1,0 +1,197 @@
+/**
+ * One attempt: sign, post, and see what came of it.
+ *
+ * One budget of five seconds covers name, connection, TLS, request and answer.
+ * The status line decides: a 2xx is a success whatever becomes of its body,
+ * which is read only for the log, and not for long. Redirects are not
+ * followed. A connection goes to an address that was just checked, and is
+ * checked again once it is there.
+ */
+import { createHmac } from 'node:crypto'
+import { isIP } from 'node:net'
+import { Agent, buildConnector } from 'undici'
+import type { Guard } from './guard.ts'
+import type { Attempted, Claimed } from './queue.ts'
+
+export type Answered = Pick<Attempted, 'outcome' | 'http_status' | 'duration_ms' | 'error' | 'response'>
+
+export type Poster = {
+  post(delivery: Pick<Claimed, 'url' | 'body' | 'event' | 'endpoint_id'>, secret: string): Promise<Answered>
+  stop(): Promise<void>
+}
+
+export type Posting = {
+  guard: Guard
+  /** Certificates to trust besides the usual ones; a test has its own. */
+  ca?: string | Buffer | undefined
+  budgetMs?: number
+}
+
+/** What the log keeps of an answer. */
+const maxResponseBytes = 16 * 1024
+/** Who talks on after the status is listened to this long. */
+const maxResponseMs = 1_000
+
+class RefusedAddress extends Error {}
+
+export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
+  /** What broke a connection that had answered before. */
+  const lateBreaks = new WeakSet<Error>()
+  const connectTo = buildConnector({ timeout: budgetMs, allowH2: false, ...(ca ? { ca } : {}) })
+  const connect: buildConnector.connector = (options, done) => {
+    guard.resolve(options.hostname).then(
+      (resolved) => {
+        const [address] = resolved.ok ? resolved.addresses : []
+        if (!resolved.ok || !address) {
+          const reason = resolved.ok ? 'no address' : resolved.reason
+          return done(!resolved.ok && resolved.isRefused ? new RefusedAddress(reason) : new Error(reason), null)
+        }
+        // The certificate is for the name, the connection goes to the address that was checked.
+        const servername = isIP(options.hostname.replace(/^\[|\]$/g, '')) ? '' : options.hostname
+        connectTo({ ...options, hostname: address, ...(servername ? { servername } : {}) }, (error, socket) => {
+          if (error) return done(error, null)
+          if (!guard.isAllowed(socket.remoteAddress ?? '')) {
+            socket.destroy()
+            return done(new RefusedAddress(`${socket.remoteAddress} is not a public address`), null)
+          }
+          socket.once('error', (error) => {
+            if (socket.bytesRead > 0) lateBreaks.add(error)
+          })
+          done(null, socket)
+        })
+      },
+      (error) => done(error, null),
+    )
+  }
+  const agent = new Agent({
+    connect,
+    // The engine has its own limits. One here would let endpoints of the same host wait for each other.
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    headersTimeout: budgetMs,
+    bodyTimeout: budgetMs,
+    maxHeaderSize: 32 * 1024,
+  })
+
+  return {
+    async post({ url, body, event, endpoint_id }, secret) {
+      const startedAt = performance.now()
+      const signal = AbortSignal.timeout(budgetMs)
+      const abandoned = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+      abandoned.catch(() => {})
+      const t = Math.floor(Date.now() / 1000)
+      const signature = `t=${t},v1=${signatureOf(secret, t, body)}`
+      const target = new URL(url)
+      const request = {
+        origin: target.origin,
+        path: target.pathname + target.search,
+        method: 'POST' as const,
+        signal,
+        body,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Parley-Webhooks/1',
+          'x-service-event': event,
+          'x-service-webhook-id': endpoint_id,
+          'x-service-signature': signature,
+          'x-legacy-event': event,
+          'x-legacy-webhook-id': endpoint_id,
+          'x-legacy-signature': signature,
+        },
+      }
+      let isHeard = false
+      const onResponseStarted = () => {
+        isHeard = true
+      }
+      const listening = agent.compose(
+        (dispatch) => (options, handler) => dispatch(options, Object.assign(handler, { onResponseStarted })),
+      )
+      const spent = () => Math.round(performance.now() - startedAt)
+      try {
+        const asked = listening.request(request).catch((error) => {
+          // A kept connection that the other side closed as we took it, without a byte about this request.
+          if (lateBreaks.has(error) && isBroken(error) && !isHeard && !signal.aborted) return agent.request(request)
+          throw error
+        })
+        // The client listens to the signal only once it has a connection.
+        const answer = await Promise.race([asked, abandoned])
+        const status = answer.statusCode
+        const isSuccess = status >= 200 && status < 300
+        const response = await readSome(answer.body)
+        return {
+          outcome: isSuccess ? 'delivered' : isPassing(status) ? 'again' : 'failed',
+          http_status: status,
+          duration_ms: spent(),
+          error: isSuccess ? null : `answered ${status}`,
+          response,
+        }
+      } catch (error) {
+        return {
+          outcome: error instanceof RefusedAddress ? 'failed' : 'again',
+          http_status: null,
+          duration_ms: spent(),
+          error: signal.aborted || isLate(error) ? `no answer within ${budgetMs / 1000} s` : inWords(error),
+          response: null,
+        }
+      }
+    },
+    stop: () => agent.destroy(),
+  }
+}
+
+/** Hex HMAC-SHA256 over `<t>.<body>`, keyed with the secret as it is written. */
+export function signatureOf(secret: string, t: number, body: string): string {
+  return createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
+}
+
+/** It may go well later. */
+const isPassing = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? ''
+
+const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error))
+
+/** The client's own timers, which may run out a moment before ours. */
+const isLate = (error: unknown): boolean =>
+  ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(codeOf(error))
+
+/** The beginning of a body, as far as it comes soon; what breaks off is as good as ended. */
+async function readSome(
+  body: AsyncIterable<Buffer> & { destroy(): unknown; on(event: 'error', ignore: () => void): unknown },
+) {
+  const parts: Buffer[] = []
+  let size = 0
+  body.on('error', () => {})
+  const late = setTimeout(() => body.destroy(), maxResponseMs)
+  try {
+    for await (const part of body) {
+      parts.push(part)
+      size += part.length
+      if (size >= maxResponseBytes) break
+    }
+  } catch {
+    // Cut off, or out of time: the status has been said.
+  }
+  clearTimeout(late)
+  body.destroy()
+  const text = Buffer.concat(parts).subarray(0, maxResponseBytes).toString('utf8')
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}
+
+function inWords(error: unknown): string {
+  const { message } = error as { message?: string }
+  const words: Record<string, string> = {
+    ECONNREFUSED: 'connection refused',
+    ECONNRESET: 'the connection broke',
+    EPIPE: 'the connection broke',
+    UND_ERR_SOCKET: 'the connection broke',
+    CERT_HAS_EXPIRED: 'its certificate has expired',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody we know',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody we know',
+  }
+  return words[codeOf(error)] ?? (message?.slice(0, 500) || 'failed')
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { maxFailures, tally } from './queue.ts'
+
+const workspace_id = 'w'
+
+/** What the statement makes of a tally: the count, and whether the endpoint is still on. */
+function apply(count: number, [tallied]: ReturnType<typeof tally>): { count: number; is_active: boolean } {
+  if (!tallied) return { count, is_active: true }
+  const { first_run, longest_run, last_run, has_success } = tallied
+  if (count + first_run >= maxFailures || longest_run >= maxFailures) return { count: maxFailures, is_active: false }
+  return { count: has_success ? last_run : count + first_run, is_active: true }
+}
+
+/** One event after the other, as the specification tells it. */
+function fold(count: number, statuses: readonly string[]): { count: number; is_active: boolean } {
+  let is_active = true
+  for (const status of statuses) {
+    if (!is_active || status === 'pending') continue
+    count = status === 'delivered' ? 0 : count + 1
+    is_active = count < maxFailures
+  }
+  return { count, is_active }
+}
+
+/** Runs of the same, long enough to matter. */
+const statuses = fc
+  .array(
+    fc
+      .tuple(fc.constantFrom('failed', 'failed', 'failed', 'delivered', 'pending'), fc.integer({ min: 1, max: 16 }))
+      .map(([status, times]) => Array<string>(times).fill(status)),
+    { maxLength: 6 },
+  )
+  .map((runs) => runs.flat())
+const runs = { seed: 1, numRuns: 20_000 }
+
+test('a batch counts as its events would one after the other, from whatever number it starts', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: maxFailures - 1 }), statuses, (count, given) => {
+      const rows = given.map((status) => ({ workspace_id, endpoint_id: 'e', status }))
+      assert.deepEqual(apply(count, tally(rows)), fold(count, given))
+    }),
+    runs,
+  )
+})
+
+test('endpoints are told apart however they are mixed, and come in the order of their ids', () => {
+  const rows = fc.array(
+    fc.record({
+      workspace_id: fc.constant(workspace_id),
+      endpoint_id: fc.constantFrom('c', 'a', 'b'),
+      status: fc.constantFrom('failed', 'delivered', 'pending'),
+    }),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(rows, (given) => {
+      const together = tally(given)
+      const apart = ['a', 'b', 'c'].flatMap((id) => tally(given.filter(({ endpoint_id }) => endpoint_id === id)))
+      assert.deepEqual(together, apart)
+    }),
+    { seed: 1, numRuns: 5_000 },
+  )
+})
+
+test('what is tried again does not count, and a batch of nothing else has no tally', () => {
+  assert.deepEqual(tally([]), [])
+  assert.deepEqual(tally([{ workspace_id, endpoint_id: 'e', status: 'pending' }]), [])
+})

@@ -1,0 +1,340 @@
+/**
+ * The queue of deliveries: what is due, who has it, what came of it.
+ *
+ * A claim moves `next_attempt_at` beyond the time an attempt may take, so the
+ * rows of a worker that died come back by themselves and at worst are posted
+ * twice. Claims are fair: each endpoint with something due gives up to its own
+ * room, and the queue behind it, however long, is not looked at. Time is the
+ * database's.
+ */
+import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { newId } from '../lib/id.ts'
+import type { Metrics } from '../lib/metrics.ts'
+
+/** Announced when something was queued, for whoever delivers in another process. */
+export const deliveriesTopic = 'deliveries'
+
+/** Longer than an attempt with its settling may take; a worker that died is made up for after this. */
+const leaseSeconds = 8
+
+export const maxAttempts = 5
+/** Failed events in a row after which an endpoint is switched off. */
+export const maxFailures = 15
+/** Pauses after an attempt, each give or take a fifth. */
+const pausesSeconds = [3, 6, 12, 24]
+
+export type Claimed = {
+  workspace_id: string
+  endpoint_id: string
+  id: string
+  event_id: string
+  event: string
+  body: string
+  attempt: number
+  url: string
+  /** Sealed. */
+  secret: string
+}
+
+/** `new`: nothing came of it yet; `proven`: it took its last delivery well; `poor`: it is slow or failing. */
+export type Standing = 'new' | 'proven' | 'poor'
+
+/**
+ * How many more each endpoint may have under way. Those not listed are new to us: they may have `otherwise`. All that are
+ * not proven share `unprovenRoom`, of which the poor have no more than `poorRoom`.
+ */
+export type Rooms = {
+  ids: readonly string[]
+  rooms: readonly number[]
+  standings: readonly Standing[]
+  otherwise: number
+  unprovenRoom: number
+  poorRoom: number
+}
+
+/**
+ * Lease what is due, up to `limit`, the oldest of each endpoint, endpoints in turn; chance decides who is left out.
+ * The endpoints that have anything in the queue are found by one probe of the index each.
+ */
+export async function claimDeliveries(sql: Sql, limit: number, rooms: Rooms): Promise<Claimed[]> {
+  return sql<Claimed[]>`
+    with recursive waiting as (
+      (select d.endpoint_id from webhook_deliveries d order by d.endpoint_id limit 1)
+      union all
+      select (
+        select d.endpoint_id from webhook_deliveries d where d.endpoint_id > w.endpoint_id order by d.endpoint_id limit 1
+      )
+      from waiting w where w.endpoint_id is not null
+    ),
+    open as (
+      select w.endpoint_id, coalesce(k.room, ${rooms.otherwise}) as room, coalesce(k.standing, 'new') as standing
+      from waiting w
+      left join unnest(${rooms.ids}::uuid[], ${rooms.rooms}::int[], ${rooms.standings}::text[])
+        as k (endpoint_id, room, standing) on k.endpoint_id = w.endpoint_id
+      where w.endpoint_id is not null and coalesce(k.room, ${rooms.otherwise}) > 0
+    ),
+    ready as (
+      select d.workspace_id, d.endpoint_id, d.id, d.turn, o.standing,
+        row_number() over (partition by o.standing = 'proven' order by o.standing, d.turn, random()) as place,
+        row_number() over (partition by o.standing order by d.turn, random()) as place_among_peers
+      from open o
+      cross join lateral (
+        select d.workspace_id, d.endpoint_id, d.id, row_number() over (order by d.next_attempt_at, d.id) as turn
+        from (
+          select d.workspace_id, d.endpoint_id, d.id, d.next_attempt_at
+          from webhook_deliveries d
+          where d.endpoint_id = o.endpoint_id and d.next_attempt_at <= now()
+          order by d.next_attempt_at, d.id
+          limit o.room
+          for update skip locked
+        ) d
+      ) d
+    ),
+    due as (
+      select workspace_id, endpoint_id, id from ready
+      where standing = 'proven'
+        or place <= ${rooms.unprovenRoom} and (standing = 'new' or place_among_peers <= ${rooms.poorRoom})
+      order by turn
+      limit ${limit}
+    )
+    update webhook_deliveries d
+    set next_attempt_at = now() + make_interval(secs => ${leaseSeconds}), attempt_count = d.attempt_count + 1
+    from due
+    join webhook_endpoints e on e.workspace_id = due.workspace_id and e.id = due.endpoint_id and e.is_active,
+      webhook_events v
+    where d.workspace_id = due.workspace_id and d.endpoint_id = due.endpoint_id and d.id = due.id
+      and v.workspace_id = d.workspace_id and v.id = d.event_id
+    returning d.workspace_id, d.endpoint_id, d.id, d.event_id, v.event, v.body, d.attempt_count as attempt, e.url, e.secret`
+}
+
+/** What came of an attempt. */
+export type Attempted = {
+  delivery: Pick<Claimed, 'workspace_id' | 'endpoint_id' | 'id' | 'event_id' | 'event' | 'attempt'>
+  outcome: 'delivered' | 'again' | 'failed'
+  http_status: number | null
+  duration_ms: number
+  error: string | null
+  response: string | null
+}
+
+/**
+ * Write what came of attempts, in the order in which they ended: what was delivered or failed for good leaves the queue,
+ * the rest comes back after its pause; each endpoint's failures are counted on, back to nothing at a success, and an
+ * endpoint that reaches the limit is switched off, once, and what waits for it is canceled.
+ */
+export async function settleAttempts(db: Db, attempted: readonly Attempted[]): Promise<void> {
+  const rows = attempted.map(({ delivery, outcome, ...rest }): Row => {
+    const isOver = outcome !== 'again' || delivery.attempt >= maxAttempts
+    const status = outcome === 'delivered' ? 'delivered' : isOver ? 'failed' : 'pending'
+    const pause = (pausesSeconds[delivery.attempt - 1] ?? 24) * (0.8 + Math.random() * 0.4)
+    return { ...delivery, ...rest, attempt_id: newId(), status, pause }
+  })
+  const tallies = tally(rows)
+  if (tallies.length < 2) return writeAttempts(db, rows, tallies)
+  await db.begin(async (sql) => {
+    // All who settle take the endpoints in the same order, so that none waits for another in a circle. A statement of its
+    // own: one that locks and then updates what it saw before it waited can still end in a circle.
+    await sql`
+      select 1 from webhook_endpoints e
+      join unnest(${tallies.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${tallies.map(({ endpoint_id }) => endpoint_id)}::uuid[]) as t (workspace_id, id)
+        on t.workspace_id = e.workspace_id and t.id = e.id
+      order by e.id
+      for no key update of e`
+    await writeAttempts(sql, rows, tallies)
+  })
+}
+
+type Row = Attempted['delivery'] &
+  Pick<Attempted, 'http_status' | 'duration_ms' | 'error' | 'response'> & {
+    attempt_id: string
+    status: 'delivered' | 'failed' | 'pending'
+    /** Until the next attempt, in seconds. */
+    pause: number
+  }
+
+async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly Tally[]): Promise<void> {
+  await sql`
+    with given as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, endpoint_id uuid, id uuid, event_id uuid, event text, attempt int, attempt_id uuid, status text,
+        http_status int, duration_ms int, error text, response text, pause float8
+      )
+    ),
+    tallied as (
+      select *
+      from json_to_recordset(${JSON.stringify(tallies)}::text::json) as t (
+        workspace_id uuid, endpoint_id uuid, first_run int, longest_run int, last_run int, has_success boolean
+      )
+    ),
+    counted as (
+      update webhook_endpoints e set
+        failure_count = case
+          when e.failure_count + t.first_run >= ${maxFailures} or t.longest_run >= ${maxFailures} then ${maxFailures}
+          when t.has_success then t.last_run
+          else e.failure_count + t.first_run end,
+        is_active = e.failure_count + t.first_run < ${maxFailures} and t.longest_run < ${maxFailures},
+        last_delivery_at = case when t.has_success then now() else e.last_delivery_at end
+      from tallied t
+      where e.workspace_id = t.workspace_id and e.id = t.endpoint_id and e.is_active
+      returning e.workspace_id, e.id, e.is_active
+    ),
+    -- Whoever had the lease when it was over, and was late, has nothing to say any more.
+    ours as (
+      select d.workspace_id, d.endpoint_id, d.id
+      from webhook_deliveries d
+      join given g on d.workspace_id = g.workspace_id and d.endpoint_id = g.endpoint_id and d.id = g.id
+        and d.attempt_count = g.attempt
+      order by d.endpoint_id, d.id
+      for update of d
+    ),
+    gone as (
+      delete from webhook_deliveries d using ours o, given g
+      where d.workspace_id = o.workspace_id and d.endpoint_id = o.endpoint_id and d.id = o.id
+        and g.endpoint_id = o.endpoint_id and g.id = o.id and g.status <> 'pending'
+    ),
+    later as (
+      update webhook_deliveries d set next_attempt_at = now() + make_interval(secs => g.pause)
+      from ours o, given g
+      where d.workspace_id = o.workspace_id and d.endpoint_id = o.endpoint_id and d.id = o.id
+        and g.endpoint_id = o.endpoint_id and g.id = o.id and g.status = 'pending'
+        and not exists (select from counted c where c.id = d.endpoint_id and not c.is_active)
+    ),
+    canceled as (
+      delete from webhook_deliveries d using counted c
+      where d.workspace_id = c.workspace_id and d.endpoint_id = c.id and not c.is_active
+        and not exists (
+          select from given g where g.endpoint_id = d.endpoint_id and g.id = d.id and g.status <> 'pending'
+        )
+      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
+    )
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
+      duration_ms, error, response, is_first)
+    select g.workspace_id, g.endpoint_id, g.attempt_id, g.id, g.event_id, g.event, g.attempt, g.status, g.http_status,
+      g.duration_ms, g.error, g.response,
+      case
+        when g.attempt = 1 and exists (
+          select from webhook_deliveries d
+          where d.workspace_id = g.workspace_id and d.endpoint_id = g.endpoint_id and d.id = g.id and d.attempt_count = 1
+        ) then true
+        else ${isUntold(sql, sql`g`)} end
+    from given g
+    where exists (select from webhook_endpoints e where e.workspace_id = g.workspace_id and e.id = g.endpoint_id)
+    union all
+    select c.workspace_id, c.endpoint_id, ${laterId(sql)}, c.id, c.event_id, v.event, c.attempt_count, 'canceled', null, null,
+      'the endpoint was switched off', null,
+      case
+        when c.attempt_count = 0 then true
+        when exists (select from given g where g.endpoint_id = c.endpoint_id and g.id = c.id) then false
+        else ${isUntold(sql, sql`c`)} end
+    from canceled c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
+}
+
+/**
+ * Whether the log has no word of a delivery yet. One whose first attempt ended with its worker has none after that. Asked
+ * only about those, and about retries: the first attempt of a delivery that is still ours needs no look.
+ */
+const isUntold = (sql: Sql, row: Fragment) => sql`
+  not exists (select from webhook_attempts a where a.workspace_id = ${row}.workspace_id and a.delivery_id = ${row}.id)`
+
+/** An id of ours made by the database, for rows it finds itself: the time, then chance. */
+const laterId = (sql: Sql) => sql`
+  (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || '7' || substr(md5(random()::text), 1, 3) ||
+    '8' || substr(md5(random()::text), 1, 15))::uuid`
+
+type Tally = {
+  workspace_id: string
+  endpoint_id: string
+  /** Failed events before the first success. */
+  first_run: number
+  /** The most failed events in a row after a success. */
+  longest_run: number
+  /** Failed events since the last success. */
+  last_run: number
+  has_success: boolean
+}
+
+/** What a batch means to the count of each endpoint, from whatever number it starts. */
+export function tally(rows: readonly { workspace_id: string; endpoint_id: string; status: string }[]): Tally[] {
+  const tallies = new Map<string, Tally>()
+  for (const { workspace_id, endpoint_id, status } of rows) {
+    if (status === 'pending') continue
+    const so_far = tallies.get(endpoint_id) ?? {
+      workspace_id,
+      endpoint_id,
+      first_run: 0,
+      longest_run: 0,
+      last_run: 0,
+      has_success: false,
+    }
+    tallies.set(endpoint_id, so_far)
+    if (status === 'delivered') {
+      so_far.has_success = true
+      so_far.last_run = 0
+    } else if (so_far.has_success) {
+      so_far.last_run++
+      so_far.longest_run = Math.max(so_far.longest_run, so_far.last_run)
+    } else {
+      so_far.first_run++
+    }
+  }
+  return [...tallies.values()].sort((one, other) => (one.endpoint_id < other.endpoint_id ? -1 : 1))
+}
+
+/** Drop what waits for an endpoint, in the caller's transaction; the log keeps it as canceled. */
+export async function cancelDeliveries(
+  sql: Sql,
+  workspaceId: string,
+  endpointId: string,
+  reason: string,
+): Promise<void> {
+  // Whoever settles some of them is waited for, and seen by what follows.
+  await sql`
+    select count(*) from (
+      select from webhook_deliveries
+      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId}
+      order by id
+      for update
+    ) d`
+  await sql`
+    with canceled as (
+      delete from webhook_deliveries d
+      where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId}
+      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
+    )
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, error, is_first)
+    select c.workspace_id, c.endpoint_id, ${laterId(sql)}, c.id, c.event_id, v.event, c.attempt_count, 'canceled', ${reason},
+      case when c.attempt_count = 0 then true else ${isUntold(sql, sql`c`)} end
+    from canceled c join webhook_events v on v.workspace_id = ${workspaceId} and v.id = c.event_id`
+}
+
+/** Deliveries queued by a statement that did not see its endpoint being switched off. */
+export async function sweepDeliveries(sql: Sql): Promise<void> {
+  await sql`
+    delete from webhook_deliveries d using webhook_endpoints e
+    where e.workspace_id = d.workspace_id and e.id = d.endpoint_id and not e.is_active`
+}
+
+/** How much waits, for how long, and how many endpoints are switched on and off. */
+export function watchDeliveries(sql: Sql, metrics: Metrics): void {
+  metrics.gauge(
+    'parley_webhook_queue',
+    'Deliveries that wait, and the age of the oldest in seconds.',
+    'what',
+    async () => {
+      // Beyond a hundred thousand it is many; counting them all would cost the database more than the number is worth.
+      const [queue] = await sql<{ depth: number; oldest: number }[]>`
+      select count(*)::int as depth, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
+      from (select created_at from webhook_deliveries limit 100000) d`
+      return { depth: queue?.depth ?? 0, oldest_seconds: queue?.oldest ?? 0 }
+    },
+  )
+  metrics.gauge('parley_webhook_endpoints', 'Webhook endpoints, by state.', 'state', async () => {
+    const [endpoints] = await sql<{ active: number; inactive: number; failing: number }[]>`
+      select count(*) filter (where is_active)::int as active, count(*) filter (where not is_active)::int as inactive,
+        count(*) filter (where is_active and failure_count > 0)::int as failing
+      from webhook_endpoints`
+    return { active: 0, inactive: 0, failing: 0, ...endpoints }
+  })
+}

@@ -1,0 +1,151 @@
+/** `/webhooks`: endpoints that are told what happened. */
+import type { Sealer } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { DataOf, DateTime, Deleted, IdParams, ListOf, NullableDateTime, OneOf, Type, Uuid } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { eventNames } from './emit.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  providers,
+  requireEndpoint,
+  updateEndpoint,
+} from './endpoints.ts'
+import type { Guard } from './guard.ts'
+
+const tags = ['Webhooks']
+
+const endpoint = {
+  id: Uuid,
+  url: Type.String(),
+  events: Type.Array(OneOf(eventNames)),
+  is_active: Type.Boolean({ description: 'Becomes false after 15 failed events in a row; nothing is sent then.' }),
+  last_delivery_at: Type.Unsafe<string | null>({ ...NullableDateTime, description: 'The last success.' }),
+  failure_count: Type.Integer({ description: 'Failed events in a row; a success takes it back to 0.' }),
+  created_at: DateTime,
+  provider: OneOf(providers, {
+    description: '`api`, or the automation tool that was connected in the dashboard. No effect on delivery.',
+  }),
+}
+export const EndpointSchema = Type.Object(endpoint, { title: 'Webhook' })
+export const CreatedEndpoint = Type.Object(
+  { ...endpoint, secret: Type.String({ description: 'Signs what is sent. Shown this once.' }) },
+  { title: 'CreatedWebhook' },
+)
+
+export const Url = Type.String({
+  maxLength: 2_000,
+  description: 'https, without credentials; every address behind its name must be public.',
+})
+export const Events = Type.Array(OneOf(eventNames), {
+  minItems: 1,
+  maxItems: 100,
+  description: 'What to be told of; the same name twice counts once.',
+})
+const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook' })
+const EndpointChanges = Type.Object(
+  {
+    url: Type.Optional(Url),
+    events: Type.Optional(Events),
+    is_active: Type.Optional(
+      Type.Boolean({ description: 'True also forgets the failures; false drops what still waits to be sent.' }),
+    ),
+  },
+  { title: 'WebhookChanges' },
+)
+
+export type Webhooks = {
+  db: Db
+  sealer: Sealer
+  guard: Guard
+  /** Something was queued: whoever delivers need not wait for the next look. */
+  onQueued: () => void
+}
+
+export const webhookRoutes =
+  ({ db, sealer, guard }: Webhooks) =>
+  async (app: App) => {
+    const config = { scope: 'webhooks:manage' }
+
+    app.post(
+      '/webhooks',
+      {
+        config,
+        schema: {
+          operationId: 'createWebhook',
+          summary: 'Create a webhook',
+          description: 'The answer holds the `secret`, this once. A workspace has at most 100 webhooks.',
+          tags,
+          body: NewEndpoint,
+          response: { 201: DataOf(CreatedEndpoint) },
+        },
+      },
+      async ({ caller, body }, reply) => {
+        reply.code(201)
+        return { data: await createEndpoint(db, sealer, guard, caller.workspaceId, { ...body, provider: 'api' }) }
+      },
+    )
+    app.get(
+      '/webhooks',
+      {
+        config,
+        schema: {
+          operationId: 'listWebhooks',
+          summary: 'List webhooks',
+          description: 'All of them, newest first, those of dashboard integrations included.',
+          tags,
+          response: { 200: ListOf(EndpointSchema) },
+        },
+      },
+      async ({ caller }) => ({ data: await listEndpoints(db, caller.workspaceId), meta: { next_cursor: null } }),
+    )
+    app.get(
+      '/webhooks/:id',
+      {
+        config,
+        schema: {
+          operationId: 'getWebhook',
+          summary: 'Read a webhook',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(EndpointSchema) },
+        },
+      },
+      async ({ caller, params }) => ({ data: await requireEndpoint(db, caller.workspaceId, params.id) }),
+    )
+    app.patch(
+      '/webhooks/:id',
+      {
+        config,
+        schema: {
+          operationId: 'updateWebhook',
+          summary: 'Change a webhook',
+          description: 'Only the fields present change.',
+          tags,
+          params: IdParams,
+          body: EndpointChanges,
+          response: { 200: DataOf(EndpointSchema) },
+        },
+      },
+      async ({ caller, params, body }) => ({
+        data: await updateEndpoint(db, guard, caller.workspaceId, params.id, body),
+      }),
+    )
+    app.delete(
+      '/webhooks/:id',
+      {
+        config,
+        schema: {
+          operationId: 'deleteWebhook',
+          summary: 'Delete a webhook',
+          description:
+            'Nothing more is sent to it. Deleting one of a dashboard integration disconnects the integration.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(Deleted) },
+        },
+      },
+      async ({ caller, params }) => ({ data: await deleteEndpoint(db, caller.workspaceId, params.id) }),
+    )
+  }

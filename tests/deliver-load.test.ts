@@ -1,0 +1,121 @@
+/** Nobody waits for somebody else's dead endpoint: webhooks beside receivers that hang, in numbers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addEndpoint, happen, multiply, queueEvents } from './deliveries.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { type Api, start, type World } from './support.ts'
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i)
+const emptyBodies = (count: number): string[] => numbers(count).map((i) => `{"number":${i}}`)
+
+/** How long things take to arrive at a path, in ms, one after the other. */
+async function delays(api: Api, receiver: Receiver, path: string, times: number): Promise<number[]> {
+  const found: number[] = []
+  for (let i = 0; i < times; i++) {
+    const happenedAt = Date.now()
+    const contactId = await happen(api)
+    const isIt = (one: Receiver['received'][number]) => one.path === path && one.body.data?.contact_id === contactId
+    while (!receiver.received.some(isIt)) {
+      assert.ok(Date.now() - happenedAt < 20_000, 'nothing came')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    found.push(Date.now() - happenedAt)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  return found
+}
+
+/** 50 endpoints at 200 deliveries a second: after which half, and 99 of a hundred, have arrived, in ms. */
+async function measureHealthy({ api, db }: World, receiver: Receiver): Promise<{ median: number; p99: number }> {
+  const { id } = await addEndpoint(api, receiver.url)
+  const ids = [
+    id,
+    ...(await multiply(
+      db,
+      id,
+      numbers(49).map((i) => receiver.url.replace('hook', `${i}`)),
+    )),
+  ]
+  // The first ones open connections, and are not counted.
+  await queueEvents(db, api.workspaceId, ids, emptyBodies(4))
+  await receiver.until(200)
+  for (let i = 0; i < 20; i++) {
+    await happen(api)
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+  const received = await receiver.until(200 + 20 * 50)
+  const times = received
+    .flatMap(({ body, at }) => (body.occurred_at ? [at - Date.parse(body.occurred_at)] : []))
+    .toSorted((one, other) => one - other)
+  assert.equal(times.length, 20 * 50)
+  return { median: times[500] ?? 0, p99: times[989] ?? 0 }
+}
+
+test('an endpoint that hangs with 10,000 waiting does not slow 50 healthy ones', async (t) => {
+  const alone = await measureHealthy(await start(t), await startReceiver(t))
+
+  const world = await start(t)
+  const hanging = await startReceiver(t)
+  hanging.answers(() => {})
+  const { id } = await addEndpoint(world.api, hanging.url)
+  await queueEvents(world.db, world.api.workspaceId, [id], emptyBodies(10_000))
+  await world.db`update webhook_endpoints set events = '{message.received}' where id = ${id}`
+  await hanging.until(1)
+  const beside = await measureHealthy(world, await startReceiver(t))
+  t.diagnostic(`alone ${JSON.stringify(alone)}, beside ${JSON.stringify(beside)}`)
+  assert.ok(beside.median < alone.median * 2 + 100, `median ${alone.median} ms alone, ${beside.median} ms beside it`)
+  assert.ok(beside.p99 < alone.p99 * 2 + 400, `p99 ${alone.p99} ms alone, ${beside.p99} ms beside it`)
+  assert.ok(hanging.received.length < 40, `${hanging.received.length} tries`)
+})
+
+test('400 endpoints that hang, with more waiting, on the same host: new ones are served at once', async (t) => {
+  const { api, db, workspace } = await start(t)
+  const newcomer = (await workspace()).api
+  const receiver = await startReceiver(t)
+  receiver.answers((response, { path }) => (path.startsWith('/well') ? response.end() : undefined))
+  const { id } = await addEndpoint(api, receiver.url.replace('hook', '0'))
+  const others = await multiply(
+    db,
+    id,
+    numbers(399).map((i) => receiver.url.replace('hook', `${i + 1}`)),
+  )
+  await db`update webhook_endpoints set events = '{message.received}'`
+  await queueEvents(db, api.workspaceId, [id, ...others], emptyBodies(30))
+  // Each has to be tried once before anybody knows that it hangs: they have 256 slots.
+  await receiver.until(2 * 256 + 20)
+  for (let i = 0; i < 4; i++) {
+    await addEndpoint(newcomer, receiver.url.replace('hook', `well${i}`))
+    const [first = 0, ...rest] = await delays(newcomer, receiver, `/well${i}`, 5)
+    t.diagnostic(`first ${first} ms, then ${rest.join(', ')}`)
+    assert.ok(first < 3_000, `${first} ms`)
+    assert.ok(Math.max(...rest) < 1_500, `${rest.join(', ')} ms`)
+  }
+  const tried = new Set(receiver.received.map(({ path }) => path).filter((path) => !path.startsWith('/well')))
+  assert.equal(tried.size, 400, 'those that hang have their turns too')
+})
+
+test('40 endpoints that take four seconds for a yes do not take every slot', async (t) => {
+  const { api, db } = await start(t)
+  const [slow, well] = [await startReceiver(t), await startReceiver(t)]
+  const { id } = await addEndpoint(api, slow.url)
+  const ids = [
+    id,
+    ...(await multiply(
+      db,
+      id,
+      numbers(39).map((i) => slow.url.replace('hook', `${i}`)),
+    )),
+  ]
+  await db`update webhook_endpoints set events = '{message.received}'`
+  await addEndpoint(api, well.url)
+  await delays(api, well, '/hook', 3)
+  // They are fast and earn all the slots they can have; then they are slow.
+  await queueEvents(db, api.workspaceId, ids, emptyBodies(20))
+  await slow.until(800)
+  slow.answers((response) => setTimeout(() => response.end(), 4_000))
+  await queueEvents(db, api.workspaceId, ids, emptyBodies(60))
+  await slow.until(800 + 512 + 100)
+  const found = await delays(api, well, '/hook', 15)
+  t.diagnostic(found.join(', '))
+  assert.ok(Math.max(...found) < 1_500, `${found.join(', ')} ms`)
+})

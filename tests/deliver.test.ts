@@ -1,0 +1,720 @@
+/** Webhooks as a customer's server sees them, and as it may treat them. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Db } from '../server/lib/db.ts'
+import { newId, timeOfId } from '../server/lib/id.ts'
+import type { Resolving } from '../server/webhooks/guard.ts'
+import { createPoster } from '../server/webhooks/post.ts'
+import { type Attempted, settleAttempts } from '../server/webhooks/queue.ts'
+import { addEndpoint, attemptsOf, happen, multiply, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
+import { freePort } from './free-port.ts'
+import { type Behaviour, type Received, type Receiver, startReceiver } from './receiver.ts'
+import { createBrowser, type Json, start, until } from './support.ts'
+
+const trusted = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
+
+const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
+
+/** Names that resolve to what is written here, now; to nothing ever, when it says so. */
+function names(known: Record<string, string | 'silent'>): Resolving {
+  const answer = (host: string) => {
+    const address = known[host]
+    if (!address) return Promise.reject(new Error('ENOTFOUND'))
+    return address === 'silent' ? new Promise<never>(() => {}) : Promise.resolve([address])
+  }
+  return { resolve4: answer, resolve6: () => Promise.reject(new Error('ENODATA')) }
+}
+
+test('what happens is told, signed, with both sets of headers, in the very bytes that are signed', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const receiver = await startReceiver(t)
+  const created = await api.post('/webhooks', { url: receiver.url, events: everything })
+  assert.equal(created.status, 201, created.text)
+  const { id, secret } = created.body.data
+  await provider.writes({ from: '+14155550100', name: 'Ann\u2028 😀', text: 'hi "there"' })
+  const received = await receiver.until(3)
+  assert.deepEqual(received.map(({ body }) => body.event).toSorted(), [
+    'contact.created',
+    'conversation.created',
+    'message.received',
+  ])
+  for (const one of received) {
+    assert.deepEqual(Object.keys(one.body), ['id', 'event', 'occurred_at', 'account_id', 'data'])
+    assert.equal(one.body.account_id, api.workspaceId)
+    assertSigned(one, id, secret)
+  }
+  const endpoint = await until('the settling', async () => {
+    const { data } = (await api.get(`/webhooks/${id}`)).body
+    return data.last_delivery_at && data
+  })
+  assert.deepEqual([endpoint.failure_count, endpoint.is_active], [0, true])
+})
+
+function assertSigned({ headers, raw, body }: Received, id: string, secret: string): void {
+  for (const set of ['service', 'legacy']) {
+    assert.equal(headers[`x-${set}-event`], body.event)
+    assert.equal(headers[`x-${set}-webhook-id`], id)
+    const [, t1 = '', v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers[`x-${set}-signature`])) ?? []
+    assert.equal(v1, createHmac('sha256', secret).update(`${t1}.${raw}`).digest('hex'))
+    assert.ok(Math.abs(Number(t1) - Date.now() / 1000) < 5)
+  }
+}
+
+test('the bytes that were recorded are the bytes that are sent: order, big numbers, spaces, every character', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  const { id, secret } = await addEndpoint(api, receiver.url)
+  const bodies = [
+    '{"z":1,"a":{"10":1,"9":2},"event":"contact.created"}',
+    '{"n":12345678901234567890,"f":1.10,"e":1E400,"event":"contact.created"}',
+    '{ "event" : "contact.created" ,\n\t"data":[ ] }\n',
+    '{"event":"contact.created","text":"\u2028\u2029😀é\u00e9\u0301\\u0000\\ud83d\\/\u00a0\ufeff"}',
+    `{"event":"contact.created","text":"${'😀'.repeat(100_000)}"}`,
+  ]
+  await queueEvents(db, api.workspaceId, [id], bodies)
+  const received = await receiver.until(bodies.length)
+  assert.deepEqual(received.map(({ raw }) => raw).toSorted(), bodies.toSorted())
+  for (const one of received) assertSigned(one, id, secret)
+})
+
+test('a failing endpoint is tried again and delivered once it recovers, with the same id and a new time', async (t) => {
+  const { api } = await start(t)
+  const receiver = await startReceiver(t)
+  receiver.answers(500, 200)
+  const { id, secret } = await addEndpoint(api, receiver.url)
+  await happen(api)
+  const [first, second] = await receiver.until(2)
+  assert.ok(first && second)
+  assert.equal(first.body.id, second.body.id)
+  assert.equal(first.raw, second.raw)
+  assert.notEqual(first.headers['x-service-signature'], second.headers['x-service-signature'])
+  assertSigned(second, id, secret)
+  const pause = second.at - first.at
+  assert.ok(pause >= 2_300 && pause < 4_500, `${pause} ms`)
+})
+
+test('whatever a receiver does, the attempt ends as it must, and nobody else notices', async (t) => {
+  const known: Record<string, string> = { localhost: '127.0.0.1', 'other.test': '127.0.0.1' }
+  const { api, db } = await start(t, { resolver: names(known) })
+  const elsewhere = await startReceiver(t)
+  const raw =
+    (...parts: string[]): Behaviour =>
+    (_, { socket }) =>
+      socket.write(parts.join('\r\n'))
+  const drip = (text: string, response: NodeJS.WritableStream) => {
+    let i = 0
+    const timer = setInterval(() => response.write(text[i++] ?? ' '), 1_000)
+    t.after(() => clearInterval(timer))
+  }
+  let poured = 0
+  const pour: Behaviour = (response) => {
+    response.writeHead(200, { 'content-length': 2 ** 30 })
+    const part = Buffer.alloc(65_536, 'x')
+    const more = () => {
+      while (!response.destroyed && poured < 2 ** 30 && response.write(part)) poured += part.length
+    }
+    response.on('drain', more)
+    more()
+  }
+
+  type Case = {
+    name: string
+    answers?: Behaviour
+    url?: string
+    on?: Receiver
+    status: 'delivered' | 'pending' | 'failed'
+    http_status?: number
+    error?: RegExp
+    /** About how long the attempt takes; at once when absent. */
+    ms?: number
+    requests?: number
+  }
+  const late = { status: 'pending', error: /^no answer within 5 s$/, ms: 5_000 } as const
+  const broken = { status: 'pending', error: /connection broke/ } as const
+  const ok = { status: 'delivered', http_status: 200 } as const
+
+  const stalled = createServer(() => {}).listen(0, '127.0.0.1')
+  t.after(() => stalled.close())
+  await new Promise((resolve) => stalled.once('listening', resolve))
+  const { port: stalledPort } = stalled.address() as { port: number }
+  const named = async (host: string) => {
+    const on = await startReceiver(t)
+    return { on, url: on.url.replace('127.0.0.1', host) }
+  }
+
+  const cases: Case[] = [
+    { name: 'well', ...ok },
+    { name: 'well by name', ...(await named('localhost')), ...ok },
+    { name: 'hang', answers: () => {}, ...late },
+    { name: 'head one byte a second', answers: (_, { socket }) => drip('HTTP/1.1 200 OK\r\n\r\n', socket), ...late },
+    {
+      name: 'body one byte a second after 200',
+      answers: (response) => {
+        response.writeHead(200).write('first ')
+        drip('and a very long story', response)
+      },
+      ...ok,
+      ms: 1_000,
+    },
+    { name: '1 GB', answers: pour, ...ok },
+    { name: 'reset before', answers: (_, { reset }) => reset(), ...broken },
+    { name: 'closed before', answers: (_, { socket }) => void socket.end(), ...broken },
+    {
+      name: 'reset in the head',
+      answers: (_, { socket, reset }) => socket.write('HTTP/1.1 200 OK\r\ncontent-le', reset),
+      ...broken,
+    },
+    {
+      name: 'reset in the body',
+      answers: (_, { socket, reset }) =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nabc', () => setTimeout(reset, 50)),
+      ...ok,
+    },
+    {
+      name: 'closed in the body',
+      answers: (_, { socket }) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nabc'),
+      ...ok,
+    },
+    {
+      name: 'closed in the body of a failure',
+      answers: (_, { socket }) => void socket.end('HTTP/1.1 500 No\r\ncontent-length: 99\r\n\r\nabc'),
+      status: 'pending',
+      http_status: 500,
+      error: /^answered 500$/,
+    },
+    {
+      name: 'garbage chunks',
+      answers: raw('HTTP/1.1 200 OK', 'transfer-encoding: chunked', '', 'ZZZ', 'not a chunk', ''),
+      ...ok,
+    },
+    { name: 'garbage', answers: raw('SSH-2.0-OpenSSH_9.6', ''), status: 'pending', error: /./ },
+    {
+      name: 'a head without end',
+      answers: raw('HTTP/1.1 200 OK', `x: ${'y'.repeat(70_000)}`, '', ''),
+      status: 'pending',
+      error: /./,
+    },
+    {
+      name: 'NUL and half a character in the answer',
+      answers: (response) => response.writeHead(200).end(Buffer.from([0, 0xff, 0xf0, 0x9f])),
+      ...ok,
+    },
+    {
+      name: 'answers before the body was read',
+      on: await startReceiver(t, { onHead: (_, response) => response.writeHead(200).end('early') }),
+      ...ok,
+      requests: 0,
+    },
+    {
+      name: 'certificate expired',
+      on: await startReceiver(t, { certificate: 'expired' }),
+      status: 'pending',
+      error: /^its certificate has expired$/,
+      requests: 0,
+    },
+    {
+      name: 'certificate of a stranger',
+      on: await startReceiver(t, { certificate: 'stranger' }),
+      status: 'pending',
+      error: /^its certificate is signed by nobody we know$/,
+      requests: 0,
+    },
+    {
+      name: 'certificate of another host',
+      ...(await named('other.test')),
+      status: 'pending',
+      error: /^its certificate is for another name$/,
+      requests: 0,
+    },
+    { name: 'TLS stalled', url: `https://127.0.0.1:${stalledPort}/`, ...late, requests: 0 },
+    {
+      name: 'nobody there',
+      url: `https://127.0.0.1:${await freePort()}/`,
+      status: 'pending',
+      error: /^connection refused$/,
+      requests: 0,
+    },
+    ...[201, 202, 204, 206, 299].map((code) => ({
+      name: `${code}`,
+      answers: code,
+      status: 'delivered' as const,
+      http_status: code,
+    })),
+    ...[300, 301, 302, 303, 304, 305, 307, 308].flatMap((code) =>
+      ['/hook', elsewhere.url].map((location) => ({
+        name: `${code} to ${location}`,
+        answers: (response: Parameters<Exclude<Behaviour, number>>[0]) =>
+          void response.writeHead(code, { location }).end(),
+        status: 'failed' as const,
+        http_status: code,
+        error: new RegExp(`^answered ${code}$`),
+      })),
+    ),
+    ...[400, 401, 403, 404, 409, 410, 413, 422, 425, 451].map((code) => ({
+      name: `${code}`,
+      answers: code,
+      status: 'failed' as const,
+      http_status: code,
+      error: new RegExp(`^answered ${code}$`),
+    })),
+    ...[408, 429, 500, 501, 502, 503, 504, 599].map((code) => ({
+      name: `${code}`,
+      answers: code,
+      status: 'pending' as const,
+      http_status: code,
+      error: new RegExp(`^answered ${code}$`),
+    })),
+  ]
+  const running: (Case & { receiver: Receiver; id: string })[] = []
+  for (const one of cases.toSorted((one, other) => (one.ms ?? 0) - (other.ms ?? 0))) {
+    const receiver = one.on ?? (await startReceiver(t))
+    if (one.answers) receiver.answers(one.answers)
+    running.push({ ...one, receiver, id: (await addEndpoint(api, one.url ?? receiver.url)).id })
+  }
+  const happenedAt = Date.now()
+  await happen(api)
+
+  for (const { name, receiver, id, status, http_status, error, ms = 0, requests = 1 } of running) {
+    const [attempt] = await waitForAttempts(db, id, 1)
+    assert.ok(attempt)
+    await postpone(db, 3_600)
+    const saw = `${name}: ${JSON.stringify({ ...attempt, response: attempt.response?.length })}`
+    assert.deepEqual([attempt.attempt, attempt.status, attempt.http_status], [1, status, http_status ?? null], saw)
+    assert.match(attempt.error ?? '', error ?? /^$/, saw)
+    const duration = attempt.duration_ms ?? -1
+    assert.ok(duration >= ms - 100 && duration < ms + 2_000, saw)
+    const settledMs = Date.parse(timeOfId(attempt.id)) - happenedAt
+    assert.ok(settledMs < ms + 3_000, `${saw} after ${settledMs} ms`)
+    if (receiver.received.length !== requests) assert.fail(`${name}: ${receiver.received.length} requests`)
+  }
+  assert.equal(elsewhere.received.length, 0)
+  assert.ok(poured < 32 * 2 ** 20, `${poured} bytes were taken`)
+
+  const responseOf = async (name: string) => {
+    const id = running.find((one) => one.name === name)?.id ?? ''
+    return (await attemptsOf(db, id))[0]?.response
+  }
+  assert.equal(await responseOf('well'), 'answer 200')
+  assert.equal(await responseOf('500'), 'answer 500')
+  assert.equal((await responseOf('1 GB'))?.length, 16 * 1024)
+  assert.match((await responseOf('body one byte a second after 200')) ?? '', /^first /)
+  assert.equal(await responseOf('NUL and half a character in the answer'), '\ufffd\ufffd\ufffd')
+  // Whoever was given up, or is still talking, has lost us.
+  for (const { name, receiver } of running.filter(({ ms = 0 }) => ms > 0)) {
+    await until(`${name} to be hung up on`, async () => receiver.sockets.size === 0)
+  }
+  const waiting = await db<{ endpoint_id: string }[]>`select endpoint_id from webhook_deliveries`
+  assert.deepEqual(
+    waiting.map(({ endpoint_id }) => endpoint_id).toSorted(),
+    running.flatMap(({ id, status }) => (status === 'pending' ? [id] : [])).toSorted(),
+  )
+})
+
+test('what may pass is tried five times, with pauses of 3, 6, 12 and 24 seconds give or take a fifth', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
+  const codes = [408, 429, 500, 502, 503, 504]
+  const ids: string[] = []
+  for (const code of [...codes, ...codes, ...codes]) {
+    ids.push((await addEndpoint(api, receiver.url.replace('hook', `${code}`))).id)
+  }
+  await happen(api)
+  const shares = new Set<number>()
+  for (const [i, seconds] of [3, 6, 12, 24].entries()) {
+    for (const id of ids) {
+      const attempt = (await waitForAttempts(db, id, i + 1)).at(-1)
+      assert.ok(attempt)
+      assert.deepEqual([attempt.attempt, attempt.status], [i + 1, 'pending'])
+      const [row] = await db<{ due: number }[]>`
+        select extract(epoch from next_attempt_at)::float8 as due from webhook_deliveries where endpoint_id = ${id}`
+      const pause = (row?.due ?? 0) - Date.parse(timeOfId(attempt.id)) / 1000
+      assert.ok(pause >= seconds * 0.8 - 0.01 && pause <= seconds * 1.2 + 1, `${pause} s after attempt ${i + 1}`)
+      shares.add(Math.round((pause / seconds) * 20))
+    }
+    await postpone(db, 0)
+  }
+  for (const id of ids) {
+    const attempts = await waitForAttempts(db, id, 5)
+    assert.deepEqual(
+      attempts.map(({ attempt, status, is_first }) => [attempt, status, is_first]),
+      [
+        [1, 'pending', true],
+        [2, 'pending', false],
+        [3, 'pending', false],
+        [4, 'pending', false],
+        [5, 'failed', false],
+      ],
+    )
+    assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
+  }
+  assert.ok(shares.size > 4, 'the pauses are spread')
+  assert.equal(receiver.received.length, ids.length * 5)
+  assert.equal(new Set(receiver.received.map(({ body }) => body.id)).size, 1)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('a kept connection that is closed as it is taken costs nothing: the request goes out again, as the same attempt', async (t) => {
+  const { api, db } = await start(t)
+  for (const end of ['reset', 'end', 'destroy'] as const) {
+    const receiver = await startReceiver(t)
+    receiver.answers(200, (_, received) => (end === 'reset' ? received.reset() : received.socket[end]()), 200)
+    const { id } = await addEndpoint(api, receiver.url)
+    await happen(api)
+    await waitForAttempts(db, id, 1)
+    await happen(api)
+    const attempts = await waitForAttempts(db, id, 2)
+    const [first, cut, again] = await receiver.until(3)
+    assert.equal(first?.socket, cut?.socket, 'the connection was kept')
+    assert.equal(cut?.raw, again?.raw)
+    assert.deepEqual(
+      attempts.map(({ attempt, status }) => [attempt, status]),
+      [
+        [1, 'delivered'],
+        [1, 'delivered'],
+      ],
+      end,
+    )
+  }
+})
+
+test('once only: a receiver that closes every connection is tried again later', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  receiver.answers(200, (_, { reset }) => reset())
+  const { id } = await addEndpoint(api, receiver.url)
+  await happen(api)
+  await waitForAttempts(db, id, 1)
+  await happen(api)
+  const [, second] = await waitForAttempts(db, id, 2)
+  assert.deepEqual([second?.attempt, second?.status, second?.error], [1, 'pending', 'the connection broke'])
+  assert.equal(receiver.received.length, 3)
+})
+
+test('an answer before a large body was read counts', async (t) => {
+  const receiver = await startReceiver(t, {
+    onHead: (_, response) => response.writeHead(200, { connection: 'close' }).end('early'),
+  })
+  const poster = createPosterFor(t, () => true)
+  const answered = await poster.post(
+    { url: receiver.url, body: 'x'.repeat(8_000_000), event: 'contact.created', endpoint_id: newId() },
+    's',
+  )
+  assert.deepEqual([answered.outcome, answered.http_status], ['delivered', 200])
+})
+
+test('a connection that is somewhere else than it was sent is cut before a word is said', async (t) => {
+  const receiver = await startReceiver(t)
+  const poster = createPosterFor(t, (address) => address !== '127.0.0.1')
+  const answered = await poster.post(
+    { url: receiver.url, body: '{}', event: 'contact.created', endpoint_id: newId() },
+    's',
+  )
+  assert.deepEqual([answered.outcome, answered.http_status], ['failed', null])
+  assert.match(answered.error ?? '', /127\.0\.0\.1 is not a public address/)
+  await until('it to be gone', async () => receiver.sockets.size === 0)
+  assert.equal(receiver.received.length, 0)
+})
+
+/** A poster that is always sent to loopback, and judges where it got by this. */
+function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean) {
+  const resolve = async () => ({ ok: true as const, addresses: ['127.0.0.1'] })
+  const check = async (url: string) => ({ ...(await resolve()), url: new URL(url) })
+  const poster = createPoster({ guard: { isAllowed, resolve, check }, ca: trusted })
+  t.after(() => poster.stop())
+  return poster
+}
+
+test('a target that has become private fails for good, without a connection', async (t) => {
+  const known: Record<string, string> = { localhost: '127.0.0.1' }
+  const { api, db } = await start(t, { resolver: names(known) })
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url.replace('127.0.0.1', 'localhost'))
+  known.localhost = '10.0.0.1'
+  await happen(api)
+  const [attempt] = await waitForAttempts(db, id, 1)
+  assert.deepEqual([attempt?.attempt, attempt?.status, attempt?.http_status], [1, 'failed', null])
+  assert.equal(attempt?.error, 'localhost is at 10.0.0.1, which is not a public address')
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
+  delete known.localhost
+  await happen(api)
+  const [, unknown] = await waitForAttempts(db, id, 2)
+  assert.deepEqual([unknown?.status, unknown?.error], ['pending', 'localhost does not resolve'])
+  assert.equal(receiver.received.length, 0)
+})
+
+test('what is rolled back is not told', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  await addEndpoint(api, receiver.url)
+  await db`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`
+  await db`create trigger refuse before insert on contact_tags for each row execute function refuse()`
+  const failed = await api.post('/contacts', { phone: '+14155559999', tags: ['vip'] })
+  assert.equal(failed.status, 500)
+  const id = await happen(api)
+  await receiver.until(1)
+  assert.equal((await db`select 1 from webhook_events`).length, 1)
+  await until('the queue to be empty', async () => (await db`select 1 from webhook_deliveries`).length === 0)
+  assert.deepEqual(
+    receiver.received.map(({ body }) => body.data.contact_id),
+    [id],
+  )
+})
+
+test('14 failed events, a success, 14 more: still on; the next one switches it off, once', async (t) => {
+  const { api, db, owner, url } = await start(t)
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  const endpoint = async () => (await api.get(`/webhooks/${id}`)).body.data
+  const happens = async (status: number, count: number) => {
+    receiver.answers(status)
+    const before = (await attemptsOf(db, id)).length
+    await happen(api)
+    await waitForAttempts(db, id, before + 1)
+    const { failure_count, is_active } = await endpoint()
+    assert.deepEqual([failure_count, is_active], [count, count < 15])
+  }
+  for (let i = 1; i <= 14; i++) await happens(404, i)
+  await happens(200, 0)
+  for (let i = 1; i <= 14; i++) await happens(i % 2 ? 301 : 400, i)
+  // One waits for its next attempt when the endpoint is switched off.
+  await happens(503, 14)
+  await happens(410, 15)
+  const last = await until('the canceled one', async () => {
+    const attempts = await attemptsOf(db, id)
+    return attempts.at(-1)?.status === 'canceled' && attempts.at(-1)
+  })
+  assert.deepEqual([last.attempt, last.error, last.is_first], [1, 'the endpoint was switched off', false])
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  const sent = receiver.received.length
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const log = (await browser.call('GET', `/webhooks/${id}/deliveries?limit=100`)).body.data
+  const statuses = log.map(({ status }: Json) => status)
+  assert.deepEqual(statuses.slice(0, 3), ['failed', 'canceled', 'failed'])
+  assert.equal(statuses.length, 31)
+
+  await happen(api)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.deepEqual([(await endpoint()).failure_count, (await endpoint()).is_active], [15, false])
+  const on = await api.patch(`/webhooks/${id}`, { is_active: true })
+  assert.deepEqual([on.body.data.is_active, on.body.data.failure_count], [true, 0])
+  await happens(404, 1)
+  assert.equal(receiver.received.length, sent + 1)
+})
+
+/** Attempts that were claimed, and how they ended. */
+async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes: string): Promise<Attempted[]> {
+  const eventIds = await queueEvents(db, workspaceId, [], Array<string>(outcomes.length).fill('{}'))
+  const ids = eventIds.map(() => newId())
+  await db`
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id, attempt_count, next_attempt_at)
+    select ${workspaceId}, ${endpointId}, id, event_id, 1, now() + interval '1 hour'
+    from unnest(${ids}::uuid[], ${eventIds}::uuid[]) as d (id, event_id)`
+  return eventIds.map((event_id, i) => {
+    const outcome = { s: 'delivered', f: 'failed', a: 'again' }[outcomes[i] ?? ''] as Attempted['outcome']
+    return {
+      delivery: {
+        workspace_id: workspaceId,
+        endpoint_id: endpointId,
+        id: ids[i] ?? '',
+        event_id,
+        event: 'contact.created',
+        attempt: 1,
+      },
+      outcome,
+      http_status: outcome === 'delivered' ? 200 : 400,
+      duration_ms: 1,
+      error: null,
+      response: null,
+    }
+  })
+}
+
+test('a batch that is settled together counts in the order in which its attempts ended', async (t) => {
+  const { api, db } = await start(t)
+  const f = (times: number) => 'f'.repeat(times)
+  for (const [batches, failure_count, is_active] of [
+    [[`${f(14)}s${f(14)}`], 14, true],
+    [[`${f(7)}s${f(8)}`], 8, true],
+    [[`${f(7)}s${f(8)}`, f(6)], 14, true],
+    [[`${f(7)}s${f(8)}`, f(7)], 15, false],
+    [[f(15)], 15, false],
+    [[`${f(15)}s`], 15, false],
+    [[`s${f(15)}s`], 15, false],
+    [[f(10), `${f(5)}ssss`], 15, false],
+    [[f(10), `${f(4)}sf`], 1, true],
+    [[`${f(14)}${'a'.repeat(20)}`], 14, true],
+    [[`${f(40)}`, f(3)], 15, false],
+  ] as const) {
+    const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
+    for (const batch of batches) await settleAttempts(db, await claimed(db, api.workspaceId, id, batch))
+    const { data } = (await api.get(`/webhooks/${id}`)).body
+    assert.deepEqual([data.failure_count, data.is_active], [failure_count, is_active], batches.join(' | '))
+    await api.delete(`/webhooks/${id}`)
+  }
+})
+
+test('an endpoint that is switched off takes along what waits, also what just failed and would come again', async (t) => {
+  const { api, db } = await start(t)
+  const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
+  const waiting = await claimed(db, api.workspaceId, id, 'aa')
+  const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
+  await settleAttempts(db, batch)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  const attempts = await attemptsOf(db, id)
+  const statusesOf = ({ delivery }: Attempted) =>
+    attempts.flatMap(({ delivery_id, status }) => (delivery_id === delivery.id ? [status] : []))
+  assert.deepEqual(waiting.map(statusesOf), [['canceled'], ['canceled']])
+  assert.deepEqual(
+    [batch.at(0), batch.at(-1)].map((one) => one && statusesOf(one)),
+    [
+      ['pending', 'canceled'],
+      ['pending', 'canceled'],
+    ],
+  )
+  assert.equal(attempts.filter(({ status }) => status === 'failed').length, 15)
+})
+
+test('several who settle for the same endpoints at once do not stand in each other’s way', async (t) => {
+  const { api, db, database } = await start(t)
+  const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
+  const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
+  const pool = database.connect(8)
+  for (let round = 0; round < 5; round++) {
+    const lists: Attempted[][] = []
+    for (let i = 0; i < 8; i++) {
+      const batch = (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, i % 2 ? 's' : 'f')))).flat()
+      lists.push(i % 3 ? batch : batch.reverse())
+    }
+    await Promise.all(lists.map((list) => settleAttempts(pool, list)))
+  }
+  await db`update webhook_endpoints set failure_count = 0`
+  const lists = await Promise.all(
+    Array.from({ length: 8 }, async () =>
+      (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, 'f')))).flat(),
+    ),
+  )
+  await Promise.all(lists.map((list) => settleAttempts(pool, list)))
+  assert.equal((await db`select 1 from webhook_endpoints where failure_count = 8`).length, ids.length)
+  assert.equal((await db`select 1 from webhook_endpoints where not is_active`).length, 0)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('an endpoint that is deactivated or deleted is sent nothing more, and the log says so', async (t) => {
+  const { api, db } = await start(t)
+  for (const end of ['deactivated', 'deleted'] as const) {
+    const receiver = await startReceiver(t)
+    receiver.answers(500)
+    const { id } = await addEndpoint(api, receiver.url)
+    for (let i = 0; i < 3; i++) await happen(api)
+    await waitForAttempts(db, id, 3)
+    // One is under way meanwhile: it ends, and does not come again.
+    let answer = () => {}
+    receiver.answers((response) => {
+      answer = () => void response.writeHead(500).end()
+    })
+    await happen(api)
+    await receiver.until(4)
+    if (end === 'deleted') await api.delete(`/webhooks/${id}`)
+    else await api.patch(`/webhooks/${id}`, { is_active: false })
+    assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 0)
+    answer()
+    const canceled = (await attemptsOf(db, id)).filter(({ status }) => status === 'canceled')
+    assert.deepEqual(
+      canceled.map(({ attempt, error }) => [attempt, error]),
+      Array(4).fill([1, `the endpoint was ${end}`]),
+    )
+    if (end === 'deactivated') await waitForAttempts(db, id, 8)
+    await happen(api)
+    assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 0)
+    assert.equal(receiver.received.length, 4)
+  }
+})
+
+test('a delivery whose first attempt died with its worker is in the log all the same, once', async (t) => {
+  const { api, db, owner, url } = await start(t)
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  const [lost] = await claimed(db, api.workspaceId, id, 's')
+  const [dropped] = await claimed(db, api.workspaceId, id, 's')
+  assert.ok(lost && dropped)
+  await db`update webhook_deliveries set next_attempt_at = now() where id = ${lost.delivery.id}`
+  await waitForAttempts(db, id, 1)
+  // Whoever was taken for dead wakes up and says what came of it.
+  await settleAttempts(db, [lost])
+  await api.patch(`/webhooks/${id}`, { is_active: false })
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const log = (await browser.call('GET', `/webhooks/${id}/deliveries`)).body.data
+  assert.deepEqual(
+    log.map(({ id, status, attempt_count }: Json) => [id, status, attempt_count]),
+    [
+      [dropped.delivery.id, 'canceled', 1],
+      [lost.delivery.id, 'delivered', 2],
+    ],
+  )
+})
+
+test('of two workers one sends each event', async (t) => {
+  const { api, db, twin } = await start(t)
+  await twin()
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  const ids = await multiply(
+    db,
+    id,
+    Array.from({ length: 29 }, (_, i) => receiver.url.replace('hook', `${i}`)),
+  )
+  const events: string[] = []
+  for (let i = 0; i < 20; i++) {
+    const bodies = Array.from({ length: 5 }, (_, j) => JSON.stringify({ number: i * 5 + j }))
+    events.push(...(await queueEvents(db, api.workspaceId, [id, ...ids], bodies)))
+    await happen(api)
+  }
+  await until('all of it', async () => (await db`select 1 from webhook_deliveries limit 1`).length === 0, 30_000)
+  const told = receiver.received.map(({ path, raw }) => `${path} ${raw}`)
+  assert.equal(told.length, 30 * 120)
+  assert.equal(new Set(told).size, told.length)
+  const [log] = await db<{ attempts: number; deliveries: number; firsts: number }[]>`
+    select count(*)::int as attempts, count(distinct delivery_id)::int as deliveries,
+      count(*) filter (where is_first and status = 'delivered')::int as firsts
+    from webhook_attempts`
+  const [stats] = await db`select deadlocks::int from pg_stat_database where datname = current_database()`
+  assert.deepEqual(stats, { deadlocks: 0 })
+  assert.deepEqual(log, { attempts: 30 * 120, deliveries: 30 * 120, firsts: 30 * 120 })
+})
+
+test('names that nobody answers for hold up nobody else, and are served once somebody does', async (t) => {
+  const known: Record<string, string> = { localhost: '127.0.0.1' }
+  for (let i = 0; i < 4; i++) known[`silent${i}.test`] = '127.0.0.1'
+  const { api, db } = await start(t, { resolver: names(known) })
+  const [receiver, dumb] = [await startReceiver(t), await startReceiver(t)]
+  const silent: { host: string; id: string }[] = []
+  for (const host of ['localhost', 'silent0.test', 'silent1.test', 'silent2.test', 'silent3.test']) {
+    silent.push({ host, ...(await addEndpoint(api, dumb.url.replace('127.0.0.1', host))) })
+    known[host] = 'silent'
+  }
+  await addEndpoint(api, receiver.url)
+  for (let i = 0; i < 20; i++) {
+    const happenedAt = Date.now()
+    await happen(api)
+    await receiver.until(i + 1)
+    assert.ok(Date.now() - happenedAt < 1_500, `${Date.now() - happenedAt} ms`)
+  }
+  for (const { host, id } of silent) {
+    const [attempt] = await waitForAttempts(db, id, 1)
+    assert.deepEqual([attempt?.status, attempt?.error], ['pending', `${host} does not resolve`])
+  }
+  known.localhost = '127.0.0.1'
+  await postpone(db, 0)
+  const [served] = await dumb.until(1)
+  assert.equal(served?.body.event, 'contact.created')
+})

@@ -1,0 +1,80 @@
+/** What tests of delivery share: endpoints, things that happen, and a look at the queue and the log. */
+import assert from 'node:assert/strict'
+import type { Db } from '../server/lib/db.ts'
+import { newId } from '../server/lib/id.ts'
+import { type Api, until } from './support.ts'
+
+export async function addEndpoint(api: Api, url: string): Promise<{ id: string; secret: string }> {
+  const created = await api.post('/webhooks', { url, events: ['contact.created'] })
+  assert.equal(created.status, 201, created.text)
+  return created.body.data
+}
+
+let lastPhone = 14155550100
+/** Something happens: a contact is made. Answers its id. */
+export async function happen(api: Api): Promise<string> {
+  const created = await api.post('/contacts', { phone: `+${lastPhone++}` })
+  assert.equal(created.status, 201, created.text)
+  return created.body.data.id
+}
+
+export type Attempt = {
+  id: string
+  delivery_id: string
+  attempt: number
+  status: string
+  http_status: number | null
+  duration_ms: number | null
+  error: string | null
+  response: string | null
+  is_first: boolean
+}
+
+export const attemptsOf = (db: Db, endpointId: string) => db<Attempt[]>`
+  select id, delivery_id, attempt, status, http_status, duration_ms, error, response, is_first
+  from webhook_attempts where endpoint_id = ${endpointId} order by id`
+
+export const waitForAttempts = (db: Db, endpointId: string, count: number, withinMs = 20_000) =>
+  until(
+    `${count} attempts`,
+    async () => {
+      const attempts = await attemptsOf(db, endpointId)
+      return attempts.length >= count && attempts
+    },
+    withinMs,
+  )
+
+/** What waits for its next attempt, and is not under way, is due then. */
+export const postpone = (db: Db, seconds: number) => db`
+  update webhook_deliveries d set next_attempt_at = now() + make_interval(secs => ${seconds})
+  where d.attempt_count = (select count(*) from webhook_attempts a where a.delivery_id = d.id)`
+
+/** As many events as one likes, recorded and queued for these endpoints. */
+export async function queueEvents(
+  db: Db,
+  workspaceId: string,
+  endpointIds: readonly string[],
+  bodies: readonly string[],
+) {
+  const ids = bodies.map(() => newId())
+  await db`
+    with recorded as (
+      insert into webhook_events (workspace_id, id, event, body, occurred_at)
+      select ${workspaceId}, id, 'contact.created', body, now() from unnest(${ids}::uuid[], ${[...bodies]}::text[]) as e (id, body)
+      returning id
+    )
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
+    select ${workspaceId}, endpoint_id, gen_random_uuid(), r.id
+    from recorded r cross join unnest(${[...endpointIds]}::uuid[]) as e (endpoint_id)`
+  return ids
+}
+
+/** More endpoints like one, beyond what a workspace may have. */
+export async function multiply(db: Db, id: string, urls: readonly string[]): Promise<string[]> {
+  const ids = urls.map(() => newId())
+  await db`
+    insert into webhook_endpoints (workspace_id, id, url, events, secret, created_at)
+    select e.workspace_id, n.id, n.url, e.events, e.secret, now()
+    from webhook_endpoints e cross join unnest(${ids}::uuid[], ${[...urls]}::text[]) as n (id, url) where e.id = ${id}`
+  return ids
+}

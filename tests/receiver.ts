@@ -1,0 +1,113 @@
+/** A customer's https server that can be told how to behave: what it was sent, and how it answers. */
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type EventName, eventNames } from '../server/webhooks/emit.ts'
+import { type Json, until, type World } from './support.ts'
+
+export type Received = {
+  headers: IncomingHttpHeaders
+  raw: string
+  body: Json
+  at: number
+  path: string
+  socket: Socket
+  /** Break the connection without a goodbye. */
+  reset(): void
+}
+
+/** A status, or whatever one does with a response. */
+export type Behaviour = number | ((response: ServerResponse, received: Received) => void)
+
+export type Receiver = {
+  url: string
+  port: number
+  received: Received[]
+  /** Answer the next requests so, one each; afterwards with the last one again. */
+  answers(...behaviours: Behaviour[]): void
+  /** Wait until so many requests came. */
+  until(count: number, withinMs?: number): Promise<Received[]>
+  /** Connections that are open. */
+  sockets: Set<Socket>
+}
+
+export type Receiving = {
+  /** Of `fixtures`, without `.crt`. */
+  certificate?: 'tls' | 'expired' | 'stranger'
+  /** Instead of reading the request: what to do when its head is there. */
+  onHead?: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+const folder = join(import.meta.dirname, 'fixtures')
+const key = readFileSync(join(folder, 'tls.key'))
+
+export async function startReceiver(
+  t: TestContext,
+  { certificate = 'tls', onHead }: Receiving = {},
+): Promise<Receiver> {
+  const received: Received[] = []
+  const sockets = new Set<Socket>()
+  let script: Behaviour[] = [200]
+  const cert = readFileSync(join(folder, `${certificate}.crt`))
+  const server = createServer({ cert, key }, (request, response) => {
+    if (onHead) return onHead(request, response)
+    const parts: Buffer[] = []
+    request.on('data', (part) => parts.push(part))
+    request.on('end', () => {
+      const raw = Buffer.concat(parts).toString('utf8')
+      const one = {
+        headers: request.headers,
+        raw,
+        body: JSON.parse(raw),
+        at: Date.now(),
+        path: request.url ?? '',
+        socket: request.socket,
+        reset: () => [...sockets].find(({ remotePort }) => remotePort === request.socket.remotePort)?.resetAndDestroy(),
+      }
+      received.push(one)
+      const behaviour = (script.length > 1 ? script.shift() : script[0]) ?? 200
+      if (typeof behaviour === 'number') response.writeHead(behaviour).end(`answer ${behaviour}`)
+      else behaviour(response, one)
+    })
+  })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+  })
+  server.on('secureConnection', (socket) => socket.on('error', () => {}))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `https://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    sockets,
+    answers(...behaviours) {
+      script = behaviours
+    },
+    until: (count, withinMs = 20_000) =>
+      until(`${count} requests`, async () => received.length >= count && received.slice(), withinMs),
+  }
+}
+
+/** Subscribe a workspace to everything, and read what was told so far, in the order in which it was recorded. */
+export async function recordEvents(t: TestContext, { api, db }: Pick<World, 'api' | 'db'>): Promise<EventsOf> {
+  const { url } = await startReceiver(t)
+  const created = await api.post('/webhooks', { url, events: [...eventNames] })
+  if (created.status !== 201) throw new Error(created.text)
+  return async (event) => {
+    const rows = await db<{ body: string }[]>`
+      select body from webhook_events where workspace_id = ${api.workspaceId} order by id`
+    return rows.map(({ body }) => JSON.parse(body)).filter((one) => !event || one.event === event)
+  }
+}
+
+export type EventsOf = (event?: EventName) => Promise<Json[]>

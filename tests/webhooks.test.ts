@@ -1,0 +1,719 @@
+/** Webhook endpoints, integrations, and the log of deliveries, as callers and members see them. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { newId, timeOfId } from '../server/lib/id.ts'
+import { deleteEndpoint } from '../server/webhooks/endpoints.ts'
+import type { Resolving } from '../server/webhooks/guard.ts'
+import { startReceiver } from './receiver.ts'
+import { type Api, assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+
+const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
+const absent = '01890000-0000-7000-8000-000000000000'
+const url = 'https://hooks.test/in?x=1'
+
+/** What names resolve to; a test may change it. Nothing is ever sent to a public address: no test queues anything for one. */
+const knownNames = (): Record<string, string[]> => ({
+  'hooks.test': ['93.184.215.14'],
+  'both.test': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
+  'inside.test': ['10.1.2.3'],
+  'half-inside.test': ['93.184.215.14', '192.168.1.1'],
+  'inside6.test': ['fd00::1'],
+  'local.test': ['127.0.0.1'],
+})
+
+const resolverOf = (names: Record<string, string[]>): Resolving => {
+  const ask = (isMine: (address: string) => boolean) => async (host: string) => {
+    const found = names[host]?.filter(isMine) ?? []
+    if (found.length === 0) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
+    return found
+  }
+  const isIpv6 = (address: string) => address.includes(':')
+  return { resolve4: ask((address) => !isIpv6(address)), resolve6: ask(isIpv6) }
+}
+
+/** A world that knows our names; webhooks may reach loopback unless it is said otherwise. */
+async function startWorld(t: TestContext, options: { allowedCidrs?: string[] } = {}) {
+  const names = knownNames()
+  return { ...(await start(t, { resolver: resolverOf(names), ...options })), names }
+}
+
+async function signIn({ url }: World, who: { email: string; password: string }): Promise<Browser> {
+  const browser = createBrowser(url)
+  assert.equal((await browser.signIn(who)).status, 200)
+  return browser
+}
+
+async function member(world: World, role: 'admin' | 'agent'): Promise<Browser> {
+  const inviter = await signIn(world, world.owner)
+  const invited = await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })
+  const browser = createBrowser(world.url)
+  const path = `/invitations/${invited.body.data.invitation_token}`
+  assert.equal((await browser.call('POST', path, { name: 'Some One', password: 'long enough' })).status, 201)
+  return browser
+}
+
+async function create(api: Api, body: object = {}): Promise<Json> {
+  const made = await api.post('/webhooks', { url, events: everything, ...body })
+  assert.equal(made.status, 201, made.text)
+  return made.body.data
+}
+
+/** An id that was made at this time. */
+function idAt(ms: number): string {
+  const time = ms.toString(16).padStart(12, '0')
+  const rest = randomBytes(10).toString('hex')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 18)}`
+}
+
+/** Something that happened, recorded at some time. */
+async function recordEvent({ db, api }: World, event = 'contact.created', ms = Date.now()): Promise<string> {
+  const id = idAt(ms)
+  const body = { id, event, occurred_at: timeOfId(id), account_id: api.workspaceId, data: { contact_id: randomUUID() } }
+  await db`
+    insert into webhook_events (workspace_id, id, event, body, occurred_at)
+    values (${api.workspaceId}, ${id}, ${event}, ${JSON.stringify(body)}, ${timeOfId(id)})`
+  return id
+}
+
+/** A delivery that waits, as untried as it is asked for, and is not due before the test is over. */
+async function queue({ db, api }: World, endpointId: string, eventId: string, attempts = 0): Promise<string> {
+  const id = randomUUID()
+  await db`
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id, attempt_count, next_attempt_at)
+    values (${api.workspaceId}, ${endpointId}, ${id}, ${eventId}, ${attempts}, now() + interval '1 hour')`
+  return id
+}
+
+type Word = { delivery: string; eventId: string; attempt: number; status: string; isFirst: boolean; ms: number }
+
+async function log({ db, api }: World, endpointId: string, word: Word): Promise<void> {
+  const http = word.status === 'canceled' ? null : word.status === 'delivered' ? 200 : 500
+  await db`
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
+      duration_ms, error, response, is_first)
+    values (${api.workspaceId}, ${endpointId}, ${idAt(word.ms)}, ${word.delivery}, ${word.eventId}, 'contact.created',
+      ${word.attempt}, ${word.status}, ${http}, ${http && 12}, ${http === 200 ? null : 'said no'}, ${http && 'body'},
+      ${word.isFirst})`
+}
+
+const deliveriesOf = async (browser: Browser, id: string, query = ''): Promise<Json> => {
+  const answer = await browser.call('GET', `/webhooks/${id}/deliveries${query}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+
+test('an endpoint is made with a secret that is shown once and kept sealed', async (t) => {
+  const { api, db } = await startWorld(t)
+  const first = await create(api, { events: ['contact.created', 'message.received', 'contact.created'] })
+  const { id, secret, created_at, ...rest } = first
+  assert.deepEqual(rest, {
+    url,
+    events: ['contact.created', 'message.received'],
+    is_active: true,
+    last_delivery_at: null,
+    failure_count: 0,
+    provider: 'api',
+  })
+  assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
+  assert.equal(created_at, timeOfId(id))
+  const second = await create(api, {
+    url: 'https://both.test/',
+    secret: 'whsec_mine',
+    provider: 'tool_a',
+    is_active: false,
+  })
+  assert.notEqual(second.secret, secret)
+  assert.deepEqual([second.provider, second.is_active], ['api', true])
+
+  const list = await api.get('/webhooks')
+  assert.deepEqual(list.body, {
+    data: [second, first].map(({ secret: _, ...shown }) => shown),
+    meta: { next_cursor: null },
+  })
+  const one = await api.get(`/webhooks/${id.toUpperCase()}`)
+  assert.deepEqual(one.body.data, list.body.data[1])
+  const changed = await api.patch(`/webhooks/${id}`, { is_active: true })
+  const rows = await db`select e::text as row from webhook_endpoints e`
+  for (const text of [list.text, one.text, changed.text, JSON.stringify(rows)]) {
+    assert.doesNotMatch(text, /whsec_/)
+    assert.ok(!text.includes(secret.slice(6)))
+  }
+})
+
+test('a url that is no public https address is refused, at registration and at a change', async (t) => {
+  const world = await startWorld(t, { allowedCidrs: [] })
+  const { api } = world
+  const { id } = await create(api)
+  const notPublic = /^url: .* is not a public address$/
+  const refused: [string, RegExp | string][] = [
+    ['', 'url: not a URL'],
+    ['hooks.test/in', 'url: not a URL'],
+    ['https://', 'url: not a URL'],
+    ['http://hooks.test/in', 'url: must be https'],
+    ['ftp://hooks.test/in', 'url: must be https'],
+    ['javascript:alert(1)', 'url: must be https'],
+    ['https://user:word@hooks.test/in', 'url: must not carry credentials'],
+    ['https://user@hooks.test/in', 'url: must not carry credentials'],
+    ['https://nowhere.test/in', 'url: nowhere.test does not resolve'],
+    ['https://localhost/in', 'url: localhost does not resolve'],
+    [`https://hooks.test/${'x'.repeat(2_000)}`, 'url: must have at most 2000 characters'],
+    ...[
+      ...['inside.test', 'half-inside.test', 'inside6.test', 'local.test'],
+      ...[
+        '127.0.0.1',
+        '127.1',
+        '2130706433',
+        '0x7f.1',
+        '0177.0.0.1',
+        '0.0.0.0',
+        '10.0.0.1',
+        '172.16.0.1',
+        '192.168.0.1',
+      ],
+      ...['169.254.169.254', '100.64.0.1', '100.100.100.200', '168.63.129.16', '224.0.0.1', '255.255.255.255'],
+      ...[
+        '[::1]',
+        '[::]',
+        '[fe80::1]',
+        '[fc00::1]',
+        '[fd12::1]',
+        '[ff02::1]',
+        '[::ffff:127.0.0.1]',
+        '[::ffff:8.8.8.8]',
+      ],
+      ...['[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001::1]', '[2001:db8::1]', '[fec0::1]'],
+    ].map((host): [string, RegExp] => [`https://${host}/in`, notPublic]),
+  ]
+  for (const [bad, message] of refused) {
+    assertRefused(await api.post('/webhooks', { url: bad, events: everything }), 400, 'bad_request', message)
+    assertRefused(await api.patch(`/webhooks/${id}`, { url: bad }), 400, 'bad_request', message)
+  }
+  const browser = await signIn(world, world.owner)
+  const integration = { provider: 'tool_a', url: 'https://127.0.0.1/in', events: everything }
+  assertRefused(await browser.call('POST', '/integrations', integration), 400, 'bad_request', notPublic)
+  const { data } = (await api.get('/webhooks')).body
+  assert.deepEqual([data.length, data[0].url], [1, url])
+
+  assert.equal((await create(api, { url: 'https://8.8.8.8:8443/in#x' })).url, 'https://8.8.8.8:8443/in#x')
+  await create(api, { url: 'https://[2606:4700:4700::1111]/in' })
+  await create(api, { url: 'HTTPS://HOOKS.TEST/in' })
+})
+
+test('a network the operator allowed may be reached, by https all the same', async (t) => {
+  const { api } = await startWorld(t, { allowedCidrs: ['10.0.0.0/8', 'fd00::/8'] })
+  await create(api, { url: 'https://inside.test/in' })
+  await create(api, { url: 'https://inside6.test/in' })
+  for (const [bad, message] of [
+    ['http://inside.test/in', /must be https/],
+    ['https://local.test/in', /not a public/],
+  ] as const) {
+    assertRefused(await api.post('/webhooks', { url: bad, events: everything }), 400, 'bad_request', message)
+  }
+})
+
+test('what is wrong with a body is named', async (t) => {
+  const { api } = await startWorld(t)
+  const { id } = await create(api)
+  const refused = async (body: object, message: RegExp | string) => {
+    assertRefused(await api.post('/webhooks', { url, events: everything, ...body }), 400, 'bad_request', message)
+    assertRefused(await api.patch(`/webhooks/${id}`, body), 400, 'bad_request', message)
+  }
+  await refused({ events: [] }, 'events: must have at least 1 item')
+  await refused({ events: null }, 'events: must be an array')
+  await refused({ events: 'contact.created' }, 'events: must be an array')
+  await refused({ events: { 0: 'contact.created' } }, 'events: must be an array')
+  const names = everything.join(', ')
+  await refused({ events: ['contact.created', 'contact.deleted'] }, `events[1]: must be one of ${names}`)
+  await refused({ events: ['tool_a.test'] }, /^events\[0\]: /)
+  await refused({ events: ['Contact.Created'] }, /^events\[0\]: /)
+  await refused({ events: [null] }, 'events[0]: must be a string')
+  await refused({ url: null }, 'url: must be a string')
+  await refused({ url: 5 }, 'url: must be a string')
+  assertRefused(await api.post('/webhooks', { events: everything }), 400, 'bad_request', 'url: required')
+  assertRefused(await api.post('/webhooks', { url }), 400, 'bad_request', 'events: required')
+  for (const is_active of [null, 'false', 0]) {
+    assertRefused(
+      await api.patch(`/webhooks/${id}`, { is_active }),
+      400,
+      'bad_request',
+      'is_active: must be true or false',
+    )
+  }
+  assert.equal((await api.get('/webhooks')).body.data.length, 1)
+})
+
+test('a workspace has at most 100 endpoints, however many are made at once', async (t) => {
+  const world = await startWorld(t)
+  const { api, workspace } = world
+  const owner = await signIn(world, world.owner)
+  const integration = await owner.call('POST', '/integrations', { provider: 'tool_b', url, events: everything })
+  assert.equal(integration.status, 201)
+  for (let i = 0; i < 94; i++) await create(api)
+  const rush = await Promise.all(Array.from({ length: 20 }, () => api.post('/webhooks', { url, events: everything })))
+  assert.equal(rush.filter(({ status }) => status === 201).length, 5)
+  const full = 'webhooks: at most 100 in a workspace'
+  for (const answer of rush.filter(({ status }) => status !== 201)) assertRefused(answer, 400, 'bad_request', full)
+  const one = await owner.call('POST', '/integrations', { provider: 'tool_a', url, events: everything })
+  assertRefused(one, 400, 'bad_request', full)
+  assert.equal((await api.get('/webhooks')).body.data.length, 100)
+
+  await create((await workspace()).api)
+  assert.equal((await api.delete(`/webhooks/${integration.body.data.id}`)).status, 200)
+  await create(api)
+})
+
+test('an endpoint is for keys that may manage webhooks, of its own workspace', async (t) => {
+  const { api, workspace } = await startWorld(t)
+  const { api: theirs } = await workspace()
+  const { id } = await create(theirs)
+  const key = await api.key('contacts:read', 'contacts:write', 'messages:send')
+  const calls: [string, string, object?][] = [
+    ['POST', '/webhooks', { url, events: everything }],
+    ['GET', '/webhooks'],
+    ['GET', `/webhooks/${id}`],
+    ['PATCH', `/webhooks/${id}`, { is_active: false, url: 'https://both.test/' }],
+    ['DELETE', `/webhooks/${id}`],
+  ]
+  for (const [method, path, body] of calls) {
+    const refused = await api.call(method, path, { key, ...(body ? { body } : {}) })
+    assertRefused(refused, 403, 'forbidden', /webhooks:manage/)
+    for (const other of path.endsWith(id) ? [id, absent, 'nonsense'] : []) {
+      const answer = await api.call(method, path.replace(id, other), body ? { body } : {})
+      assertRefused(answer, 404, 'not_found', 'webhook not found')
+    }
+  }
+  const only = { key: await theirs.key('webhooks:manage') }
+  assert.equal((await theirs.get(`/webhooks/${id}`, only)).body.data.is_active, true)
+  assert.deepEqual((await api.get('/webhooks')).body.data, [])
+})
+
+test('a change touches what is present; switching off cancels what waits, switching on forgets failures', async (t) => {
+  const world = await startWorld(t)
+  const { api, db } = world
+  const { id, secret: _, ...made } = await create(api, { events: ['contact.created'] })
+  const other = await create(api, { url: 'https://local.test:1/in' })
+  const patch = async (body: object) => {
+    const answer = await api.patch(`/webhooks/${id}`, body)
+    assert.equal(answer.status, 200, answer.text)
+    assert.deepEqual(answer.body, (await api.get(`/webhooks/${id}`)).body)
+    return answer.body.data
+  }
+  const shown = { id, ...made }
+  assert.deepEqual(await patch({}), shown)
+  assert.deepEqual(await patch({ provider: 'tool_a', secret: 'x', failure_count: 7, created_at: null }), shown)
+  assert.deepEqual(await patch({ url: 'https://both.test/' }), { ...shown, url: 'https://both.test/' })
+  const events = ['message.received', 'contact.created']
+  const changed = { ...shown, url: 'https://both.test/', events }
+  assert.deepEqual(await patch({ events: [...events, ...events] }), changed)
+
+  await db`update webhook_endpoints set failure_count = 9`
+  const eventId = await recordEvent(world)
+  const waiting = [await queue(world, id, eventId), await queue(world, id, eventId, 2)]
+  await queue(world, other.id, eventId)
+  assert.deepEqual(await patch({ events }), { ...changed, failure_count: 9 })
+  assert.deepEqual(await patch({ is_active: false }), { ...changed, failure_count: 9, is_active: false })
+  const left = await db`select endpoint_id from webhook_deliveries`
+  assert.deepEqual([...left], [{ endpoint_id: other.id }])
+  const canceled = await db`
+    select delivery_id, attempt, status, error, is_first from webhook_attempts order by attempt`
+  const reason = { status: 'canceled', error: 'the endpoint was deactivated' }
+  assert.deepEqual(
+    [...canceled],
+    [
+      { delivery_id: waiting[0], attempt: 0, ...reason, is_first: true },
+      // Nobody settled its attempts, so this is the first word of it.
+      { delivery_id: waiting[1], attempt: 2, ...reason, is_first: true },
+    ],
+  )
+  await api.post('/contacts', { phone: '+14155550100' }).then(({ status }) => assert.equal(status, 201))
+  assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 0)
+
+  assert.deepEqual(await patch({ is_active: true }), changed)
+  await db`update webhook_endpoints set failure_count = 3`
+  assert.deepEqual(await patch({ is_active: true }), changed)
+  assert.equal((await api.get(`/webhooks/${other.id}`)).body.data.failure_count, 3)
+})
+
+test('a deleted endpoint is gone with all that waits for it', async (t) => {
+  const world = await startWorld(t)
+  const { api, db } = world
+  const { id } = await create(api)
+  const delivery = await queue(world, id, await recordEvent(world))
+  const deleted = await api.delete(`/webhooks/${id.toUpperCase()}`)
+  assert.deepEqual([deleted.status, deleted.body], [200, { data: { id, deleted: true } }])
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  const [word] = await db`select delivery_id, status, error from webhook_attempts`
+  assert.deepEqual(word, { delivery_id: delivery, status: 'canceled', error: 'the endpoint was deleted' })
+  for (const method of ['GET', 'PATCH', 'DELETE']) {
+    const answer = await api.call(method, `/webhooks/${id}`, method === 'PATCH' ? { body: {} } : {})
+    assertRefused(answer, 404, 'not_found')
+  }
+  const browser = await signIn(world, world.owner)
+  assertRefused(await browser.call('GET', `/webhooks/${id}/deliveries`), 404, 'not_found')
+  const again = await browser.call('POST', `/deliveries/${delivery}/redeliver`)
+  assertRefused(again, 400, 'bad_request', 'webhook: deleted meanwhile')
+})
+
+test('what happens while its endpoint is deleted happens all the same', async (t) => {
+  const { api, db } = await startWorld(t)
+  const { id } = await create(api, { events: ['contact.created'] })
+  let contact: Promise<Json> | undefined
+  await db.begin(async (sql) => {
+    await sql`delete from webhook_endpoints where workspace_id = ${api.workspaceId} and id = ${id}`
+    contact = api.post('/contacts', { phone: '+14155550100' })
+    await until('the contact to wait for the endpoint', async () => {
+      const waiting = await db`select 1 from pg_locks l join pg_database d on d.oid = l.database
+        where d.datname = current_database() and not l.granted
+        union all
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return waiting.length > 0
+    })
+  })
+  assert.equal((await contact)?.status, 201)
+})
+
+test('deleting and making things side by side ends well', async (t) => {
+  const { api, db } = await startWorld(t)
+  for (let round = 0; round < 5; round++) {
+    const { id } = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
+    const phones = Array.from({ length: 10 }, (_, i) => `+1415555${1000 + round * 10 + i}`)
+    const [, ...made] = await Promise.all([
+      deleteEndpoint(db, api.workspaceId, id),
+      ...phones.map((phone) => api.post('/contacts', { phone })),
+    ])
+    assert.deepEqual(
+      made.map(({ status }) => status),
+      phones.map(() => 201),
+    )
+  }
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('owners and admins connect a tool and test it; everybody sees', async (t) => {
+  const world = await startWorld(t)
+  const { api, names } = world
+  const receiver = await startReceiver(t)
+  const agent = await member(world, 'agent')
+  const admin = await member(world, 'admin')
+  const integration = { provider: 'tool_b', url: receiver.url, events: ['contact.created'] }
+  assertRefused(await agent.call('POST', '/integrations', integration), 403, 'forbidden')
+  const made = await admin.call('POST', '/integrations', integration)
+  assert.equal(made.status, 201, made.text)
+  const { id, secret, created_at: _, ...rest } = made.body.data
+  assert.deepEqual(rest, { ...integration, is_active: true, last_delivery_at: null, failure_count: 0 })
+  assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
+  for (const wrong of [{ provider: 'api' }, { provider: 'tool_c' }, { provider: undefined }]) {
+    const answer = await admin.call('POST', '/integrations', { ...integration, ...wrong })
+    assertRefused(answer, 400, 'bad_request', /^provider: /)
+  }
+
+  const plain = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
+  const seen = await agent.call('GET', '/webhooks')
+  assert.deepEqual(seen.body.data, (await api.get('/webhooks')).body.data)
+  assert.deepEqual(
+    seen.body.data.map((one: Json) => one.id),
+    [plain.id, id],
+  )
+  assert.doesNotMatch(seen.text, /whsec_/)
+
+  assertRefused(await agent.call('POST', `/integrations/${id}/test`), 403, 'forbidden')
+  for (const other of [plain.id, absent, 'nonsense']) {
+    assertRefused(await admin.call('POST', `/integrations/${other}/test`), 404, 'not_found')
+  }
+  const tested = await admin.call('POST', `/integrations/${id}/test`)
+  assert.equal(tested.status, 201, tested.text)
+  const { event, event_id, status, attempts } = tested.body.data
+  assert.deepEqual([event, status, attempts], ['tool_b.test', 'pending', []])
+  const [received] = await receiver.until(1)
+  const { id: sentId, event: sentEvent, account_id, data } = received?.body ?? {}
+  assert.deepEqual([sentId, sentEvent, account_id], [event_id, 'tool_b.test', api.workspaceId])
+  assert.deepEqual(Object.keys(data), ['message'])
+  assert.equal(typeof data.message, 'string')
+  assert.equal(received?.headers['x-service-event'], 'tool_b.test')
+  assert.deepEqual((await deliveriesOf(agent, plain.id)).data, [])
+
+  await api.patch(`/webhooks/${id}`, { is_active: false })
+  assertRefused(await admin.call('POST', `/integrations/${id}/test`), 400, 'bad_request', /not active/)
+  const named = await admin.call('POST', '/integrations', { ...integration, url: 'https://hooks.test/in' })
+  names['hooks.test'] = ['169.254.169.254']
+  const moved = await admin.call('POST', `/integrations/${named.body.data.id}/test`)
+  assertRefused(moved, 400, 'bad_request', /^url: .*not a public address$/)
+  assert.deepEqual((await deliveriesOf(agent, named.body.data.id)).data, [])
+
+  assert.equal((await api.delete(`/webhooks/${id}`)).status, 200)
+  assertRefused(await admin.call('POST', `/integrations/${id}/test`), 404, 'not_found')
+})
+
+test('a delivery is shown from the moment it is queued, through every attempt, to its end', async (t) => {
+  const world = await startWorld(t)
+  const { api } = world
+  const receiver = await startReceiver(t)
+  const answers: (() => void)[] = []
+  receiver.answers((response) => {
+    answers.push(() => response.writeHead(answers.length === 1 ? 503 : 200).end('so be it'))
+  })
+  const agent = await member(world, 'agent')
+  const { id } = await create(api, { url: receiver.url, events: ['contact.created'] })
+  await api.post('/contacts', { phone: '+14155550100' })
+  const [received] = await receiver.until(1)
+  const only = async () => {
+    const { data, meta } = await deliveriesOf(agent, id)
+    assert.deepEqual([data.length, meta.next_cursor], [1, null])
+    return data[0]
+  }
+  const underWay = await only()
+  assert.deepEqual(underWay, {
+    id: underWay.id,
+    event_id: received?.body.id,
+    event: 'contact.created',
+    status: 'pending',
+    attempt_count: 1,
+    created_at: underWay.created_at,
+    next_attempt_at: null,
+    attempts: [],
+  })
+
+  answers[0]?.()
+  const failed = await until('the first word', async () => {
+    const one = await only()
+    return one.attempts.length > 0 && one
+  })
+  const [first] = failed.attempts
+  assert.deepEqual([failed.id, failed.status, failed.attempt_count], [underWay.id, 'pending', 1])
+  assert.ok(Date.parse(failed.next_attempt_at) > Date.parse(first.at))
+  assert.equal(failed.created_at, first.at)
+  const { at: _, duration_ms, ...word } = first
+  assert.ok(Number.isInteger(duration_ms))
+  assert.deepEqual(word, {
+    attempt: 1,
+    status: 'pending',
+    http_status: 503,
+    error: 'answered 503',
+    response: 'so be it',
+  })
+
+  await receiver.until(2)
+  assert.deepEqual([(await only()).attempt_count, (await only()).next_attempt_at], [2, null])
+  answers[1]?.()
+  const delivered = await until('the end', async () => {
+    const one = await only()
+    return one.status === 'delivered' && one
+  })
+  assert.deepEqual([delivered.attempts[0], delivered.attempts.length], [first, 2])
+  assert.deepEqual(
+    [delivered.attempts[1].status, delivered.attempts[1].http_status, delivered.attempts[1].error],
+    ['delivered', 200, null],
+  )
+  assert.deepEqual([delivered.next_attempt_at, delivered.created_at], [null, failed.created_at])
+})
+
+test('the log lists each delivery once, newest first, by pages that do not shift', async (t) => {
+  const world = await startWorld(t)
+  const { api, workspace } = world
+  const agent = await member(world, 'agent')
+  const { id } = await create(api)
+  const other = await create(api)
+  const eventId = await recordEvent(world)
+  const now = Date.now()
+  const say = (delivery: string, ago: number, attempt: number, status: string, isFirst = attempt <= 1) =>
+    log(world, id, { delivery, eventId, attempt, status, isFirst, ms: now - ago })
+  const named = (count: number) => Array.from({ length: count }, () => randomUUID())
+
+  const [old = '', spent = '', canceled = '', late = '', swept = ''] = named(5)
+  await say(old, 90_000_000, 1, 'delivered')
+  await say(spent, 90_000, 1, 'pending')
+  for (const attempt of [2, 3, 4]) await say(spent, 90_000 - attempt * 1_000, attempt, 'pending')
+  await say(spent, 80_000, 5, 'failed')
+  await say(canceled, 70_000, 0, 'canceled')
+  // Canceled while it was under way, and delivered all the same.
+  await say(late, 60_000, 1, 'canceled', false)
+  await say(late, 59_000, 1, 'delivered')
+  await say(swept, 50_000, 1, 'pending')
+  const retried = await queue(world, id, eventId, 1)
+  await say(retried, 40_000, 1, 'pending')
+  const waiting = [await queue(world, id, eventId), await queue(world, id, eventId)]
+  await queue(world, other.id, eventId)
+
+  const { data } = await deliveriesOf(agent, id)
+  assert.deepEqual(
+    data.slice(0, 2).map((one: Json) => one.id),
+    waiting.toReversed(),
+  )
+  assert.deepEqual(
+    data.slice(2).map((one: Json) => [one.id, one.status, one.attempt_count, one.attempts.length]),
+    [
+      [retried, 'pending', 1, 1],
+      [swept, 'canceled', 1, 1],
+      [late, 'delivered', 1, 2],
+      [canceled, 'canceled', 0, 1],
+      [spent, 'failed', 5, 5],
+      [old, 'delivered', 1, 1],
+    ],
+  )
+  for (const one of data) assert.equal(one.next_attempt_at !== null, one.status === 'pending')
+  assert.deepEqual([data[0].attempts, data[0].event, data[0].event_id], [[], 'contact.created', eventId])
+  assert.equal(data[5].attempts[0].error, 'said no')
+  assert.equal(data.at(-1).created_at, new Date(now - 90_000_000).toISOString())
+
+  const pages: string[][] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Json = await deliveriesOf(agent, id, `?limit=4&cursor=${cursor}`)
+    pages.push(page.data.map((one: Json) => one.id))
+    cursor = page.meta.next_cursor
+    // What is spoken of meanwhile is not shown again further down.
+    if (pages.length === 1) await say(waiting[0] ?? '', 0, 1, 'delivered')
+  }
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [6, 2],
+  )
+  assert.deepEqual(
+    pages.flat(),
+    data.map((one: Json) => one.id),
+  )
+  assert.equal((await deliveriesOf(agent, other.id)).data.length, 1)
+
+  for (const missing of [absent, 'nonsense']) {
+    assertRefused(await agent.call('GET', `/webhooks/${missing}/deliveries`), 404, 'not_found')
+  }
+  const stranger = await signIn(world, (await workspace()).owner)
+  assertRefused(await stranger.call('GET', `/webhooks/${id}/deliveries`), 404, 'not_found')
+})
+
+test('a delivery is sent again with the same event, if it can be', async (t) => {
+  const world = await startWorld(t)
+  const { api, db, names, workspace } = world
+  const receiver = await startReceiver(t)
+  const owner = await signIn(world, world.owner)
+  const { id } = await create(api, { url: receiver.url, events: ['contact.created'] })
+  await api.post('/contacts', { phone: '+14155550100' })
+  const [first] = await receiver.until(1)
+  const [delivery] = await until('the first word', async () => {
+    const { data } = await deliveriesOf(owner, id)
+    return data[0]?.status === 'delivered' && data
+  })
+
+  const path = `/deliveries/${delivery.id}/redeliver`
+  const agent = await member(world, 'agent')
+  assertRefused(await agent.call('POST', path), 403, 'forbidden')
+  const again = await owner.call('POST', path)
+  assert.equal(again.status, 201, again.text)
+  assert.notEqual(again.body.data.id, delivery.id)
+  assert.deepEqual(
+    [again.body.data.event_id, again.body.data.event, again.body.data.status, again.body.data.attempts],
+    [delivery.event_id, 'contact.created', 'pending', []],
+  )
+  const [, second] = await receiver.until(2)
+  assert.equal(second?.raw, first?.raw)
+  const both = await until('the second word', async () => {
+    const { data } = await deliveriesOf(owner, id)
+    return data.length === 2 && data[0].status === 'delivered' && data
+  })
+  assert.deepEqual(
+    both.map((one: Json) => one.id),
+    [again.body.data.id, delivery.id],
+  )
+
+  const untried = await queue(world, id, delivery.event_id)
+  assert.equal((await owner.call('POST', `/deliveries/${untried.toUpperCase()}/redeliver`)).status, 201)
+  assert.equal((await receiver.until(3))[2]?.raw, first?.raw)
+  const stranger = await signIn(world, (await workspace()).owner)
+  for (const [who, other] of [
+    [stranger, delivery.id],
+    [stranger, untried],
+    [owner, absent],
+    [owner, 'nonsense'],
+    [owner, id],
+  ] as const) {
+    assertRefused(await who.call('POST', `/deliveries/${other}/redeliver`), 404, 'not_found', 'delivery not found')
+  }
+
+  const forgotten = randomUUID()
+  const lost = { eventId: newId(), attempt: 1, status: 'failed', isFirst: true, ms: Date.now() }
+  await log(world, id, { delivery: forgotten, ...lost })
+  const gone = await owner.call('POST', `/deliveries/${forgotten}/redeliver`)
+  assertRefused(gone, 400, 'bad_request', 'delivery: its event is no longer kept')
+  await api.patch(`/webhooks/${id}`, { url: 'https://hooks.test/in' })
+  names['hooks.test'] = ['127.0.0.1', '10.0.0.1']
+  assertRefused(await owner.call('POST', path), 400, 'bad_request', /^url: .*not a public address$/)
+  await api.patch(`/webhooks/${id}`, { is_active: false })
+  assertRefused(await owner.call('POST', path), 400, 'bad_request', /not active/)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('what happened in a time is sent again to one endpoint, as far as it is subscribed', async (t) => {
+  const world = await startWorld(t)
+  const { api, db, workspace } = world
+  const receiver = await startReceiver(t)
+  const owner = await signIn(world, world.owner)
+  const events = ['contact.created', 'message.received']
+  const { id } = await create(api, { url: receiver.url, events })
+  const minute = 60_000
+  const now = Date.now()
+  const wanted = [
+    await recordEvent(world, 'contact.created', now - 60 * minute),
+    await recordEvent(world, 'message.received', now - 30 * minute),
+    await recordEvent(world, 'contact.created', now - 20 * minute - 1),
+  ]
+  for (const [event, ago] of [
+    ['contact.created', 60 * minute + 1],
+    ['conversation.created', 30 * minute],
+    ['tool_a.test', 30 * minute],
+    ['contact.created', 20 * minute],
+  ] as const) {
+    await recordEvent(world, event, now - ago)
+  }
+  const { api: theirs, owner: stranger } = await workspace()
+  await recordEvent({ ...world, api: theirs }, 'contact.created', now - 30 * minute)
+
+  const at = (ago: number) => new Date(now - ago).toISOString()
+  const range = { from: at(60 * minute), to: at(20 * minute) }
+  const path = `/webhooks/${id}/replay`
+  assertRefused(await (await member(world, 'agent')).call('POST', path, range), 403, 'forbidden')
+  assertRefused(await (await signIn(world, stranger)).call('POST', path, range), 404, 'not_found')
+  const replayed = await owner.call('POST', path, range)
+  assert.deepEqual([replayed.status, replayed.body], [202, { data: { queued: 3 } }])
+  const received = await receiver.until(3)
+  assert.deepEqual(received.map(({ body }) => body.id).sort(), wanted.toSorted())
+  const none = await owner.call('POST', path, { from: '1960-01-01T00:00:00+14:00', to: '1960-01-02T00:00:00Z' })
+  assert.deepEqual(none.body, { data: { queued: 0 } })
+
+  const day = 24 * 60 * minute
+  for (const [wrong, message] of [
+    [{ from: range.to, to: range.from }, 'to: must be after from'],
+    [{ from: range.to, to: range.to }, 'to: must be after from'],
+    [{ from: at(31 * day + 1), to: at(0) }, 'to: at most 31 days after from'],
+    [{ from: 'yesterday', to: range.to }, /^from: /],
+    [{ from: '2016-12-31T23:59:60Z', to: range.to }, 'from: not a date-time'],
+    [{ to: range.to }, 'from: required'],
+    [{ from: range.from }, 'to: required'],
+  ] as const) {
+    assertRefused(await owner.call('POST', path, wrong), 400, 'bad_request', message)
+  }
+  assert.equal((await owner.call('POST', path, { from: at(31 * day), to: at(30 * day) })).status, 202)
+  await api.patch(`/webhooks/${id}`, { is_active: false })
+  assertRefused(await owner.call('POST', path, range), 400, 'bad_request', /not active/)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('a replay of many events leaves none out and takes none twice', async (t) => {
+  const world = await startWorld(t)
+  const { api, db } = world
+  const owner = await signIn(world, world.owner)
+  // Nobody listens there, and few are tried before the count is taken.
+  const { id } = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
+  const start = Date.now() - 3_600_000
+  const ids = Array.from({ length: 12_001 }, (_, i) => idAt(start + Math.floor(i / 100)))
+  await db`
+    insert into webhook_events (workspace_id, id, event, body, occurred_at)
+    select ${api.workspaceId}, id, 'contact.created', '{}', now() from unnest(${ids}::uuid[]) as id`
+  const range = { from: new Date(start).toISOString(), to: new Date().toISOString() }
+  const replayed = await owner.call('POST', `/webhooks/${id}/replay`, range)
+  assert.deepEqual(replayed.body, { data: { queued: ids.length } })
+  const [count] = await db`
+    select count(*)::int as rows, count(distinct event_id)::int as events from (
+      select id, event_id from webhook_deliveries union select delivery_id, event_id from webhook_attempts
+    ) d`
+  assert.deepEqual(count, { rows: ids.length, events: ids.length })
+})
