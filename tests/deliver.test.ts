@@ -95,7 +95,7 @@ test('a failing endpoint is tried again and delivered once it recovers, with the
   assert.notEqual(first.headers['x-service-signature'], second.headers['x-service-signature'])
   assertSigned(second, id, secret)
   const pause = second.at - first.at
-  assert.ok(pause >= 2_300 && pause < 4_500, `${pause} ms`)
+  assert.ok(pause >= 2_300 && pause < 9_000, `${pause} ms`)
 })
 
 test('whatever a receiver does, the attempt ends as it must, and nobody else notices', async (t) => {

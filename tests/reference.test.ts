@@ -93,6 +93,20 @@ test('the error table has every code with the status the service gives it', { sk
   assert.deepEqual(Object.fromEntries(shown), statusOf)
 })
 
+test('the guide to webhooks shows the receivers in four languages, byte for byte', { skip }, async (t) => {
+  const { page, url, complaints } = await open(t, { hash: '#verifying' })
+  const section = page.locator('#verifying')
+  const shown = section.getByRole('tabpanel', { name: 'the receiver' })
+
+  for (const [name, file] of Object.entries({ PHP: 'php', Python: 'py', Go: 'go', TypeScript: 'ts' })) {
+    const text = await (await fetch(`${url}/docs/receivers/verify.${file}`)).text()
+    await section.getByRole('tab', { name }).click()
+    await shown.getByText(`Receive webhooks with ${name === 'TypeScript' ? 'Node' : name}`).waitFor()
+    assert.equal(await shown.textContent(), text)
+  }
+  assert.deepEqual(complaints, [])
+})
+
 test('the reference asks nobody but the service and gives the browser nothing to complain of', { skip }, async (t) => {
   const { page, url, complaints, requested } = await open(t)
 
