@@ -23,6 +23,9 @@ const pageHeaders = {
 }
 
 const referenceDir = join(import.meta.dirname, 'reference')
+/** Shown on the page as they are, so that what readers copy is what is tested. */
+const receiversDir = join(import.meta.dirname, '../receivers')
+const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 const types: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
 
 export const systemRoutes =
@@ -53,15 +56,14 @@ export const systemRoutes =
     const text = JSON.stringify(document)
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
     app.get('/', async (_request, reply) => reply.redirect('/docs'))
-    for (const name of readdirSync(referenceDir)) {
-      const bytes = readFileSync(join(referenceDir, name))
-      app.get(name === 'index.html' ? '/docs' : `/docs/${name}`, async (_request, reply) =>
-        reply
-          .headers(pageHeaders)
-          .type(`${types[extname(name)]}; charset=utf-8`)
-          .send(bytes),
-      )
+    const serve = (path: string, file: string, type: string | undefined) => {
+      const bytes = readFileSync(file)
+      app.get(path, async (_request, reply) => reply.headers(pageHeaders).type(`${type}; charset=utf-8`).send(bytes))
     }
+    for (const name of readdirSync(referenceDir)) {
+      serve(name === 'index.html' ? '/docs' : `/docs/${name}`, join(referenceDir, name), types[extname(name)])
+    }
+    for (const name of receivers) serve(`/docs/receivers/${name}`, join(receiversDir, name), 'text/plain')
   }
 
 /** A database that stopped answering is as good as gone. */

@@ -9,6 +9,7 @@ import { anchor, codeCard, copyButton, h, inline, kept, methodBadge, prose, stat
 import { errorMeanings } from './errors.js'
 import { startNavigation } from './navigation.js'
 import { operationSection, operationsOf } from './operation.js'
+import { receiversCard } from './receivers.js'
 
 /** @typedef {import('./operation.js').Operation} Operation */
 
@@ -177,13 +178,15 @@ function prepareGuides() {
   for (const heading of document.querySelectorAll('.guide h2')) {
     heading.append(anchor(heading.closest('section')?.id ?? '', heading.textContent ?? ''))
   }
-  return [...document.querySelectorAll('pre')].map((pre) => {
+  const samples = [...document.querySelectorAll('pre')].map((pre) => {
     const { language = '', title = '' } = pre.dataset
     const text = pre.textContent ?? ''
     const card = codeCard({ head: h('span', { class: 'code-title' }, title), what: title })
     pre.replaceWith(card.element)
     return (/** @type {string} */ baseUrl) => card.show(text.replaceAll('{base_url}', baseUrl), language)
   })
+  fill('receivers', [receiversCard(document.querySelectorAll('a[data-receiver]'))])
+  return samples
 }
 
 /** @param {string} name @param {(Node | string)[]} content */

@@ -130,7 +130,12 @@ function shellQuoted(text) {
 const words = {
   curl: /\b(?:curl)\b/,
   javascript: /\b(?:const|let|await|fetch|for|of|do|while|import|from|if|return|new|throw|function|async|export)\b/,
-  python: /\b(?:import|from|print|True|False|None|for|in|while|if|return|def|not|raise)\b/,
+  typescript:
+    /\b(?:const|let|await|for|of|import|from|if|return|new|throw|function|async|export|try|catch|type|typeof)\b/,
+  python:
+    /\b(?:import|from|print|True|False|None|for|in|is|while|if|else|return|def|class|not|or|raise|try|except|continue)\b/,
+  php: /\b(?:declare|function|return|if|else|throw|new|exit|true|false|null)\b|\$\w+/,
+  go: /\b(?:package|import|func|return|if|var|type|struct|map|go|nil|true|false)\b/,
   json: /\b(?:true|false|null)\b/,
   headers: /^[\w-]+(?=:)/m,
 }
@@ -151,9 +156,9 @@ export function highlight(code, language) {
   const pattern = new RegExp(
     [
       '(?<address>https?://[^\\s\'"`]+)',
-      `(?<key>(?:"(?:[^"\\\\]|\\\\.)*"|\\b\\w+)(?=\\s*:\\s))`,
+      `(?<key>(?:"(?:[^"\\\\]|\\\\.)*"|\\b\\w+)(?=\\s*:[^\\S\\n]))`,
       `(?<string>${string.source})`,
-      `(?<comment>${language === 'python' || language === 'curl' ? '(?<=^|\\s)#.*' : '//.*'})`,
+      `(?<comment>${language === 'python' || language === 'curl' ? '(?<=^|\\s)#.*' : '//.*|/\\*[^]*?\\*/'})`,
       `(?<word>${word.source})`,
       '(?<flag>(?<=\\s)--?[a-zA-Z][\\w-]*)',
       '(?<number>\\b\\d+(?:\\.\\d+)?\\b)',

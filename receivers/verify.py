@@ -1,0 +1,73 @@
+"""Receive webhooks with Python: check the signature, answer at once, act once.
+
+Copy `verify_webhook` as it is. It wants the body byte for byte as it came:
+JSON that was parsed and written again has other bytes. The rest is an
+example: PARLEY_WEBHOOK_SECRET=whsec_… python3 verify.py
+"""
+import hashlib
+import hmac
+import json
+import os
+import queue
+import re
+import threading
+import time
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def verify_webhook(secret, header, body, now=None):
+    """Whether a body (bytes) was signed with this secret within the last five minutes."""
+    found = re.match(r't=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|\Z)', header or '')
+    if not secret or not found:
+        return False
+    t, v1 = found.groups()
+    if abs((int(time.time()) if now is None else now) - int(t)) > 300:
+        return False
+    expected = hmac.new(secret.encode(), t.encode() + b'.' + body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected, v1)
+
+
+def handle(event):
+    """Yours to write. By now the event is answered for: if this fails, trying again is up to you."""
+    print(event['id'], event['event'], json.dumps(event['data']), flush=True)
+
+
+# Better a table whose key is the id: keep the event there, answer, then work it off. A restart forgets these two.
+inbox = queue.Queue()
+seen = set()
+
+
+def work():
+    while True:
+        event = inbox.get()
+        if event['id'] in seen:
+            continue
+        seen.add(event['id'])
+        try:
+            handle(event)
+        except Exception:
+            traceback.print_exc()
+
+
+class Receiver(BaseHTTPRequestHandler):
+    timeout = 10
+
+    def do_POST(self):
+        length = self.headers.get('Content-Length') or ''
+        body = self.rfile.read(int(length)) if re.fullmatch('[0-9]{1,7}', length) else b''
+        if not verify_webhook(SECRET, self.headers.get('X-Service-Signature'), body):
+            return self.answer(401)
+        inbox.put(json.loads(body))
+        self.answer(204)
+
+    def answer(self, status):
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+
+if __name__ == '__main__':
+    SECRET = os.environ['PARLEY_WEBHOOK_SECRET']
+    threading.Thread(target=work, daemon=True).start()
+    ThreadingHTTPServer(('127.0.0.1', int(os.environ.get('PORT', 8000))), Receiver).serve_forever()
