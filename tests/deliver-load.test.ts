@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addEndpoint, happen, multiply, queueEvents } from './deliveries.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { type Api, start, type World } from './support.ts'
+import { type Api, start, until, type World } from './support.ts'
 
 /** Less than an endpoint that hangs is waited for. */
 const aRoundMs = 4_500
@@ -49,11 +49,16 @@ async function measureHealthy({ api, db }: World, receiver: Receiver): Promise<{
     await happen(api)
     await new Promise((resolve) => setTimeout(resolve, 250))
   }
-  const received = await receiver.until(200 + 20 * 50)
-  const times = received
-    .flatMap(({ body, at }) => (body.occurred_at ? [at - Date.parse(body.occurred_at)] : []))
-    .toSorted((one, other) => one - other)
-  assert.equal(times.length, 20 * 50)
+  // The first time each came: on a busy machine one may come again.
+  const firsts = await until('all of it', async () => {
+    const firsts = new Map<string, number>()
+    for (const { body, path, at } of receiver.received) {
+      const key = `${path} ${body.id}`
+      if (body.occurred_at && !firsts.has(key)) firsts.set(key, at - Date.parse(body.occurred_at))
+    }
+    return firsts.size === 20 * 50 && firsts
+  })
+  const times = [...firsts.values()].toSorted((one, other) => one - other)
   return { median: times[500] ?? 0, p99: times[989] ?? 0 }
 }
 
