@@ -49,7 +49,11 @@ export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2
     const answers = isIP(literal) ? [literal] : await addressesOf(resolver, host)
     if (answers.length === 0) return { ok: false, isRefused: false, reason: `${host} does not resolve` }
     const bad = answers.find((address) => !isAllowed(address))
-    if (bad) return { ok: false, isRefused: true, reason: `${host} is at ${bad}, which is not a public address` }
+    if (bad) {
+      const reason =
+        bad === literal ? `${bad} is not a public address` : `${host} is at ${bad}, which is not a public address`
+      return { ok: false, isRefused: true, reason }
+    }
     return { ok: true, addresses: answers }
   }
 
