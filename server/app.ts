@@ -133,7 +133,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.addHook('onRoute', (route) => void routes.push(route))
         authenticateKeys(v1, hotDb)
         refuseUnknownPaths(v1)
-        keepAnswers(v1, db)
+        keepAnswers(v1, db, sealer)
         v1.register(accountRoutes())
         v1.register(contactRoutes(db, onQueued))
         v1.register(segmentRoutes(db, filterFields))

@@ -717,3 +717,15 @@ test('a replay of many events leaves none out and takes none twice', async (t) =
     ) d`
   assert.deepEqual(count, { rows: ids.length, events: ids.length })
 })
+
+test('a secret that was answered under an Idempotency-Key is replayed, and kept sealed meanwhile', async (t) => {
+  const { api, db } = await start(t)
+  const body = { url: 'https://127.0.0.1:9/', events: ['contact.created'] }
+  const call = { headers: { 'idempotency-key': 'once' } }
+  const first = await api.post('/webhooks', body, call)
+  const again = await api.post('/webhooks', body, call)
+  assert.deepEqual([first.status, again.text], [201, first.text])
+  const rows = await db<{ body: string }[]>`select body from idempotency_keys`
+  assert.equal(rows.length, 1)
+  assert.doesNotMatch(rows[0]?.body ?? '', /whsec_/)
+})

@@ -9,7 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sha256 } from '../lib/crypto.ts'
+import { type Sealer, sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
@@ -46,7 +46,8 @@ const pollMs = 40
 /** No path of ours is longer: it names nothing, and is refused further on. */
 const maxPathLength = 200
 
-export function keepAnswers(app: App, sql: Sql): void {
+/** Answers are kept sealed: some carry a secret that is shown once. */
+export function keepAnswers(app: App, sql: Sql, sealer: Sealer): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST') return
@@ -57,7 +58,7 @@ export function keepAnswers(app: App, sql: Sql): void {
   async function claim(request: FastifyRequest, reply: FastifyReply) {
     const given = readClaim(request)
     if (!given) return
-    const answer = await claimKey(sql, request.caller.workspaceId, given)
+    const answer = await claimKey(sql, sealer, request.caller.workspaceId, given)
     if (!answer) {
       given.heartbeat = setInterval(() => void renew(request.caller.workspaceId, given), heartbeatMs)
       request.idempotency = given
@@ -78,7 +79,7 @@ export function keepAnswers(app: App, sql: Sql): void {
   async function settle(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     if (!request.idempotency) return payload
     clearInterval(request.idempotency.heartbeat)
-    const answer = { status: reply.statusCode, body: String(payload) }
+    const answer = { status: reply.statusCode, body: sealer.seal(String(payload)) }
     await settleKey(sql, request.caller.workspaceId, request.idempotency, answer)
     return payload
   }
@@ -101,7 +102,7 @@ function readClaim(request: FastifyRequest): Claim | undefined {
 }
 
 /** Take the key (`undefined`: go ahead) or get the answer it already has, waiting for one under way. */
-async function claimKey(sql: Sql, workspaceId: string, claim: Claim): Promise<Answer | undefined> {
+async function claimKey(sql: Sql, sealer: Sealer, workspaceId: string, claim: Claim): Promise<Answer | undefined> {
   const { id, path, key, bodyHash, subject } = claim
   for (;;) {
     const [claimed] = await sql<{ subject_id: string }[]>`
@@ -124,7 +125,7 @@ async function claimKey(sql: Sql, workspaceId: string, claim: Claim): Promise<An
       select body_hash, status, body from idempotency_keys
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
     if (first && first.body_hash !== bodyHash) throw badRequest('Idempotency-Key: already used with another body')
-    if (first?.status) return { status: first.status, body: first.body ?? '' }
+    if (first?.status) return { status: first.status, body: sealer.open(first.body ?? '') }
     if (first) await sleep(pollMs)
   }
 }
