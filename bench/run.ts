@@ -16,6 +16,7 @@ import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
 import { benchStart } from './start.ts'
 import { benchTenMillion } from './ten-million.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const benches: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
@@ -23,6 +24,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   contacts: benchContacts,
   messages: benchMessages,
   inbound: benchInbound,
+  webhooks: benchWebhooks,
   'ten-million': benchTenMillion,
 }
 const wanted = process.argv.slice(2)

@@ -30,11 +30,14 @@ export type Service = {
   stop(): Promise<void>
 }
 
-export async function startService(dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-'))): Promise<Service> {
+export async function startService(
+  dataDir = mkdtempSync(join(tmpdir(), 'parley-bench-')),
+  settings: Record<string, string> = {},
+): Promise<Service> {
   const port = await freePort()
   const began = performance.now()
   const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
-    env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+    env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings },
     // With a channel it notices when we are gone.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -102,7 +102,8 @@ async function run(config: Config): Promise<void> {
       api: roles.has('api'),
       ...(worker ? { onMedia: worker.onMedia, onQueued: worker.onQueued } : {}),
     })
-    stops.push(() => drain(app))
+    // At the same time: each may take its five seconds, and whoever told us to stop waits ten.
+    stops.push(() => Promise.all([drain(app), worker?.stop()]))
     await app.listen({ port: config.port, host: config.host })
     await simulator?.letOthersStart()
     console.log(welcome(config, demo))

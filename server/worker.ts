@@ -66,12 +66,14 @@ export function startWorker(working: Working): Worker {
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
   ]
+  let stopping: Promise<unknown> | undefined
   return {
     onMedia: media.wake,
     onQueued: webhooks.wake,
     async stop() {
       stopListening()
-      await Promise.all(loops.map((loop) => loop.stop()))
+      stopping ??= Promise.all(loops.map((loop) => loop.stop()))
+      await stopping
     },
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -182,6 +183,10 @@ test('SIGTERM under load: it ends within ten seconds, what was posted is settled
   await happen(60, 'event')
   const before = receiver.received.length
   await receiver.until(before + 500)
+  // And somebody is in the middle of a request, and never gets to its end.
+  const caller = createConnection(Number(new URL(service.url).port), '127.0.0.1')
+  caller.on('error', () => {})
+  caller.write('POST /v1/contacts HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
   const { code, ms } = await service.end('SIGTERM')
   t.diagnostic(`ended after ${ms} ms`)
   assert.equal(code, 0, service.output())

@@ -9,7 +9,7 @@ import type { Db } from '../server/lib/db.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import type { Resolving } from '../server/webhooks/guard.ts'
 import { createPoster } from '../server/webhooks/post.ts'
-import { type Attempted, settleAttempts } from '../server/webhooks/queue.ts'
+import { type Attempted, settleAttempts, sweepDeliveries } from '../server/webhooks/queue.ts'
 import { addEndpoint, attemptsOf, happen, multiply, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { freePort } from './free-port.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from './receiver.ts'
@@ -661,6 +661,66 @@ test('a delivery whose first attempt died with its worker is in the log all the 
       [lost.delivery.id, 'delivered', 2],
     ],
   )
+})
+
+test('a worker that dies of the fifth attempt leaves no sixth: it has failed, and the log says why', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  const [lost] = await claimed(db, api.workspaceId, id, 's')
+  await db`update webhook_deliveries set attempt_count = 5, next_attempt_at = now() where id = ${lost?.delivery.id ?? ''}`
+  const [last] = await waitForAttempts(db, id, 1)
+  assert.deepEqual([last?.attempt, last?.status, last?.http_status], [5, 'failed', null])
+  assert.match(last?.error ?? '', /^nobody knows what came of the last attempt/)
+  assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 1)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal(receiver.received.length, 0)
+})
+
+test('who is late and has lost the lease is in the log, and does not count', async (t) => {
+  const { api, db } = await start(t)
+  const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
+  const batch = await claimed(db, api.workspaceId, id, 'fff')
+  const [taken] = batch
+  // Somebody else has the first one now.
+  await db`update webhook_deliveries set attempt_count = 2 where id = ${taken?.delivery.id ?? ''}`
+  await settleAttempts(
+    db,
+    batch.map((one) => ({ ...one, isLate: true })),
+  )
+  assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 2)
+  assert.equal((await attemptsOf(db, id)).length, 3)
+  const left = await db<{ id: string }[]>`select id from webhook_deliveries`
+  assert.deepEqual(
+    left.map((row) => row.id),
+    [taken?.delivery.id],
+  )
+})
+
+test('a secret that cannot be opened fails its deliveries, in words', async (t) => {
+  const { api, db } = await start(t)
+  const receiver = await startReceiver(t)
+  const { id } = await addEndpoint(api, receiver.url)
+  await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80)`
+  await happen(api)
+  const [attempt] = await waitForAttempts(db, id, 1)
+  assert.deepEqual([attempt?.attempt, attempt?.status, attempt?.http_status], [1, 'failed', null])
+  assert.match(attempt?.error ?? '', /^its secret cannot be opened/)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+  assert.equal(receiver.received.length, 0)
+})
+
+test('what was queued for an endpoint that was switched off meanwhile is swept away, and the log says so', async (t) => {
+  const { api, db } = await start(t)
+  const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
+  await db`update webhook_endpoints set is_active = false`
+  await queueEvents(db, api.workspaceId, [id], ['{}', '{}'])
+  await sweepDeliveries(db)
+  assert.deepEqual(
+    (await attemptsOf(db, id)).map(({ attempt, status, error, is_first }) => [attempt, status, error, is_first]),
+    Array(2).fill([0, 'canceled', 'the endpoint was switched off', true]),
+  )
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
 test('of two workers one sends each event', async (t) => {

@@ -48,6 +48,14 @@ const rooms = () =>
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => ({ file, room: file.split('/')[1] ?? '', text: readFileSync(file, 'utf8') }))
 
+test('every advisory lock has a number of its own', () => {
+  const numbers = globSync('server/**/*.ts').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/^const \w+Lock = ([\d_]+)$/gm)].map(([, number]) => number),
+  )
+  assert.ok(numbers.length >= 3)
+  assert.equal(new Set(numbers).size, numbers.length, numbers.join(', '))
+})
+
 test('a room imports only itself and rooms to its left', () => {
   for (const { file, room, text } of rooms()) {
     assert.ok(order.includes(room), `${file} is in no room`)

@@ -10,11 +10,20 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
-import type { Sealer } from '../lib/crypto.ts'
+import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Answered, Poster } from './post.ts'
-import { type Attempted, type Claimed, claimDeliveries, type Rooms, type Standing, settleAttempts } from './queue.ts'
+import {
+  type Attempted,
+  type Claimed,
+  claimDeliveries,
+  leaseSeconds,
+  maxAttempts,
+  type Rooms,
+  type Standing,
+  settleAttempts,
+} from './queue.ts'
 
 export type Delivering = {
   sql: Sql
@@ -31,16 +40,20 @@ export type Delivering = {
 /** `wake`: something may be due. */
 export type DeliveringLoop = Loop & { wake(): void }
 
+type Ended = Attempted & { claimedAt: number }
+
 type Endpoint = { inFlight: number; share: number; standing: Standing }
 
 const firstShare = 2
-const maxShare = 16
+const maxShare = 32
 /** Who takes longer is slow, whatever comes of it. */
 const slowMs = 1_500
 /** A delivery that is due by time alone is seen this late at most. */
 const pollMs = 250
 /** Ends of posts within this time are followed by one claim. */
 const gatherMs = 2
+/** Endpoints that are remembered: all of them go along with every claim. */
+const maxKnown = 2_000
 /** Told to stop, posts under way get this long. */
 const graceMs = 5_500
 
@@ -48,8 +61,12 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   const { sql, settleDb, sealer, poster, log, slots = 512, count = () => {} } = delivering
   const endpoints = new Map<string, Endpoint>()
   const underWay = new Set<Promise<void>>()
+  /** Opened, by their sealed text. */
+  const secrets = new Map<string, string>()
   const settle = createBatch({
-    run: async (attempted: readonly Attempted[]) => {
+    run: async (ended: readonly Ended[]) => {
+      const lateFrom = performance.now() - (leaseSeconds - 1) * 1000
+      const attempted = ended.map(({ claimedAt, ...one }) => ({ ...one, isLate: claimedAt < lateFrom }))
       await settleAttempts(settleDb, attempted)
       return attempted.map(() => undefined)
     },
@@ -82,8 +99,9 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     const free = slots - underWay.size
     if (free <= 0) return
     try {
+      const claimedAt = performance.now()
       const claimed = await claimDeliveries(sql, free, roomsOf(free))
-      for (const delivery of claimed) start(delivery)
+      for (const delivery of claimed) start(delivery, claimedAt)
       if (claimed.length > 0) again = true
     } catch (error) {
       log.error({ err: error }, 'deliveries could not be claimed; the next look tries again')
@@ -91,6 +109,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   }
 
   function roomsOf(free: number): Rooms {
+    forgetIdle()
     const taken = { new: 0, proven: 0, poor: 0 }
     for (const { inFlight, standing } of endpoints.values()) taken[standing] += inFlight
     const half = Math.floor(slots / 2)
@@ -105,15 +124,27 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     }
   }
 
-  function start(delivery: Claimed): void {
+  /** The longest idle go first: `endpoints` is in the order of use. */
+  function forgetIdle(): void {
+    let surplus = endpoints.size - maxKnown
+    for (const [id, { inFlight }] of endpoints) {
+      if (surplus <= 0) return
+      if (inFlight > 0) continue
+      endpoints.delete(id)
+      surplus--
+    }
+  }
+
+  function start(delivery: Claimed, claimedAt: number): void {
     const endpoint: Endpoint = endpoints.get(delivery.endpoint_id) ?? {
       inFlight: 0,
       share: firstShare,
       standing: 'new',
     }
+    endpoints.delete(delivery.endpoint_id)
     endpoints.set(delivery.endpoint_id, endpoint)
     endpoint.inFlight++
-    const run = deliver(delivery, endpoint).catch((error) => {
+    const run = deliver(delivery, endpoint, claimedAt).catch((error) => {
       log.error({ err: error, endpoint: delivery.endpoint_id }, 'a delivery could not be settled; it comes back')
     })
     underWay.add(run)
@@ -123,17 +154,39 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     })
   }
 
-  async function deliver(delivery: Claimed, endpoint: Endpoint): Promise<void> {
+  async function deliver(delivery: Claimed, endpoint: Endpoint, claimedAt: number): Promise<void> {
     const { workspace_id, endpoint_id, id, event_id, event, attempt } = delivery
     let answered: Answered
     try {
-      answered = await poster.post(delivery, sealer.open(delivery.secret))
+      answered = await post(delivery)
     } finally {
       endpoint.inFlight--
     }
     learn(endpoint_id, endpoint, answered)
     count(answered.outcome)
-    await settle({ delivery: { workspace_id, endpoint_id, id, event_id, event, attempt }, ...answered })
+    await settle({ delivery: { workspace_id, endpoint_id, id, event_id, event, attempt }, ...answered, claimedAt })
+  }
+
+  async function post(delivery: Claimed): Promise<Answered> {
+    if (delivery.attempt > maxAttempts) return failed('nobody knows what came of the last attempt: its worker ended')
+    let secret: string
+    try {
+      secret = open(delivery.secret)
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      log.error({ err: error, endpoint: delivery.endpoint_id }, 'the secret of a webhook cannot be opened')
+      return failed('its secret cannot be opened: it was sealed with another ENCRYPTION_KEY')
+    }
+    return poster.post(delivery, secret)
+  }
+
+  function open(sealed: string): string {
+    const known = secrets.get(sealed)
+    if (known !== undefined) return known
+    const secret = sealer.open(sealed)
+    if (secrets.size >= maxKnown) secrets.clear()
+    secrets.set(sealed, secret)
+    return secret
   }
 
   /** Success earns slots, slowness costs them. */
@@ -167,3 +220,12 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     },
   }
 }
+
+/** Nothing was posted, and nothing will be. */
+const failed = (error: string): Answered => ({
+  outcome: 'failed',
+  http_status: null,
+  duration_ms: 0,
+  error,
+  response: null,
+})

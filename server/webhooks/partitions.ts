@@ -11,6 +11,7 @@ const tables = ['webhook_events', 'webhook_attempts'] as const
 const daysAhead = 3
 const daysKept = 30
 const dayMs = 86_400_000
+const daysLock = 7_263_553
 
 /** Make the days to come and drop those that are over. Any number of processes may do so at once. */
 export async function keepDays(db: Db): Promise<void> {
@@ -18,7 +19,7 @@ export async function keepDays(db: Db): Promise<void> {
   await db.begin(async (sql) => {
     // Nobody who writes is kept waiting for long.
     await sql`set local lock_timeout = '2s'`
-    const [lock] = await sql<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(7263552) as mine`
+    const [lock] = await sql<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${daysLock}) as mine`
     if (!lock?.mine) return
     const known = await sql<{ name: string }[]>`
       select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid

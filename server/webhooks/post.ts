@@ -9,7 +9,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
 import type { Guard } from './guard.ts'
 import type { Attempted, Claimed } from './queue.ts'
 
@@ -75,13 +75,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
   })
 
   return {
-    async post({ url, body, event, endpoint_id }, secret) {
-      const startedAt = performance.now()
-      const signal = AbortSignal.timeout(budgetMs)
-      const abandoned = new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason))
-      })
-      abandoned.catch(() => {})
+    post({ url, body, event, endpoint_id }, secret) {
       const t = Math.floor(Date.now() / 1000)
       const signature = `t=${t},v1=${signatureOf(secret, t, body)}`
       const target = new URL(url)
@@ -89,7 +83,6 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
         origin: target.origin,
         path: target.pathname + target.search,
         method: 'POST' as const,
-        signal,
         body,
         headers: {
           'content-type': 'application/json',
@@ -102,43 +95,111 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
           'x-legacy-signature': signature,
         },
       }
-      let isHeard = false
-      const onResponseStarted = () => {
-        isHeard = true
-      }
-      const listening = agent.compose(
-        (dispatch) => (options, handler) => dispatch(options, Object.assign(handler, { onResponseStarted })),
-      )
-      const spent = () => Math.round(performance.now() - startedAt)
-      try {
-        const asked = listening.request(request).catch((error) => {
-          // A kept connection that the other side closed as we took it, without a byte about this request.
-          if (lateBreaks.has(error) && isBroken(error) && !isHeard && !signal.aborted) return agent.request(request)
-          throw error
-        })
-        // The client listens to the signal only once it has a connection.
-        const answer = await Promise.race([asked, abandoned])
-        const status = answer.statusCode
-        const isSuccess = status >= 200 && status < 300
-        const response = await readSome(answer.body)
-        return {
-          outcome: isSuccess ? 'delivered' : isPassing(status) ? 'again' : 'failed',
-          http_status: status,
-          duration_ms: spent(),
-          error: isSuccess ? null : `answered ${status}`,
-          response,
-        }
-      } catch (error) {
-        return {
-          outcome: error instanceof RefusedAddress ? 'failed' : 'again',
-          http_status: null,
-          duration_ms: spent(),
-          error: signal.aborted || isLate(error) ? `no answer within ${budgetMs / 1000} s` : inWords(error),
-          response: null,
-        }
-      }
+      return new Promise((resolve) => {
+        const ask = (attempt: Attempt) => agent.dispatch(request, attempt)
+        const isStale = (error: Error) => lateBreaks.has(error) && isBroken(error)
+        ask(new Attempt({ budgetMs, ask, isStale, resolve }))
+      })
     },
     stop: () => agent.destroy(),
+  }
+}
+
+type Asking = {
+  budgetMs: number
+  ask: (attempt: Attempt) => void
+  /** A kept connection that the other side closed as we took it. */
+  isStale: (error: Error) => boolean
+  resolve: (answered: Answered) => void
+}
+
+/** A request from its beginning to its end, as the client reports it: no stream and no signal to listen to. */
+class Attempt implements Dispatcher.DispatchHandler {
+  private readonly asking: Asking
+  private readonly startedAt = performance.now()
+  private readonly parts: Buffer[] = []
+  private readonly budget: NodeJS.Timeout
+  private patience: NodeJS.Timeout | undefined
+  private controller: Dispatcher.DispatchController | undefined
+  private status: number | null = null
+  private size = 0
+  private isHeard = false
+  private isRepeated = false
+  private isOver = false
+
+  constructor(asking: Asking) {
+    this.asking = asking
+    this.budget = setTimeout(() => this.giveUp(), asking.budgetMs)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    // The connection came too late.
+    if (this.isOver) controller.abort(new Error('given up'))
+  }
+
+  onResponseStarted(): void {
+    this.isHeard = true
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) return
+    this.status = status
+    this.patience = setTimeout(() => this.giveUp(), maxResponseMs)
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, part: Buffer): void {
+    if (this.isOver) return
+    this.parts.push(part)
+    this.size += part.length
+    if (this.size >= maxResponseBytes) this.giveUp()
+  }
+
+  onResponseEnd(): void {
+    this.end(null)
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    // Not a byte about this request: it goes out once more.
+    if (!this.isOver && !this.isRepeated && !this.isHeard && this.asking.isStale(error)) {
+      this.isRepeated = true
+      this.asking.ask(this)
+    } else this.end(error)
+  }
+
+  /** Enough was heard, or enough time has passed. */
+  private giveUp(): void {
+    this.end(null)
+    this.controller?.abort(new Error('given up'))
+  }
+
+  private end(error: Error | null): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.budget)
+    clearTimeout(this.patience)
+    this.asking.resolve({ ...this.outcomeOf(error), duration_ms: Math.round(performance.now() - this.startedAt) })
+  }
+
+  /** Once the status was said it counts, whatever became of the rest. */
+  private outcomeOf(error: Error | null): Omit<Answered, 'duration_ms'> {
+    const status = this.status
+    if (status === null) {
+      const isTooLate = error === null || isLate(error)
+      return {
+        outcome: error instanceof RefusedAddress ? 'failed' : 'again',
+        http_status: null,
+        error: isTooLate ? `no answer within ${this.asking.budgetMs / 1000} s` : inWords(error),
+        response: null,
+      }
+    }
+    const isSuccess = status >= 200 && status < 300
+    return {
+      outcome: isSuccess ? 'delivered' : isPassing(status) ? 'again' : 'failed',
+      http_status: status,
+      error: isSuccess ? null : `answered ${status}`,
+      response: textOf(this.parts),
+    }
   }
 }
 
@@ -158,25 +219,8 @@ const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', '
 const isLate = (error: unknown): boolean =>
   ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(codeOf(error))
 
-/** The beginning of a body, as far as it comes soon; what breaks off is as good as ended. */
-async function readSome(
-  body: AsyncIterable<Buffer> & { destroy(): unknown; on(event: 'error', ignore: () => void): unknown },
-) {
-  const parts: Buffer[] = []
-  let size = 0
-  body.on('error', () => {})
-  const late = setTimeout(() => body.destroy(), maxResponseMs)
-  try {
-    for await (const part of body) {
-      parts.push(part)
-      size += part.length
-      if (size >= maxResponseBytes) break
-    }
-  } catch {
-    // Cut off, or out of time: the status has been said.
-  }
-  clearTimeout(late)
-  body.destroy()
+/** The beginning of a body, as text the database can hold. */
+function textOf(parts: readonly Buffer[]): string {
   const text = Buffer.concat(parts).subarray(0, maxResponseBytes).toString('utf8')
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }

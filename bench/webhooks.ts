@@ -1,0 +1,352 @@
+/**
+ * Webhooks: how many in a second, how soon, and beside whom.
+ *
+ * Receivers are https servers on this machine, each in a process of its own.
+ * Rates are shares of a loop that signs and posts the same bodies to the same
+ * receiver and keeps nothing, turn about in one run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { contactCreated } from '../server/contacts/people.ts'
+import { connect, type Db } from '../server/lib/db.ts'
+import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { newId } from '../server/lib/id.ts'
+import { claimDeliveries } from '../server/webhooks/queue.ts'
+import { multiply, queueEvents } from '../tests/deliveries.ts'
+import type { Figure } from './figure.ts'
+import { phoneOf } from './people.ts'
+import type { Posting } from './raw-poster.ts'
+import type { Asked, Told } from './receiver.ts'
+import { createKeys, discard, type Service, startService } from './service.ts'
+
+const root = join(import.meta.dirname, '..')
+const settings = {
+  WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+  NODE_EXTRA_CA_CERTS: join(root, 'tests/fixtures/tls.crt'),
+}
+
+export async function benchWebhooks(): Promise<Figure[]> {
+  return [...(await benchRate()), ...(await benchDelay()), ...(await benchNeighbours()), await benchClaim()]
+}
+
+const rounds = 5
+const seconds = 3
+const queued = 100_000
+/** Posts under way at once in the loop: as many as a proven endpoint may have. */
+const concurrency = 32
+
+/** Deliveries in a second out of a long queue, to one endpoint and to a hundred. */
+export async function benchRate(): Promise<Figure[]> {
+  const service = await startService(undefined, settings)
+  const receiver = await startReceiver()
+  const figures: Figure[] = []
+  for (const endpoints of [1, 100]) {
+    const paths = Array.from({ length: endpoints }, (_, i) => `/${endpoints}-${i}`)
+    const [first = '', ...others] = paths
+    const { id, secret } = await addEndpoint(service, `${receiver.origin}${first}`)
+    const ids = [
+      id,
+      ...(await multiply(
+        service.db,
+        id,
+        others.map((path) => `${receiver.origin}${path}`),
+      )),
+    ]
+    const bodies = Array.from({ length: queued / endpoints }, (_, i) => bodyOf(service.workspaceId, i))
+    const turns: { raw: number; parley: number }[] = []
+    for (let round = 0; round < rounds; round++) {
+      const posting = { origin: receiver.origin, paths, bodies: bodies.slice(0, 1_000), secret, concurrency, seconds }
+      const raw = await measureRaw({ ...posting, warmUpSeconds: 1 })
+      turns.push({ raw, parley: await measureQueue(service, receiver, ids, bodies) })
+    }
+    await service.db`delete from webhook_endpoints`
+    turns.sort((a, b) => a.parley / a.raw - b.parley / b.raw)
+    const { raw, parley } = turns[Math.floor(rounds / 2)] ?? { raw: 1, parley: 0 }
+    figures.push({
+      what: `webhooks to ${endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`}, ${queued.toLocaleString('en')} waiting, share of a loop that signs and posts (median of ${rounds})`,
+      value: parley / raw,
+      unit: '×',
+      goal: { atLeast: 0.5 },
+      note: `${Math.round(parley)}/s against ${Math.round(raw)}/s`,
+    })
+  }
+  await receiver.stop()
+  await service.stop()
+  discard(service)
+  return figures
+}
+
+const lone = { perSecond: 50, seconds: 20 }
+
+/** From a call that makes a contact to the receipt of the webhook that says so. */
+export async function benchDelay(): Promise<Figure[]> {
+  const service = await startService(undefined, settings)
+  const receiver = await startReceiver()
+  await addEndpoint(service, `${receiver.origin}/hook`)
+  const keys = await createKeys(service, 20)
+  const { p50, p99, count } = await measureDelays(service, receiver, keys, lone)
+  await receiver.stop()
+  await service.stop()
+  discard(service)
+  const what = `POST /v1/contacts to the receipt of its webhook, ${lone.perSecond}/s`
+  return [
+    { what: `${what}, p50`, value: p50, unit: 'ms', goal: { below: 20 }, note: `of ${count}` },
+    { what: `${what}, p99`, value: p99, unit: 'ms', goal: { below: 100 } },
+  ]
+}
+
+const healthy = 50
+const crowd = { perSecond: 200, seconds: 20 }
+const hanging = 200
+
+/** The same for 50 workspaces at 200 a second in all: alone, beside an endpoint that hangs, and beside 200 of them. */
+export async function benchNeighbours(): Promise<Figure[]> {
+  const service = await startService(undefined, settings)
+  const [receiver, dead] = [await startReceiver(), await startReceiver()]
+  const tenants: string[][] = []
+  for (let i = 0; i < healthy; i++) {
+    const owner = { email: `owner${i}@bench.test`, password: 'correct horse' }
+    const { workspace_id: workspaceId } = await service.db.begin((sql) =>
+      createWorkspace(sql, { name: `Bench ${i}`, default_country: 'US', owner }),
+    )
+    tenants.push(await createKeys({ ...service, workspaceId }, 5))
+    await addEndpoint({ ...service, workspaceId }, `${receiver.origin}/${i}`)
+  }
+  // Callers in turn, each with its keys in turn.
+  const keys = Array.from({ length: 5 }, (_, turn) => tenants.map((own) => own[turn] ?? '')).flat()
+  const measure = async () => {
+    await service.db`truncate api_key_windows`
+    return measureDelays(service, receiver, keys, crowd)
+  }
+  const { id } = await addEndpoint(service, `${dead.origin}/hang`)
+  await service.db`update webhook_endpoints set events = '{message.received}' where id = ${id}`
+  const bodies = Array.from({ length: 100_000 }, (_, i) => bodyOf(service.workspaceId, i))
+  // The first run opens connections, and is not counted.
+  await measure()
+  const alone = await measure()
+  await queueEvents(service.db, service.workspaceId, [id], bodies)
+  const besideOne = await measure()
+  await service.db`delete from webhook_deliveries`
+  const urls = Array.from({ length: hanging - 1 }, (_, i) => `${dead.origin}/hang${i}`)
+  const ids = [id, ...(await multiply(service.db, id, urls))]
+  await queueEvents(service.db, service.workspaceId, ids, bodies.slice(0, 500))
+  const besideMany = await measure()
+  for (const one of [receiver, dead]) await one.stop()
+  await service.stop()
+  discard(service)
+  const beside = (whom: string, { p50, p99 }: Delays): Figure => ({
+    what: `p99 of ${healthy} healthy endpoints at ${crowd.perSecond}/s in all beside ${whom}, against alone`,
+    value: p99 / alone.p99,
+    unit: '×',
+    goal: { below: 2 },
+    note: `${p99.toFixed(1)} ms against ${alone.p99.toFixed(1)} ms; p50 ${p50.toFixed(1)} ms against ${alone.p50.toFixed(1)} ms`,
+  })
+  return [
+    beside('one that hangs with 100,000 waiting', besideOne),
+    beside(`${hanging} that hang with 100,000 waiting`, besideMany),
+  ]
+}
+
+const claims = 200
+
+/** One claim by itself, out of a hundred and out of a million. */
+export async function benchClaim(): Promise<Figure> {
+  const sides = [await startClaiming(100), await startClaiming(1_000_000)] as const
+  const times: [number[], number[]] = [[], []]
+  for (let i = -20; i < claims; i++) {
+    for (const place of [0, 1] as const) {
+      const ms = await sides[place].claim()
+      if (i >= 0) times[place].push(ms)
+    }
+  }
+  for (const { stop } of sides) await stop()
+  const [few = 0, many = 0] = times.map((list) => at(list.sort(ascending), 0.5))
+  return {
+    what: 'a claim of 16 deliveries out of 1,000,000 due to one endpoint, against 100',
+    value: many / few,
+    unit: '×',
+    goal: { below: 2 },
+    note: `${many.toFixed(2)} ms against ${few.toFixed(2)} ms (p50)`,
+  }
+}
+
+/** A queue that nobody but us claims from. */
+async function startClaiming(due: number): Promise<{ claim(): Promise<number>; stop(): Promise<void> }> {
+  const service = await startService(undefined, { ...settings, ROLES: 'api' })
+  const { id } = await addEndpoint(service, 'https://127.0.0.1:9/')
+  await service.db`
+    with events as (
+      insert into webhook_events (workspace_id, id, event, body, occurred_at)
+      select ${service.workspaceId}, uuidv7(), 'contact.created', ${bodyOf(service.workspaceId, 0)}, now()
+      from generate_series(1, ${due}::int)
+      returning id
+    )
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
+    select ${service.workspaceId}, ${id}, gen_random_uuid(), id from events`
+  for (const table of ['webhook_events', 'webhook_deliveries']) await service.db`vacuum analyze ${service.db(table)}`
+  const address = await findEmbeddedPostgres(service.dataDir)
+  if (!address) throw new Error('the service has no database')
+  const sql = connect({ database: address, max: 1, hot: true })
+  const room = 16
+  const rooms = { ids: [id], rooms: [room], standings: ['proven' as const], otherwise: 2, unprovenRoom: 0, poorRoom: 0 }
+  let left = due
+  return {
+    async claim() {
+      if (left < room) {
+        await sql`update webhook_deliveries set next_attempt_at = now()`
+        left = due
+      }
+      left -= room
+      const began = performance.now()
+      const claimed = await claimDeliveries(sql, 512, rooms)
+      const ms = performance.now() - began
+      if (claimed.length !== room) throw new Error(`${claimed.length} were claimed`)
+      return ms
+    },
+    async stop() {
+      await sql.end()
+      await service.stop()
+      discard(service)
+    },
+  }
+}
+
+const bodyOf = (workspaceId: string, i: number): string => {
+  const who = { channel: 'msgapp', phone: phoneOf(i), name: 'Ada Abbott', username: null } as const
+  return contactCreated(workspaceId, newId(), who).event_body
+}
+
+type Receiver = { origin: string; ask(what: Asked): Promise<Told>; stop(): Promise<void> }
+
+async function startReceiver(): Promise<Receiver> {
+  const child = spawn(process.execPath, [join(root, 'bench/receiver.ts')], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const ready = await answerOf(child)
+  if (!('port' in ready)) throw new Error('a receiver says nothing of its port')
+  return {
+    origin: `https://127.0.0.1:${ready.port}`,
+    ask(what) {
+      const answer = answerOf(child)
+      child.send(what)
+      return answer
+    },
+    async stop() {
+      const gone = new Promise((resolve) => child.once('exit', resolve))
+      child.disconnect()
+      await gone
+    },
+  }
+}
+
+const answerOf = (child: ChildProcess): Promise<Told> =>
+  new Promise((resolve, reject) => {
+    child.once('message', (told: Told) => {
+      child.removeAllListeners('exit')
+      resolve(told)
+    })
+    child.once('exit', () => reject(new Error('a receiver ended')))
+  })
+
+async function countOf(receiver: Receiver): Promise<{ count: number; at: number }> {
+  const told = await receiver.ask('count')
+  if (!('count' in told)) throw new Error('a receiver did not count')
+  return told
+}
+
+async function addEndpoint(service: Service, url: string): Promise<{ id: string; secret: string }> {
+  const [key] = await createKeys(service, 1)
+  const answer = await fetch(`${service.url}/v1/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url, events: ['contact.created'] }),
+  })
+  if (answer.status !== 201) throw new Error(await answer.text())
+  const { data } = (await answer.json()) as { data: { id: string; secret: string } }
+  return data
+}
+
+async function measureRaw(posting: Posting): Promise<number> {
+  const child = spawn(process.execPath, [join(root, 'bench/raw-poster.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(posting))
+  return JSON.parse(await text(child.stdout)).perSecond
+}
+
+/** Receipts in a second while there is more than enough to send; what is left is dropped. */
+async function measureQueue({ db, workspaceId }: Service, receiver: Receiver, ids: string[], bodies: string[]) {
+  const before = await countOf(receiver)
+  await queueEvents(db, workspaceId, ids, bodies)
+  const warm = before.count + 3_000
+  while ((await countOf(receiver)).count < warm) await sleep(50)
+  const from = await countOf(receiver)
+  await sleep(seconds * 1000)
+  const to = await countOf(receiver)
+  if (to.count - before.count >= queued) throw new Error('the queue was too short')
+  await db`delete from webhook_deliveries`
+  await untilQuiet(db)
+  return ((to.count - from.count) * 1000) / (to.at - from.at)
+}
+
+/** What was under way has been settled, and the database has caught its breath. */
+async function untilQuiet(db: Db): Promise<void> {
+  await sleep(1_000)
+  await db`delete from webhook_deliveries`
+  for (const table of ['webhook_deliveries', 'webhook_events', 'webhook_attempts'])
+    await db`vacuum analyze ${db(table)}`
+  await db`checkpoint`
+}
+
+type Delays = { p50: number; p99: number; count: number }
+
+let people = 0
+
+/** Contacts made at an even pace, each with the next key, whoever waits for an answer; and when the receiver was told. */
+async function measureDelays(
+  { url }: Service,
+  receiver: Receiver,
+  keys: readonly string[],
+  { perSecond, seconds }: { perSecond: number; seconds: number },
+): Promise<Delays> {
+  const calls = new Agent({ connections: 64 })
+  const calledAt = new Map<string, number>()
+  const call = async (key: string) => {
+    const phone = phoneOf(people++)
+    calledAt.set(phone, performance.timeOrigin + performance.now())
+    const answer = await calls.request({
+      origin: url,
+      path: '/v1/contacts',
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ phone }),
+    })
+    const said = await answer.body.text()
+    if (answer.statusCode !== 201) throw new Error(said)
+  }
+  // The first second opens connections, and is not counted.
+  const total = perSecond * (seconds + 1)
+  const began = performance.now()
+  const made: Promise<void>[] = []
+  for (let i = 0; i < total; i++) {
+    if (i === perSecond) await receiver.ask('note')
+    const early = began + (i * 1000) / perSecond - performance.now()
+    if (early > 0) await sleep(early)
+    made.push(call(keys[i % keys.length] ?? ''))
+  }
+  await Promise.all(made)
+  await sleep(2_000)
+  const told = await receiver.ask('noted')
+  await calls.close()
+  if (!('noted' in told)) throw new Error('a receiver noted nothing')
+  const delays = told.noted.flatMap(([phone, at]) => at - (calledAt.get(phone) ?? at)).sort(ascending)
+  if (delays.length < perSecond * seconds) throw new Error(`${delays.length} of ${perSecond * seconds} came`)
+  return { p50: at(delays, 0.5), p99: at(delays, 0.99), count: delays.length }
+}
+
+const ascending = (one: number, other: number): number => one - other
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
