@@ -17,7 +17,8 @@ import { newId } from '../server/lib/id.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { createServer } from '../server/lib/server.ts'
 import { createFolderStore, type Store } from '../server/lib/store.ts'
-import { mediaRoutes, mediaToken, startFetchingMedia, watchMedia } from '../server/messages/media.ts'
+import { mediaToken, startFetchingMedia, watchMedia } from '../server/messages/media.ts'
+import { mediaRoutes } from '../server/messages/media-routes.ts'
 import { createDatabase, until } from './support.ts'
 
 const log = pino({ level: 'silent' })

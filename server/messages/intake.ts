@@ -15,6 +15,7 @@ import { identitiesOf, learnPeople, movePerson, type Who } from '../contacts/peo
 import { findThreads } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
+import { within } from '../lib/time.ts'
 import { keepEcho } from './echoes.ts'
 import { type Kept, keepReceived, type Received, toReceived } from './inbound.ts'
 import {
@@ -144,7 +145,7 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
       asked.set(
         userId,
         look.then(async () => {
-          const profile = await within(profilePatienceMs, adapter.fetchProfile?.(connection, userId))
+          const profile = await within(profilePatienceMs, Promise.resolve(adapter.fetchProfile?.(connection, userId)))
           if (!profile) return
           for (const one of received) {
             if (one.from.user_id === userId)
@@ -193,17 +194,5 @@ export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone']): 
   // An echo has transactions of its own; one that is lost here is only an echo.
   for (const { workspace_id: workspaceId, report } of echoes) {
     if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report)
-  }
-}
-
-async function within<Value>(milliseconds: number, answer: Promise<Value | undefined> | undefined) {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds)
-  })
-  try {
-    return await Promise.race([answer, timeout])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -20,11 +20,12 @@ import { createBrief } from '../lib/brief.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
-import { isUuid, newId } from '../lib/id.ts'
+import { newId } from '../lib/id.ts'
 import type { Draft } from './draft.ts'
 import type { Announce } from './intake.ts'
 import { getMessage } from './messages.ts'
 import { createLedger, type Ledger, type NewOutbound, prepareFirst, requireRoom } from './outbound.ts'
+import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
@@ -340,66 +341,4 @@ const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 13
 function isNewName(theirs: Person, ours: Person): boolean {
   const known = new Set(identitiesOf(ours))
   return identitiesOf(theirs).some((name) => !known.has(name))
-}
-
-/** Refuse what came too late; answers whether it is late, and only a person may still write. */
-function requireWindow({ windowMs, lateWindowMs }: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
-  if (windowMs === null) return false
-  const hint = lateWindowMs === null ? '; use a template' : ''
-  if (!lastInboundAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
-  const age = Date.now() - Date.parse(lastInboundAt)
-  if (age < windowMs) return false
-  const longest = byMember && lateWindowMs !== null ? lateWindowMs : windowMs
-  if (age < longest) return true
-  const closedAt = new Date(Date.parse(lastInboundAt) + longest).toISOString()
-  throw badRequest(`the ${longest / 3_600_000}-hour window closed at ${closedAt}${hint}`)
-}
-
-/** What a channel cannot carry is said before anything is written. */
-function requireSendable(channel: ChannelName, draft: Draft): void {
-  if (channel === 'msgapp') return
-  if (draft.type === 'template') throw badRequest('type: templates are of the msgapp channel')
-  if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel carries text')
-  if (channel === 'social' && draft.type !== 'text' && draft.text) {
-    throw badRequest('text: the social channel has no captions')
-  }
-  if (channel === 'social' && draft.type === 'text' && Buffer.byteLength(draft.text) > 1_000) {
-    throw badRequest('text: the social channel takes at most 1000 bytes')
-  }
-}
-
-/** The channel's id of the message to quote: one of this conversation that reached the channel. */
-async function requireQuoted(
-  sql: Sql,
-  workspaceId: string,
-  conversationId: string | null | undefined,
-  id: string | undefined,
-): Promise<string | null> {
-  if (id === undefined) return null
-  const [quoted] =
-    conversationId && isUuid(id)
-      ? await sql<{ external_id: string | null }[]>`
-          select external_id from messages
-          where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
-      : []
-  if (!quoted) throw badRequest('reply_to_message_id: no message of this conversation')
-  return quoted.external_id
-}
-
-/** How the channel names the contact of a conversation. */
-async function requireReachable(
-  sql: Sql,
-  workspaceId: string,
-  channel: ChannelName,
-  contact: { id: string; phone: string | null },
-): Promise<Person> {
-  const names = await sql<{ external_id: string }[]>`
-    select external_id from contact_identities
-    where workspace_id = ${workspaceId} and contact_id = ${contact.id} and channel = ${channel}
-    order by external_id`
-  const phone = channel === 'msgapp' ? contact.phone : null
-  const userId = names.find(({ external_id: name }) => !name.startsWith('+'))?.external_id ?? null
-  const number = phone ?? names.find(({ external_id: name }) => name.startsWith('+'))?.external_id ?? null
-  if (!number && !userId) throw badRequest(`the contact cannot be reached on ${channel}`)
-  return { phone: number, user_id: userId, name: null, username: null }
 }
