@@ -360,10 +360,12 @@ create table webhook_deliveries (
   attempt_count integer not null default 0,
   next_attempt_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
+  leased_until timestamp with time zone,
+  is_retry boolean not null default false,
   constraint webhook_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, id),
   constraint webhook_deliveries_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES webhook_endpoints(workspace_id, id) ON DELETE CASCADE
-) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
-CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, id);
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=50);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, is_retry, next_attempt_at);
 
 create table webhook_endpoints (
   workspace_id uuid not null,

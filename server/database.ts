@@ -7,7 +7,7 @@ import { type Connecting, connect, type Db } from './lib/db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
 
 export type Database = {
-  connect(max: number, options?: Pick<Connecting, 'hot' | 'relaxed'>): Db
+  connect(max: number, options?: Pick<Connecting, 'hot' | 'byIndex' | 'relaxed'>): Db
   /** Resolves with a reason if the embedded database ends by itself. */
   exited: Promise<string>
   stop(): Promise<void>

@@ -62,8 +62,8 @@ async function run(config: Config): Promise<void> {
     const db = database.connect(10)
     const hotDb = database.connect(2, { hot: true })
     const messageDb = database.connect(6, { hot: true })
-    const queueDb = database.connect(2, { hot: true })
-    const settleDb = database.connect(3, { hot: true, relaxed: true })
+    const queueDb = database.connect(2, { hot: true, byIndex: true, relaxed: true })
+    const settleDb = database.connect(3, { hot: true, byIndex: true, relaxed: true })
     const pools = [db, hotDb, messageDb, queueDb, settleDb]
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 

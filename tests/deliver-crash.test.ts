@@ -200,7 +200,7 @@ test('SIGTERM under load: it ends within ten seconds, what was posted is settled
   assert.equal(waiting[0]?.count, 60 * (endpointCount - 1) - answered, 'what was answered is settled')
 
   receiver.answers(200)
-  await db`update webhook_deliveries set next_attempt_at = now()`
+  await db`update webhook_deliveries set next_attempt_at = now(), leased_until = null`
   await launch(t, { ...env, ROLES: 'worker' })
   await drained(db)
   const counts = countsOf(receiver, 'event')

@@ -514,10 +514,11 @@ test('14 failed events, a success, 14 more: still on; the next one switches it o
 async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes: string): Promise<Attempted[]> {
   const eventIds = await queueEvents(db, workspaceId, [], Array<string>(outcomes.length).fill('{}'))
   const ids = eventIds.map(() => newId())
-  await db`
-    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id, attempt_count, next_attempt_at)
+  const rows = await db<{ id: string; place: string }[]>`
+    insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id, attempt_count, leased_until)
     select ${workspaceId}, ${endpointId}, id, event_id, 1, now() + interval '1 hour'
-    from unnest(${ids}::uuid[], ${eventIds}::uuid[]) as d (id, event_id)`
+    from unnest(${ids}::uuid[], ${eventIds}::uuid[]) as d (id, event_id)
+    returning d.id, d.ctid::text as place`
   return eventIds.map((event_id, i) => {
     const outcome = { s: 'delivered', f: 'failed', a: 'again' }[outcomes[i] ?? ''] as Attempted['outcome']
     return {
@@ -525,6 +526,7 @@ async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes
         workspace_id: workspaceId,
         endpoint_id: endpointId,
         id: ids[i] ?? '',
+        place: rows.find(({ id }) => id === ids[i])?.place ?? '',
         event_id,
         event: 'contact.created',
         attempt: 1,
@@ -646,7 +648,7 @@ test('a delivery whose first attempt died with its worker is in the log all the 
   const [lost] = await claimed(db, api.workspaceId, id, 's')
   const [dropped] = await claimed(db, api.workspaceId, id, 's')
   assert.ok(lost && dropped)
-  await db`update webhook_deliveries set next_attempt_at = now() where id = ${lost.delivery.id}`
+  await db`update webhook_deliveries set leased_until = null where id = ${lost.delivery.id}`
   await waitForAttempts(db, id, 1)
   // Whoever was taken for dead wakes up and says what came of it.
   await settleAttempts(db, [lost])
@@ -668,7 +670,7 @@ test('a worker that dies of the fifth attempt leaves no sixth: it has failed, an
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
-  await db`update webhook_deliveries set attempt_count = 5, next_attempt_at = now() where id = ${lost?.delivery.id ?? ''}`
+  await db`update webhook_deliveries set attempt_count = 5, leased_until = null where id = ${lost?.delivery.id ?? ''}`
   const [last] = await waitForAttempts(db, id, 1)
   assert.deepEqual([last?.attempt, last?.status, last?.http_status], [5, 'failed', null])
   assert.match(last?.error ?? '', /^nobody knows what came of the last attempt/)

@@ -72,7 +72,10 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
   await db.end()
 }
 
-export type TestDatabase = { address: DatabaseAddress; connect: (max: number, options?: { hot: boolean }) => Db }
+export type TestDatabase = {
+  address: DatabaseAddress
+  connect: (max: number, options?: { hot: boolean; byIndex?: boolean }) => Db
+}
 
 /** A database of this test's own; `empty` has no tables yet. */
 export async function createDatabase(t: TestContext, { empty = false } = {}): Promise<TestDatabase> {

@@ -5,8 +5,8 @@
  * which grows with its successes and is halved when it fails slowly; endpoints
  * that are new, slow or failing have half of all slots between them, a quarter
  * of which is for the new. So a dead endpoint, or hundreds of them, costs its
- * own deliveries and nothing else. Results are settled together; nothing of the database is held during
- * a post.
+ * own deliveries and nothing else. Results are settled together; nothing of the
+ * database is held during a post.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
@@ -45,13 +45,13 @@ type Ended = Attempted & { claimedAt: number }
 type Endpoint = { inFlight: number; share: number; standing: Standing }
 
 const firstShare = 2
-const maxShare = 32
+const maxShare = 64
 /** Who takes longer is slow, whatever comes of it. */
 const slowMs = 1_500
 /** A delivery that is due by time alone is seen this late at most. */
 const pollMs = 250
-/** Ends of posts within this time are followed by one claim. */
-const gatherMs = 2
+/** Ends of posts within this time are followed by one claim; longer if a claim takes longer, but no more than this. */
+const gatherMs = { least: 2, most: 25 }
 /** Endpoints that are remembered: all of them go along with every claim. */
 const maxKnown = 2_000
 /** Told to stop, posts under way get this long. */
@@ -71,10 +71,12 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       return attempted.map(() => undefined)
     },
     max: 200,
+    lanes: 1,
   })
   let claiming: Promise<void> | undefined
   let again = false
   let stopped = false
+  let gather = gatherMs.least
   let timer: NodeJS.Timeout | undefined
   const poll = setInterval(() => wake(), pollMs)
 
@@ -91,7 +93,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     timer ??= setTimeout(() => {
       timer = undefined
       wake()
-    }, gatherMs)
+    }, gather)
   }
 
   async function claimAll(): Promise<void> {
@@ -101,6 +103,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     try {
       const claimedAt = performance.now()
       const claimed = await claimDeliveries(sql, free, roomsOf(free))
+      gather = Math.min(gatherMs.most, Math.max(gatherMs.least, performance.now() - claimedAt))
       for (const delivery of claimed) start(delivery, claimedAt)
       if (claimed.length > 0) again = true
     } catch (error) {
@@ -113,18 +116,37 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     const taken = { new: 0, proven: 0, poor: 0 }
     for (const { inFlight, standing } of endpoints.values()) taken[standing] += inFlight
     const half = Math.floor(slots / 2)
-    const known = [...endpoints]
+    const unprovenRoom = Math.min(free, Math.max(0, half - taken.new - taken.poor))
+    // What is claimed is locked first: no more of each than is of use when all who are busy have more.
+    const busy = endpoints.values().reduce((count, { inFlight }) => count + Number(inFlight > 0), 0)
+    const fair = Math.max(firstShare, Math.ceil(free / Math.max(1, busy)))
+    // The poor whose turn it is, no more than there is room for: the rest need not be looked at.
+    let poorLeft = Math.min(unprovenRoom, Math.max(0, half - Math.floor(half / 4) - taken.poor))
+    const known = [...endpoints].map(([id, endpoint]) => {
+      const { share, inFlight, standing } = endpoint
+      const room = Math.min(Math.max(0, share - inFlight), standing === 'poor' ? poorLeft : fair)
+      if (standing === 'poor' && room > 0) {
+        poorLeft -= room
+        toTheBack(id, endpoint)
+      }
+      return { id, room, standing }
+    })
     return {
-      ids: known.map(([id]) => id),
-      rooms: known.map(([, { share, inFlight }]) => Math.max(0, share - inFlight)),
-      standings: known.map(([, { standing }]) => standing),
-      otherwise: firstShare,
-      unprovenRoom: Math.min(free, Math.max(0, half - taken.new - taken.poor)),
-      poorRoom: Math.max(0, half - Math.floor(half / 4) - taken.poor),
+      ids: known.map(({ id }) => id),
+      rooms: known.map(({ room }) => room),
+      standings: known.map(({ standing }) => standing),
+      otherwise: unprovenRoom > 0 ? firstShare : 0,
+      unprovenRoom,
     }
   }
 
-  /** The longest idle go first: `endpoints` is in the order of use. */
+  /** `endpoints` is in the order of turns. */
+  function toTheBack(id: string, endpoint: Endpoint): void {
+    endpoints.delete(id)
+    endpoints.set(id, endpoint)
+  }
+
+  /** The longest idle go first. */
   function forgetIdle(): void {
     let surplus = endpoints.size - maxKnown
     for (const [id, { inFlight }] of endpoints) {
@@ -141,8 +163,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       share: firstShare,
       standing: 'new',
     }
-    endpoints.delete(delivery.endpoint_id)
-    endpoints.set(delivery.endpoint_id, endpoint)
+    toTheBack(delivery.endpoint_id, endpoint)
     endpoint.inFlight++
     const run = deliver(delivery, endpoint, claimedAt).catch((error) => {
       log.error({ err: error, endpoint: delivery.endpoint_id }, 'a delivery could not be settled; it comes back')
@@ -155,7 +176,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   }
 
   async function deliver(delivery: Claimed, endpoint: Endpoint, claimedAt: number): Promise<void> {
-    const { workspace_id, endpoint_id, id, event_id, event, attempt } = delivery
+    const { workspace_id, endpoint_id, id, place, event_id, event, attempt } = delivery
     let answered: Answered
     try {
       answered = await post(delivery)
@@ -164,7 +185,11 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     }
     learn(endpoint_id, endpoint, answered)
     count(answered.outcome)
-    await settle({ delivery: { workspace_id, endpoint_id, id, event_id, event, attempt }, ...answered, claimedAt })
+    await settle({
+      delivery: { workspace_id, endpoint_id, id, place, event_id, event, attempt },
+      ...answered,
+      claimedAt,
+    })
   }
 
   async function post(delivery: Claimed): Promise<Answered> {
@@ -191,15 +216,13 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
 
   /** Success earns slots, slowness costs them. */
   function learn(id: string, endpoint: Endpoint, { outcome, duration_ms }: Answered): void {
-    if (outcome === 'delivered') {
-      endpoint.standing = duration_ms <= slowMs ? 'proven' : 'poor'
-      endpoint.share = Math.min(maxShare, endpoint.share + 1)
-      return
-    }
-    endpoint.standing = 'poor'
-    if (duration_ms > slowMs) endpoint.share = Math.max(1, Math.floor(endpoint.share / 2))
-    // What is not under way and knows nothing good is as good as new, and takes no room here.
-    if (endpoint.inFlight === 0 && endpoint.share >= firstShare) endpoints.delete(id)
+    const isSlow = duration_ms > slowMs
+    endpoint.standing = outcome === 'delivered' && !isSlow ? 'proven' : 'poor'
+    if (isSlow) endpoint.share = Math.max(1, Math.floor(endpoint.share / 2))
+    if (outcome !== 'delivered') {
+      // What is not under way and knows nothing good is as good as new, and takes no room here.
+      if (endpoint.inFlight === 0 && endpoint.share >= firstShare) endpoints.delete(id)
+    } else if (!isSlow) endpoint.share = Math.min(maxShare, endpoint.share + 1)
   }
 
   return {

@@ -233,19 +233,10 @@ async function listUntold(sql: Sql, workspaceId: string, endpointId: string): Pr
   const rows = await sql<(Queued & { event_id: string; event: string; attempt_count: number })[]>`
     select d.id, d.event_id, v.event, d.attempt_count, d.created_at, d.next_attempt_at
     from (
-      (
-        select id, event_id, attempt_count, created_at, next_attempt_at from webhook_deliveries
-        where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and next_attempt_at <= now()
-        order by next_attempt_at desc
-        limit ${maxLooked}
-      )
-      union all
-      (
-        select id, event_id, attempt_count, created_at, next_attempt_at from webhook_deliveries
-        where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and next_attempt_at > now()
-        order by next_attempt_at
-        limit ${maxLooked}
-      )
+      select id, event_id, attempt_count, created_at, next_attempt_at from webhook_deliveries
+      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and not is_retry
+      order by next_attempt_at desc
+      limit ${maxLooked}
     ) d
     join webhook_events v on v.workspace_id = ${workspaceId} and v.id = d.event_id
     where d.attempt_count = 0

@@ -1,11 +1,16 @@
 /**
  * The queue of deliveries: what is due, who has it, what came of it.
  *
- * A claim moves `next_attempt_at` beyond the time an attempt may take, so the
- * rows of a worker that died come back by themselves and at worst are posted
- * twice. Claims are fair: each endpoint with something due gives up to its own
- * room, and the queue behind it, however long, is not looked at. Time is the
+ * A claim is a lease a little longer than an attempt may take, so the rows of
+ * a worker that died come back by themselves and at worst are posted twice.
+ * Claims are fair: each endpoint with something due gives up to its own room,
+ * and the queue behind it, however long, is not looked at. Time is the
  * database's.
+ *
+ * The queue may be empty now and hold 100,000 in a second, and plans are made
+ * before. So no statement leaves a choice: endpoints and what is due are read
+ * in the order of one index, rows are claimed and settled by their place on
+ * disk, and everything else is looked up for one row at a time.
  */
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
@@ -27,6 +32,8 @@ export type Claimed = {
   workspace_id: string
   endpoint_id: string
   id: string
+  /** Where on disk it is as long as it is ours. */
+  place: string
   event_id: string
   event: string
   body: string
@@ -42,7 +49,7 @@ export type Standing = 'new' | 'proven' | 'poor'
 
 /**
  * How many more each endpoint may have under way. Those not listed are new to us: they may have `otherwise`. All that are
- * not proven share `unprovenRoom`, of which the poor have no more than `poorRoom`.
+ * not proven share `unprovenRoom`, the new before the poor.
  */
 export type Rooms = {
   ids: readonly string[]
@@ -50,7 +57,6 @@ export type Rooms = {
   standings: readonly Standing[]
   otherwise: number
   unprovenRoom: number
-  poorRoom: number
 }
 
 /**
@@ -75,43 +81,57 @@ export async function claimDeliveries(sql: Sql, limit: number, rooms: Rooms): Pr
       where w.endpoint_id is not null and coalesce(k.room, ${rooms.otherwise}) > 0
     ),
     ready as (
-      select d.place_on_disk, d.turn, o.standing,
-        row_number() over (partition by o.standing = 'proven' order by o.standing, d.turn, random()) as place,
-        row_number() over (partition by o.standing order by d.turn, random()) as place_among_peers
+      select d.place, d.turn, o.standing,
+        row_number() over (partition by o.standing = 'proven' order by o.standing, d.turn, random()) as rank
       from open o
       cross join lateral (
-        select d.place_on_disk, row_number() over (order by d.next_attempt_at, d.id) as turn
+        select d.place, row_number() over (order by not d.is_retry, d.next_attempt_at) as turn
         from (
-          select d.ctid as place_on_disk, d.id, d.next_attempt_at
-          from webhook_deliveries d
-          where d.endpoint_id = o.endpoint_id and d.next_attempt_at <= now()
-          order by d.next_attempt_at, d.id
+          select * from (${dueOf(sql, sql`is_retry`)}) retries
+          union all
+          select * from (${dueOf(sql, sql`not is_retry`)}) firsts
           limit o.room
-          for update skip locked
         ) d
       ) d
     ),
     due as (
-      select place_on_disk from ready
-      where standing = 'proven'
-        or place <= ${rooms.unprovenRoom} and (standing = 'new' or place_among_peers <= ${rooms.poorRoom})
+      select place from ready
+      where standing = 'proven' or rank <= ${rooms.unprovenRoom}
       order by turn
       limit ${limit}
+    ),
+    claimed as (
+      update webhook_deliveries
+      set leased_until = now() + make_interval(secs => ${leaseSeconds}), attempt_count = attempt_count + 1
+      where ctid = any(array(select place from due))
+      returning workspace_id, endpoint_id, id, ctid as place, event_id, attempt_count
     )
-    update webhook_deliveries d
-    set next_attempt_at = now() + make_interval(secs => ${leaseSeconds}), attempt_count = d.attempt_count + 1
-    from webhook_endpoints e, webhook_events v
-    -- By place, since they are locked there: a plan for any number of rows would read the whole queue to find a few again,
-    -- 30 ms with 100,000 waiting instead of 1 ms.
-    where d.ctid = any(array(select place_on_disk from due))
-      and e.workspace_id = d.workspace_id and e.id = d.endpoint_id and e.is_active
-      and v.workspace_id = d.workspace_id and v.id = d.event_id
-    returning d.workspace_id, d.endpoint_id, d.id, d.event_id, v.event, v.body, d.attempt_count as attempt, e.url, e.secret`
+    select c.workspace_id, c.endpoint_id, c.id, c.place::text as place, c.event_id, v.event, v.body,
+      c.attempt_count as attempt, e.url, e.secret
+    from claimed c
+    cross join lateral (
+      select url, secret from webhook_endpoints e
+      where e.workspace_id = c.workspace_id and e.id = c.endpoint_id and e.is_active
+      limit 1
+    ) e
+    cross join lateral (
+      select event, body from webhook_events v where v.workspace_id = c.workspace_id and v.id = c.event_id limit 1
+    ) v`
 }
+
+/** The oldest due deliveries of endpoint `o` that nobody has, as many as it has room for. */
+const dueOf = (sql: Sql, which: Fragment) => sql`
+  select ctid as place, is_retry, next_attempt_at
+  from webhook_deliveries
+  where endpoint_id = o.endpoint_id and ${which} and next_attempt_at <= now()
+    and (leased_until is null or leased_until <= now())
+  order by next_attempt_at
+  limit o.room
+  for update skip locked`
 
 /** What came of an attempt. */
 export type Attempted = {
-  delivery: Pick<Claimed, 'workspace_id' | 'endpoint_id' | 'id' | 'event_id' | 'event' | 'attempt'>
+  delivery: Pick<Claimed, 'workspace_id' | 'endpoint_id' | 'id' | 'place' | 'event_id' | 'event' | 'attempt'>
   outcome: 'delivered' | 'again' | 'failed'
   http_status: number | null
   duration_ms: number
@@ -130,8 +150,7 @@ export async function settleAttempts(db: Db, attempted: readonly Attempted[]): P
   const rows = attempted.map(({ delivery, outcome, isLate, ...rest }): Row => {
     const isOver = outcome !== 'again' || delivery.attempt >= maxAttempts
     const status = outcome === 'delivered' ? 'delivered' : isOver ? 'failed' : 'pending'
-    const pause = (pausesSeconds[delivery.attempt - 1] ?? 24) * (0.8 + Math.random() * 0.4)
-    return { ...delivery, ...rest, attempt_id: newId(), status, pause }
+    return { ...delivery, ...rest, attempt_id: newId(), status }
   })
   const held = await listHeld(
     db,
@@ -156,20 +175,17 @@ export async function settleAttempts(db: Db, attempted: readonly Attempted[]): P
 /** Which of these nobody else has claimed since. What somebody else has is theirs to count. */
 async function listHeld(sql: Sql, deliveries: readonly Attempted['delivery'][]): Promise<Set<string>> {
   if (deliveries.length === 0) return new Set()
-  const held = await sql<{ id: string }[]>`
-    select d.id from webhook_deliveries d
-    join json_to_recordset(${JSON.stringify(deliveries)}::text::json)
-      as g (workspace_id uuid, endpoint_id uuid, id uuid, attempt int)
-      on d.workspace_id = g.workspace_id and d.endpoint_id = g.endpoint_id and d.id = g.id and d.attempt_count = g.attempt`
-  return new Set(held.map(({ id }) => id))
+  const held = await sql<{ id: string; attempt_count: number }[]>`
+    select id, attempt_count from webhook_deliveries
+    where ctid = any(${deliveries.map(({ place }) => place)}::text[]::tid[])`
+  const attempts = new Map(held.map((row) => [row.id, row.attempt_count]))
+  return new Set(deliveries.flatMap(({ id, attempt }) => (attempts.get(id) === attempt ? [id] : [])))
 }
 
 type Row = Attempted['delivery'] &
   Pick<Attempted, 'http_status' | 'duration_ms' | 'error' | 'response'> & {
     attempt_id: string
     status: 'delivered' | 'failed' | 'pending'
-    /** Until the next attempt, in seconds. */
-    pause: number
   }
 
 async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly Tally[]): Promise<void> {
@@ -177,8 +193,8 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
     with given as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
-        workspace_id uuid, endpoint_id uuid, id uuid, event_id uuid, event text, attempt int, attempt_id uuid, status text,
-        http_status int, duration_ms int, error text, response text, pause float8
+        workspace_id uuid, endpoint_id uuid, id uuid, place tid, event_id uuid, event text, attempt int, attempt_id uuid,
+        status text, http_status int, duration_ms int, error text, response text
       )
     ),
     tallied as (
@@ -199,33 +215,37 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
       where e.workspace_id = t.workspace_id and e.id = t.endpoint_id and e.is_active
       returning e.workspace_id, e.id, e.is_active
     ),
+    there as (
+      select workspace_id, endpoint_id, id, ctid as place, attempt_count
+      from webhook_deliveries
+      where ctid = any(array(select place from given))
+      for update
+    ),
     -- Whoever had the lease when it was over, and was late, has nothing to say any more.
     ours as (
-      select d.workspace_id, d.endpoint_id, d.id
-      from webhook_deliveries d
-      join given g on d.workspace_id = g.workspace_id and d.endpoint_id = g.endpoint_id and d.id = g.id
-        and d.attempt_count = g.attempt
-      order by d.endpoint_id, d.id
-      for update of d
+      select t.place, g.id, g.status, coalesce(c.is_active, true) as is_active
+      from there t
+      join given g on g.workspace_id = t.workspace_id and g.endpoint_id = t.endpoint_id and g.id = t.id
+        and g.attempt = t.attempt_count
+      left join counted c on c.id = g.endpoint_id
     ),
     gone as (
-      delete from webhook_deliveries d using ours o, given g
-      where d.workspace_id = o.workspace_id and d.endpoint_id = o.endpoint_id and d.id = o.id
-        and g.endpoint_id = o.endpoint_id and g.id = o.id and g.status <> 'pending'
+      delete from webhook_deliveries where ctid = any(array(select place from ours where status <> 'pending'))
     ),
     later as (
-      update webhook_deliveries d set next_attempt_at = now() + make_interval(secs => g.pause)
-      from ours o, given g
-      where d.workspace_id = o.workspace_id and d.endpoint_id = o.endpoint_id and d.id = o.id
-        and g.endpoint_id = o.endpoint_id and g.id = o.id and g.status = 'pending'
-        and not exists (select from counted c where c.id = d.endpoint_id and not c.is_active)
+      update webhook_deliveries set
+        is_retry = true,
+        leased_until = null,
+        next_attempt_at = now() + make_interval(
+          secs => (${pausesSeconds}::int[])[least(attempt_count, ${pausesSeconds.length})] * (0.8 + random() * 0.4)
+        )
+      where ctid = any(array(select place from ours where status = 'pending' and is_active))
     ),
     canceled as (
-      delete from webhook_deliveries d using counted c
-      where d.workspace_id = c.workspace_id and d.endpoint_id = c.id and not c.is_active
-        and not exists (
-          select from given g where g.endpoint_id = d.endpoint_id and g.id = d.id and g.status <> 'pending'
-        )
+      delete from webhook_deliveries d
+      where d.workspace_id = any(array(select workspace_id from counted where not is_active))
+        and d.endpoint_id = any(array(select id from counted where not is_active))
+        and d.id <> all(array(select id from given where status <> 'pending'))
       returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
     )
     insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
@@ -233,10 +253,7 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
     select g.workspace_id, g.endpoint_id, g.attempt_id, g.id, g.event_id, g.event, least(g.attempt, ${maxAttempts}), g.status, g.http_status,
       g.duration_ms, g.error, g.response,
       case
-        when g.attempt = 1 and exists (
-          select from webhook_deliveries d
-          where d.workspace_id = g.workspace_id and d.endpoint_id = g.endpoint_id and d.id = g.id and d.attempt_count = 1
-        ) then true
+        when g.attempt = 1 and exists (select from ours o where o.id = g.id) then true
         else ${isUntold(sql, sql`g`)} end
     from given g
     where exists (select from webhook_endpoints e where e.workspace_id = g.workspace_id and e.id = g.endpoint_id)

@@ -1,0 +1,121 @@
+/** The queue of deliveries by itself, with nobody else at work. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import type { Sql } from '../server/lib/db.ts'
+import { newId } from '../server/lib/id.ts'
+import { type Claimed, claimDeliveries, type Rooms, settleAttempts } from '../server/webhooks/queue.ts'
+import { multiply, queueEvents } from './deliveries.ts'
+import { createDatabase } from './support.ts'
+
+async function begin(t: TestContext, endpointCount: number) {
+  const { connect } = await createDatabase(t)
+  const db = connect(2)
+  // As the engine is connected.
+  const engine = connect(1, { hot: true, byIndex: true })
+  const owner = { email: 'owner@acme.test', password: 'correct horse' }
+  const { workspace_id } = await db.begin((sql) => createWorkspace(sql, { name: 'Acme', default_country: 'US', owner }))
+  const first = newId()
+  await db`
+    insert into webhook_endpoints (workspace_id, id, url, events, secret, created_at)
+    values (${workspace_id}, ${first}, 'https://example.test/', '{contact.created}', 'sealed', now())`
+  const others = Array.from({ length: endpointCount - 1 }, (_, i) => `https://example.test/${i}`)
+  const ids = [first, ...(await multiply(db, first, others))]
+  const queue = (count: number) =>
+    queueEvents(
+      db,
+      workspace_id,
+      ids,
+      Array.from({ length: count }, (_, i) => `{"number":${i}}`),
+    )
+  return { db, engine, ids, queue }
+}
+
+const roomFor = (ids: readonly string[], room: number): Rooms => ({
+  ids,
+  rooms: ids.map(() => room),
+  standings: ids.map(() => 'proven'),
+  otherwise: 0,
+  unprovenRoom: 0,
+})
+
+const endedAs = (outcome: 'delivered' | 'again') => (delivery: Claimed) => ({
+  delivery,
+  outcome,
+  http_status: 200,
+  duration_ms: 1,
+  error: null,
+  response: null,
+})
+
+/** Rows of the queue that were read in this transaction, by whatever way. */
+async function readIn(sql: Sql): Promise<number> {
+  const [read] = await sql<{ rows: number }[]>`
+    select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows
+    from pg_stat_xact_user_tables where relname = 'webhook_deliveries'`
+  return read?.rows ?? 0
+}
+
+test('what was planned for an empty queue reads no more of a long one than it takes', async (t) => {
+  const { db, engine, ids, queue } = await begin(t, 3)
+  // Planned now, and kept: nobody looks at the queue again before the statements are run with 30,000 in it.
+  await db`vacuum analyze webhook_deliveries`
+  await claimDeliveries(engine, 100, roomFor(ids, 5))
+  await settleAttempts(engine, [])
+  await queue(10_000)
+  const claimed = await engine.begin(async (sql) => {
+    const claimed = await claimDeliveries(sql, 100, roomFor(ids, 5))
+    assert.ok((await readIn(sql)) < 100, `${await readIn(sql)} rows were read for a claim of 15`)
+    return claimed
+  })
+  assert.deepEqual([claimed.length, new Set(claimed.map(({ endpoint_id }) => endpoint_id)).size], [15, 3])
+  const before = await rowsRead(engine)
+  await settleAttempts(engine, claimed.map(endedAs('delivered')))
+  const read = (await rowsRead(engine)) - before
+  assert.ok(read < 200, `${read} rows were read to settle 15`)
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 30_000 - 15)
+})
+
+/** Rows of the queue that were ever read, as far as this connection knows. */
+async function rowsRead(sql: Sql): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`
+  const [read] = await sql<{ rows: number }[]>`
+    select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows
+    from pg_stat_user_tables where relname = 'webhook_deliveries'`
+  return read?.rows ?? 0
+}
+
+test('what was tried before goes first when its time has come, however long the queue', async (t) => {
+  const { db, engine, ids, queue } = await begin(t, 1)
+  await queue(50)
+  const [tried, ...rest] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  assert.ok(tried)
+  assert.deepEqual(rest, [])
+  await settleAttempts(engine, [endedAs('again')(tried)])
+  const [next] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  assert.notEqual(next?.id, tried.id, 'its pause is not over')
+  await db`update webhook_deliveries set next_attempt_at = now() where id = ${tried.id}`
+  const [again] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  assert.deepEqual([again?.id, again?.attempt], [tried.id, 2])
+})
+
+test('a lease keeps others away, and ends', async (t) => {
+  const { db, engine, ids, queue } = await begin(t, 2)
+  await queue(3)
+  const first = await claimDeliveries(engine, 100, roomFor(ids, 2))
+  const second = await claimDeliveries(engine, 100, roomFor(ids, 2))
+  assert.deepEqual([first.length, second.length], [4, 2])
+  assert.equal(new Set([...first, ...second].map(({ id }) => id)).size, 6)
+  assert.equal((await claimDeliveries(engine, 100, roomFor(ids, 2))).length, 0)
+  await db`update webhook_deliveries set leased_until = now() - interval '1 ms'`
+  const third = await claimDeliveries(engine, 100, roomFor(ids, 100))
+  assert.deepEqual(
+    third.map(({ attempt }) => attempt),
+    [2, 2, 2, 2, 2, 2],
+  )
+  // Who had them before comes too late.
+  await settleAttempts(engine, first.map(endedAs('delivered')))
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 6)
+  await settleAttempts(engine, third.map(endedAs('delivered')))
+  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
