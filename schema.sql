@@ -99,8 +99,13 @@ create table contacts (
 '::text, ' '::text), ''::text)) stored,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  opted_out_at timestamp with time zone,
+  opted_out_by text,
+  opt_out_decided_at timestamp with time zone,
   constraint contacts_pkey PRIMARY KEY (workspace_id, id),
-  constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+  constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text]))),
+  constraint contacts_opted_out_by_somebody CHECK (((opted_out_at IS NULL) = (opted_out_by IS NULL)))
 );
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
@@ -401,8 +406,10 @@ create table workspaces (
   plan_state text not null default 'active'::text,
   is_demo boolean not null default false,
   created_at timestamp with time zone not null,
+  opt_out_words text[] not null default '{}'::text[],
   constraint workspaces_pkey PRIMARY KEY (id),
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
 );
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
+CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

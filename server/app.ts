@@ -8,12 +8,14 @@ import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
+import { watchPlans } from './accounts/workspaces.ts'
 import type { Channel } from './channels/channel.ts'
 import { channelDashboard } from './channels/dashboard.ts'
 import { createMsgapp } from './channels/msgapp/msgapp.ts'
 import { createSocial } from './channels/social/social.ts'
 import { createWeb } from './channels/web/web.ts'
 import type { ChannelName } from './contacts/contacts.ts'
+import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { conversationFields } from './conversations/filter-fields.ts'
@@ -113,6 +115,7 @@ export async function createApp(application: Application): Promise<App> {
       // Only visitors of a site watch a single conversation.
       if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
+    watchPlans(db, metrics)
     watchMedia(db, metrics)
     const sender = createSender({ sql: messageDb, settleSql: settleDb, sealer, channels, announce })
     const intake = createIntake({
@@ -150,6 +153,7 @@ export async function createApp(application: Application): Promise<App> {
         refuseUnknownPaths(members)
         members.register(accountDashboard(db, publicUrl))
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))
+        members.register(contactDashboard(db))
         members.register(conversationDashboard(db))
         members.register(messageDashboard({ db, sender, publicUrl }))
         members.register(webhookDashboard({ db, sealer, guard, onQueued }))

@@ -841,6 +841,8 @@ test('what members send to their dashboard breaks nothing either', async (t) => 
     [`/conversations/${changed.id}`, { status: 'open', assigned_agent_id: null }, 'PATCH'],
     [`/conversations/${answered.id}/messages`, { type: 'text', text: 'hello', reply_to_message_id: answered.id }],
     [`/conversations/${answered.id}/messages`, { type: 'template', template: { name: 'hello_world', params: [] } }],
+    [`/contacts/${changed.contact_id}`, { ...newPerson(), phone: changed.phone, opted_out: true }, 'PATCH'],
+    ['/workspace', { name: 'Acme', opt_out_words: ['enough'] }, 'PATCH'],
     ['/channels/web', { messages_per_second: 80, base_url: 'https://x.test', api_version: 'v25.0' }, 'PUT'],
     ['/session', { email: 'x@example.com', password: 'correct horse', workspace_id: crypto.randomUUID() }],
     ['/keys', { name: 'Key', scopes: ['contacts:read'] }],

@@ -357,7 +357,7 @@ test("a visitor of their site is nobody on ours, and a conversation of theirs is
 
 test('a member sees, answers and changes conversations and channels of the own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
-  const { db, foreign, own, theirs, assertUnchanged } = neighbours
+  const { api, db, foreign, own, theirs, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
   const sentByThem = (await foreign.provider.sent()).length
   const { conversations, socialConversations, webConversations } = foreign
@@ -389,6 +389,20 @@ test('a member sees, answers and changes conversations and channels of the own w
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
   assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 4)
 
+  for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
+    assertRefused(await call('GET', `/contacts/${id}`), 404, 'not_found')
+    for (const change of [{}, { opted_out: true }, { name: 'Taken', tags: ['Taken'], opted_out: true }]) {
+      assertRefused(await call('PATCH', `/contacts/${id}`, change), 404, 'not_found')
+    }
+  }
+  const [theirWorkspace] = await db`select name, opt_out_words from workspaces where id = ${theirs.workspaceId}`
+  const ours = { name: 'Ours', opt_out_words: ['enough'], workspace_id: theirs.workspaceId, id: theirs.workspaceId }
+  const renamed = await call('PATCH', '/workspace', ours)
+  assert.deepEqual([renamed.body.data.name, renamed.body.data.id], ['Ours', api.workspaceId])
+  assert.equal((await call('GET', '/workspace')).body.data.id, api.workspaceId)
+  const unchanged = await db`select name, opt_out_words from workspaces where id = ${theirs.workspaceId}`
+  assert.deepEqual([...unchanged], [theirWorkspace])
+
   for (const { id } of Object.values(foreign.provider.connections)) {
     assertRefused(await call('POST', `/channels/${id}/check`), 404, 'not_found')
     assertRefused(await call('DELETE', `/channels/${id}`), 404, 'not_found')
@@ -402,6 +416,40 @@ test('a member sees, answers and changes conversations and channels of the own w
   assert.equal(gone.status, 200)
   assert.equal((await foreign.provider.sent()).length, sentByThem)
   await assertUnchanged()
+})
+
+test('somebody who writes to both opts out of one, by the words of that one', async (t) => {
+  const neighbours = await startNeighbours(t)
+  const { url, theirOwner, foreign, own, api, assertUnchanged } = neighbours
+  const call = await signIn(neighbours)
+  await call('PATCH', '/workspace', { opt_out_words: ['enough'] })
+  const isOut = async () => (await call('GET', `/contacts/${own.contacts}`)).body.data.opted_out_by
+  const preference = { wa_id: shared.phone.slice(1), category: 'marketing_messages', timestamp: Date.now() / 1000 }
+  const callback = (value: string) => ({
+    object: 'whatsapp_business_account',
+    entry: [{ changes: [{ field: 'user_preferences', value: { user_preferences: [{ ...preference, value }] } }] }],
+  })
+  await own.provider.writes({ from: shared.phone, text: 'Enough!' })
+  assert.equal(await isOut(), 'customer')
+  await own.provider.writes({ from: shared.phone, text: 'START' })
+  assert.equal(await own.provider.callback(callback('stop')), 200)
+  assert.equal(await isOut(), 'channel')
+  await call('PATCH', `/contacts/${own.contacts}`, { opted_out: false })
+  await call('PATCH', `/contacts/${own.contacts}`, { opted_out: true })
+  assert.equal(await isOut(), 'member')
+  await assertUnchanged()
+
+  // And the other way round: a word of ours means nothing to them, and what they are told nothing to us.
+  await call('PATCH', `/contacts/${own.contacts}`, { opted_out: false })
+  await foreign.provider.writes({ from: shared.phone, text: 'Enough!' })
+  const neighbour = createBrowser(url)
+  await neighbour.signIn(theirOwner)
+  const theirContact = async () => (await neighbour.call('GET', `/contacts/${foreign.contacts}`)).body.data
+  assert.equal((await theirContact()).opted_out_by, null)
+  await foreign.provider.writes({ from: shared.phone, text: 'STOP' })
+  assert.equal((await theirContact()).opted_out_by, 'customer')
+  assert.equal(await isOut(), null)
+  assert.equal((await api.get(`/contacts/${own.contacts}`)).status, 200)
 })
 
 test('people of theirs are neither added to nor removed from a segment of ours', async (t) => {

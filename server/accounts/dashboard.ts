@@ -1,6 +1,6 @@
 /**
- * What signed-in members do with their own account: session, keys, members,
- * invitations. Owners and admins change, everybody sees.
+ * What signed-in members do with their own account: session, workspace, keys,
+ * members, invitations. Owners and admins change, everybody sees.
  */
 import type { Db } from '../lib/db.ts'
 import {
@@ -18,8 +18,11 @@ import type { App } from '../lib/server.ts'
 import { createKey, listKeys, revokeKey } from './keys.ts'
 import { acceptInvitation, inviteMember, listMembers, roles } from './members.ts'
 import { createSession, endSession, getSession, type Session, setSessionCookie, signIn } from './sessions.ts'
+import { requireWorkspace, updateWorkspace } from './workspaces.ts'
 
 const managers = ['owner', 'admin'] as const
+
+const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 
 const SignIn = Type.Object({
   email: Type.String({ maxLength: 320 }),
@@ -31,6 +34,24 @@ const SessionView = Type.Object({
   member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
   role: OneOf(roles),
   workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
+})
+
+const WorkspaceView = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  default_country: Type.String(),
+  opt_out_words: Type.Array(Type.String()),
+  plan: Type.Object({
+    state: OneOf(['active', 'lapsed']),
+    messages_per_month: NullableCount,
+    used: Type.Integer(),
+    left: NullableCount,
+    resets_at: DateTime,
+  }),
+})
+const WorkspaceChanges = Type.Object({
+  name: Type.Optional(Type.String()),
+  opt_out_words: Type.Optional(Type.Array(Type.String(), { maxItems: 1_000 })),
 })
 
 const KeyView = Type.Object({
@@ -87,6 +108,15 @@ export const accountDashboard = (db: Db, publicUrl: string) => async (app: App) 
       setSessionCookie(reply, '', publicUrl)
       return { data: { signed_out: true } }
     },
+  )
+
+  app.get('/workspace', { schema: { response: { 200: DataOf(WorkspaceView) } } }, async ({ session }) => ({
+    data: await requireWorkspace(db, session.workspaceId),
+  }))
+  app.patch(
+    '/workspace',
+    { config: { members: managers }, schema: { body: WorkspaceChanges, response: { 200: DataOf(WorkspaceView) } } },
+    async ({ session, body }) => ({ data: await updateWorkspace(db, session.workspaceId, body) }),
   )
 
   app.get('/keys', { schema: { response: { 200: DataOf(Type.Array(KeyView)) } } }, async ({ session }) => ({

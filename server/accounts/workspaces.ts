@@ -6,8 +6,10 @@ import { hashPassword, randomPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { lengthOf } from '../lib/text.ts'
 import { insertMember, requirePassword } from './members.ts'
+import { readOptOutWords } from './opt-out-words.ts'
 
 export type Plan = { messages_per_month: number | null; state: 'active' | 'lapsed' }
 
@@ -22,8 +24,7 @@ export type CreatedWorkspace = { workspace_id: string; owner: { email: string; p
 
 /** Make a workspace and its owner, in the caller's transaction. Without a password one is made up; it is answered once. */
 export async function createWorkspace(sql: Sql, given: NewWorkspace): Promise<CreatedWorkspace> {
-  const name = given.name.trim()
-  if (name === '' || lengthOf(name) > 80) throw badRequest('name: must have 1 to 80 characters')
+  const name = readName(given.name)
   if (!isSupportedCountry(given.default_country)) {
     throw badRequest(`country: '${given.default_country}' is no two-letter country code such as US`)
   }
@@ -37,6 +38,55 @@ export async function createWorkspace(sql: Sql, given: NewWorkspace): Promise<Cr
   const member = { email: given.owner.email, name: given.owner.name ?? null, role: 'owner', passwordHash } as const
   const { email } = await insertMember(sql, id, member)
   return { workspace_id: id, owner: { email, password } }
+}
+
+/** A workspace as its members see it. */
+export type Workspace = {
+  id: string
+  name: string
+  default_country: string
+  opt_out_words: string[]
+  plan: Plan & {
+    /** Messages of this calendar month (UTC). */
+    used: number
+    /** Null: there is no limit. */
+    left: number | null
+    resets_at: string
+  }
+}
+
+export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<Workspace> {
+  type Row = Omit<Workspace, 'plan'> & Omit<Workspace['plan'], 'left'>
+  const [row] = await sql<Row[]>`
+    select w.id, w.name, w.default_country, w.opt_out_words, w.plan_state as state,
+      w.plan_messages_per_month as messages_per_month, coalesce(u.message_count, 0) as used,
+      (${thisMonth(sql)} + interval '1 month') at time zone 'utc' as resets_at
+    from workspaces w
+    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
+    where w.id = ${workspaceId}`
+  if (!row) throw notFound('workspace')
+  const { state, messages_per_month: most, used, resets_at, ...workspace } = row
+  // A limit may have been lowered below what was used.
+  const left = most === null ? null : Math.max(0, most - used)
+  return { ...workspace, plan: { state, messages_per_month: most, used, left, resets_at } }
+}
+
+export type WorkspaceChanges = { name?: string | undefined; opt_out_words?: readonly string[] | undefined }
+
+/** Change the fields that are present; `opt_out_words` replaces them all. */
+export async function updateWorkspace(sql: Sql, workspaceId: string, changes: WorkspaceChanges): Promise<Workspace> {
+  const columns = {
+    ...(changes.name === undefined ? {} : { name: readName(changes.name) }),
+    ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
+  }
+  if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
+  return requireWorkspace(sql, workspaceId)
+}
+
+function readName(given: string): string {
+  const name = given.trim()
+  if (name === '' || lengthOf(name) > 80) throw badRequest('name: must have 1 to 80 characters')
+  return name
 }
 
 export async function setPlan(sql: Sql, workspaceId: string, plan: Plan): Promise<Plan> {
@@ -57,4 +107,31 @@ export async function requirePlan(sql: Sql, workspaceId: string): Promise<Plan> 
     : []
   if (!plan) throw notFound('workspace')
   return plan
+}
+
+/** The month a message counts in now: plans go by the calendar, in UTC. */
+export const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'utc')::date`
+
+/** Series for an operator's Prometheus are not free: the oldest so many workspaces with a limit have theirs. */
+const maxWatched = 1_000
+
+export function watchPlans(sql: Sql, metrics: Metrics): void {
+  metrics.gauges(
+    'parley_plan_messages',
+    'Messages of this month, and how many the plan allows, of workspaces with a limit.',
+    ['workspace', 'what'],
+    async () => {
+      const plans = await sql<{ workspace: string; used: number; limit: number }[]>`
+        select w.id as workspace, coalesce(u.message_count, 0) as used, w.plan_messages_per_month as limit
+        from workspaces w
+        left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
+        where w.plan_messages_per_month is not null
+        order by w.id
+        limit ${maxWatched}`
+      return plans.flatMap(({ workspace, used, limit }) => [
+        { labels: { workspace, what: 'used' }, value: used },
+        { labels: { workspace, what: 'limit' }, value: limit },
+      ])
+    },
+  )
 }

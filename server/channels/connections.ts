@@ -44,12 +44,18 @@ export async function getConnection(
   return row && toConnection(sealer, row)
 }
 
+/** What a callback comes by: with what the workspace's customers may say to opt out, so that nobody need ask again. */
+export type CallbackConnection = Connection & { opt_out_words: string[] }
+
 /** For a callback, which names its connection alone: it says which workspace it is for. */
-export async function getConnectionById(sql: Sql, sealer: Sealer, id: string): Promise<Connection | undefined> {
+export async function getConnectionById(sql: Sql, sealer: Sealer, id: string): Promise<CallbackConnection | undefined> {
   const [row] = isUuid(id)
-    ? await sql<Row[]>`select ${connectionColumns(sql)} from channel_connections where id = ${id}`
+    ? await sql<(Row & { opt_out_words: string[] })[]>`
+        select ${connectionColumns(sql)},
+          (select w.opt_out_words from workspaces w where w.id = workspace_id) as opt_out_words
+        from channel_connections where id = ${id}`
     : []
-  return row && toConnection(sealer, row)
+  return row && { ...toConnection(sealer, row), opt_out_words: row.opt_out_words }
 }
 
 export async function requireConnection(

@@ -11,6 +11,7 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { emit } from '../webhooks/emit.ts'
+import { type deciders, switchOptOut } from './opt-out.ts'
 import { contactCreated } from './people.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
 import { readTagNames, replaceTags, resolveTags } from './tags.ts'
@@ -32,6 +33,9 @@ export type Contact = {
   tags: Tag[]
   created_at: string
   updated_at: string
+  /** No broadcasts since; for members only. */
+  opted_out_at: string | null
+  opted_out_by: (typeof deciders)[number] | null
 }
 
 export type ContactFilters = {
@@ -145,13 +149,17 @@ export type ContactChanges = {
   tags?: readonly string[] | undefined
 }
 
-/** Change the fields that are present; `tags` replaces them all. */
+/**
+ * Change the fields that are present; `tags` replaces them all. `optedOut` is apart from them, as only a member may
+ * switch it: a field of this name in a call of the public API is one nobody knows.
+ */
 export async function updateContact(
   db: Db,
   workspaceId: string,
   defaultCountry: string,
   id: string,
   changes: ContactChanges,
+  optedOut?: boolean,
 ): Promise<Contact> {
   const tagNames = changes.tags && readTagNames(changes.tags)
   const columns: Record<string, string | null> = {}
@@ -163,7 +171,7 @@ export async function updateContact(
   const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
   if (!isUuid(id)) throw notFound('contact')
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
-  if (Object.keys(columns).length > 0 || tagNames) {
+  if (Object.keys(columns).length > 0 || tagNames || optedOut !== undefined) {
     await db.begin(async (sql) => {
       // This row's lock makes two callers who replace the tags of one contact take turns.
       const changed = await sql`
@@ -172,6 +180,7 @@ export async function updateContact(
         returning id`
       if (changed.length === 0) throw notFound('contact')
       if (tagNames) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+      if (optedOut !== undefined) await switchOptOut(sql, workspaceId, id, optedOut)
     })
   }
   return requireContact(db, workspaceId, id)
@@ -214,10 +223,11 @@ async function getContactByIdentity(
   return contact
 }
 
-/** The fields of contact `c` as the API shows them. */
+/** The fields of contact `c` as members see them; the public API shows those of its schema. */
 function contactColumns(sql: Sql): Fragment {
   return sql`
     c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.created_at, c.updated_at,
+    c.opted_out_at, c.opted_out_by,
     array(
       select distinct i.channel from contact_identities i
       where i.workspace_id = c.workspace_id and i.contact_id = c.id

@@ -50,14 +50,12 @@ const NewContact = Type.Object(
   { title: 'NewContact' },
 )
 
-const ContactChanges = Type.Object(
-  {
-    ...fields,
-    tags: Type.Optional(TagNames),
-    phone: Type.Optional(Type.String({ description: 'Cannot be changed; the same number is ignored.' })),
-  },
-  { title: 'ContactChanges' },
-)
+export const changeFields = {
+  ...fields,
+  tags: Type.Optional(TagNames),
+  phone: Type.Optional(Type.String({ description: 'Cannot be changed; the same number is ignored.' })),
+}
+const ContactChanges = Type.Object(changeFields, { title: 'ContactChanges' })
 
 const ContactsQuery = ListQuery({
   search: Type.Optional(

@@ -8,7 +8,7 @@
  * a person without a conversation, which the next message mends.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { identitiesOf, learnPeople, makePeople, type Who } from '../contacts/people.ts'
+import { identitiesOf, learnPeople, type Made, makePeople, type Who } from '../contacts/people.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
@@ -66,23 +66,30 @@ export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Fo
   return threads
 }
 
+/** Who these people are, made where they are nobody yet, and which were made by this very call. `known`: as below. */
+export async function resolvePeople(
+  sql: Sql,
+  people: readonly Who[],
+  known?: readonly (Found | undefined)[],
+): Promise<{ found: readonly (Found | undefined)[]; made: readonly Made[] }> {
+  const found = known ?? (await findThreads(sql, people))
+  await learn(sql, people, found)
+  const strangers = people.filter((_, place) => !found[place])
+  if (strangers.length === 0) return { found, made: [] }
+  const made = await makePeople(sql, strangers)
+  const all = await findThreads(sql, people)
+  await learn(sql, people, all)
+  return { found: all, made }
+}
+
 /** Who these people are, and their conversations, made where there is none. `known`: what was found a moment ago. */
 export async function resolveThreads(
   sql: Sql,
   people: readonly Who[],
   known?: readonly (Found | undefined)[],
 ): Promise<Thread[]> {
-  let found = known ?? (await findThreads(sql, people))
-  await learn(sql, people, found)
-  if (found.every((thread) => thread?.conversation_id)) return found.map((thread) => toThread(thread, false))
-
-  const strangers = people.filter((_, place) => !found[place])
-  const made = strangers.length > 0 ? await makePeople(sql, strangers) : []
-  if (strangers.length > 0) {
-    found = await findThreads(sql, people)
-    await learn(sql, people, found)
-  }
-
+  const resolved = await resolvePeople(sql, people, known)
+  let { found } = resolved
   const without = new Map<string, NewConversation>()
   people.forEach(({ workspace_id, channel }, place) => {
     const thread = found[place]
@@ -94,7 +101,7 @@ export async function resolveThreads(
     await makeConversations(sql, [...without.values()])
     found = await findThreads(sql, people)
   }
-  const created = new Set(made.map(({ contact_id }) => contact_id))
+  const created = new Set(resolved.made.map(({ contact_id }) => contact_id))
   return found.map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
 }
 

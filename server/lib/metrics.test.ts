@@ -25,6 +25,17 @@ test('a route is counted by status and by time, each bucket with those below it'
   }
 })
 
+test('a gauge of several labels has a series a set of them', async () => {
+  const metrics = createMetrics()
+  metrics.gauges('plan', 'How much.', ['workspace', 'what'], async () => [
+    { labels: { workspace: 'a', what: 'used' }, value: 1 },
+    { labels: { workspace: 'a', what: 'limit' }, value: 2 },
+  ])
+  const text = await metrics.read()
+  assert.match(text, /^plan\{workspace="a",what="used"\} 1$/m)
+  assert.match(text, /^plan\{workspace="a",what="limit"\} 2$/m)
+})
+
 test('a gauge that cannot be read is left out, and the rest is there', async () => {
   const metrics = createMetrics()
   metrics.gauge('depth', 'How deep.', 'queue', async () => ({ a: 1 }))

@@ -18,6 +18,13 @@ export type Metrics = {
   counter(name: string, help: string, label: string): (value: string) => void
   /** Add a gauge that is read when Prometheus asks, one series a value of `label`. */
   gauge(name: string, help: string, label: string, read: () => Promise<Record<string, number>>): void
+  /** The same with several labels. */
+  gauges<const Label extends string>(
+    name: string,
+    help: string,
+    labels: readonly Label[],
+    read: () => Promise<{ labels: Record<Label, string>; value: number }[]>,
+  ): void
 }
 
 type Watched = { labels: string; statuses: Map<number, number>; buckets: number[]; seconds: number; answers: number }
@@ -28,7 +35,21 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const routes: Watched[] = []
+  const gauges: Metrics['gauges'] = (name, help, labels, read) => {
+    new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [registry],
+      async collect() {
+        this.reset()
+        // What cannot be read now, such as the database's view when it is down, is left out; the rest is needed most then.
+        for (const { labels, value } of await read().catch(() => [])) this.set(labels, value)
+      },
+    })
+  }
   return {
+    gauges,
     contentType: registry.contentType,
     read: async () => `${describeRoutes(routes.filter(({ answers }) => answers > 0))}\n${await registry.metrics()}`,
     watchRoute(method, route) {
@@ -48,18 +69,9 @@ export function createMetrics(): Metrics {
       return (value) => counter.inc({ [label]: value })
     },
     gauge(name, help, label, read) {
-      new Gauge({
-        name,
-        help,
-        labelNames: [label],
-        registers: [registry],
-        async collect() {
-          this.reset()
-          // What cannot be read now, such as the database's view when it is down, is left out; the rest is needed most then.
-          const values = await read().catch(() => ({}))
-          for (const [value, number] of Object.entries(values)) this.set({ [label]: value }, number)
-        },
-      })
+      gauges(name, help, [label], async () =>
+        Object.entries(await read()).map(([key, value]) => ({ labels: { [label]: key }, value })),
+      )
     },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { colorOf, escapeLike, fold, isStorable, lengthOf } from './text.ts'
+import { bareOf, colorOf, escapeLike, fold, isStorable, lengthOf } from './text.ts'
 
 /** Letters with a story: those that change length, shape or company when their case changes, and marks that combine. */
 const tricky = fc.string({
@@ -70,6 +70,16 @@ test('any text folds once and for all, whatever its case and however it is compo
       assert.equal(fold(text.normalize('NFD')), folded)
       assert.equal(fold(text.toLowerCase()), folded)
       assert.equal(fold(text.normalize('NFD').toUpperCase()), folded)
+    }),
+    often,
+  )
+})
+
+test('a text is bare without blanks, punctuation and unseen marks at its ends, and with all that is between', () => {
+  const marks = fc.constantFrom(...[...' \n.!¿«—、\u200e\u200b\ufeff𐬺'])
+  fc.assert(
+    fc.property(fc.string({ unit: fc.oneof(marks, fc.constantFrom(...'aé🙂\ud800\udc00')) }), (text) => {
+      assert.equal(bareOf(text), text.replace(/^[\s\p{P}\p{Cf}]+/u, '').replace(/[\s\p{P}\p{Cf}]+$/u, ''))
     }),
     often,
   )

@@ -14,6 +14,30 @@ export function fold(text: string): string {
   return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
+/** Blanks, punctuation, and marks nobody sees, such as those that turn the direction of writing. */
+const edge = /^[\s\p{P}\p{Cf}]$/u
+
+/**
+ * The text without blanks and punctuation at its ends. Each end is walked once: an expression would start anew at every
+ * full stop inside of a long text.
+ */
+export function bareOf(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end) {
+    const first = String.fromCodePoint(text.codePointAt(start) ?? 0)
+    if (!edge.test(first)) break
+    start += first.length
+  }
+  while (end > start) {
+    const isPair = end - start > 1 && (text.codePointAt(end - 2) ?? 0) > 0xffff
+    const last = text.slice(isPair ? end - 2 : end - 1, end)
+    if (!edge.test(last)) break
+    end -= last.length
+  }
+  return text.slice(start, end)
+}
+
 /** Escape what `like` takes for wildcards, so that `%` and `_` mean themselves. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')

@@ -1,11 +1,13 @@
 /**
  * What customers write, kept in bulk: who wrote, in which conversation, the
  * message, its event, its media to fetch, the conversation's last word and
- * count of unread. One statement for all of a batch; a message that is there
- * already changes nothing.
+ * count of unread, and whether the sender wants no broadcasts. One statement
+ * for all of a batch; a message that is there already changes nothing.
  */
+import { readWish, type Wish } from '../accounts/opt-out-words.ts'
 import type { MediaReference, Report, Written } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
+import { type Decision, deciding } from '../contacts/opt-out.ts'
 import type { Who } from '../contacts/people.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Sql } from '../lib/db.ts'
@@ -20,6 +22,8 @@ export type Received = {
   id: string
   from: Who
   written: Written
+  /** What it says of broadcasts, if it does. */
+  wish?: Wish | undefined
 }
 
 export type Kept = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
@@ -31,6 +35,12 @@ export function toReceived(
   more: Partial<Who> = {},
 ): Received {
   return { workspaceId, channel, id: newId(), from: { workspace_id: workspaceId, channel, ...from, ...more }, written }
+}
+
+/** Whether a customer opts out or in with this: by what is written or tapped on the primary channel. */
+export function wishOf(channel: ChannelName, { content_type, content_text }: Written, own: ReadonlySet<string>) {
+  const isWord = content_type === 'text' || content_type === 'button' || content_type === 'interactive'
+  return channel === 'msgapp' && isWord && content_text ? readWish(content_text, own) : undefined
 }
 
 /** Keep them; answers each its place, or undefined for one that is there already. */
@@ -71,6 +81,10 @@ async function insertReceived(
   threads: readonly Thread[],
 ): Promise<(Kept | undefined)[]> {
   const rows = received.map((one, place) => toRow(one, threads[place] as Thread))
+  const decisions = received.flatMap((one, place) => toDecision(one, threads[place] as Thread) ?? [])
+  // Hardly any batch has some, and the others are not slowed down by it.
+  const isNew = sql`d.message_id in (select id from added)`
+  const decided = decisions.length > 0 ? sql`${deciding(sql, decisions, isNew)},` : sql``
   const added = await sql<{ id: string }[]>`
     with given as (
       select *
@@ -134,6 +148,7 @@ async function insertReceived(
       from given g join added a on a.id = g.id
       where g.media_id is not null
     ),
+    ${decided}
     ${emit(sql, sql`given join (select id from added) a using (id)`)}
     select id from added`
   const ids = new Set(added.map(({ id }) => id))
@@ -169,6 +184,11 @@ function toRow({ workspaceId, channel, id, written }: Received, { conversation_i
     ...toMediaColumns(media),
     ...toEvent(workspaceId, 'message.received', at, data),
   }
+}
+
+function toDecision({ workspaceId, id, wish, written }: Received, { contact_id }: Thread): Decision | undefined {
+  if (!wish) return undefined
+  return { workspace_id: workspaceId, contact_id, wish, by: 'customer', at: written.at, message_id: id }
 }
 
 function toMediaColumns(media: MediaReference | null) {

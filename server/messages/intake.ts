@@ -8,16 +8,19 @@
  * callback, and the provider repeats it.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { toKeys } from '../accounts/opt-out-words.ts'
 import type { Channel, Connection, Report } from '../channels/channel.ts'
+import type { CallbackConnection } from '../channels/connections.ts'
 import { setTemplateStatus } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
+import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
 import { identitiesOf, learnPeople, movePerson, type Who } from '../contacts/people.ts'
-import { findThreads } from '../conversations/threads.ts'
+import { findThreads, resolvePeople } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { within } from '../lib/time.ts'
 import { keepEcho } from './echoes.ts'
-import { type Kept, keepReceived, type Received, toReceived } from './inbound.ts'
+import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
 import {
   applyCorrection,
   applyReadUpTo,
@@ -44,10 +47,13 @@ export type Intaking = {
 
 export type Intake = {
   /** Keep everything a callback reported. */
-  take(connection: Connection, reports: readonly Report[]): Promise<void>
+  take(connection: CallbackConnection, reports: readonly Report[]): Promise<void>
   /** Keep one message; answers where it went, or undefined when it is there already. */
   keep(received: Received): Promise<Kept | undefined>
 }
+
+/** Not one by one. */
+const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preference'])
 
 /** How long a callback waits for the names of people who write for the first time. */
 const profilePatienceMs = 2_000
@@ -56,6 +62,8 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
   const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
   const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
   const applyOne = createBatch({ run: (reported: readonly Reported[]) => applyStatuses(db, reported), max: 1_000 })
+
+  const preferOne = createBatch({ run: (preferred: readonly Preferred[]) => applyPreferences(db, preferred) })
 
   async function keep(received: Received): Promise<Kept | undefined> {
     const kept = await keepOne(received)
@@ -110,9 +118,12 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
           await tolerate(report, () => movePerson(db, workspaceId, channel, report.from, report.to))
         }
       }
-      const received = reports.flatMap((report) =>
-        report.kind === 'message' ? [{ report, received: toReceived(workspaceId, channel, report) }] : [],
-      )
+      const own = toKeys(connection.opt_out_words)
+      const received = reports.flatMap((report) => {
+        if (report.kind !== 'message') return []
+        const wish = wishOf(channel, report, own)
+        return [{ report, received: { ...toReceived(workspaceId, channel, report), wish } }]
+      })
       const adapter = channels[channel]
       if (adapter.fetchProfile && received.length > 0) {
         await lookUp(
@@ -126,8 +137,11 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
         ...reports.flatMap((report) =>
           report.kind === 'status' ? [tolerate(report, () => applyOne({ workspaceId, channel, report }))] : [],
         ),
+        ...reports.flatMap((report) =>
+          report.kind === 'preference' ? [tolerate(report, () => preferOne({ workspaceId, channel, report }))] : [],
+        ),
       ])
-      const rest = reports.filter(({ kind }) => kind !== 'message' && kind !== 'status' && kind !== 'moved')
+      const rest = reports.filter(({ kind }) => !inBulk.has(kind))
       for (const report of rest) await tolerate(report, () => takeRest(connection, report))
       await learnRecipients(connection, reports)
       if (reports.length > 0) announce(workspaceId, channel)
@@ -175,6 +189,27 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
     })
     if (news.length > 0) await learnPeople(db, news)
   }
+}
+
+type Preferred = { workspaceId: string; channel: ChannelName; report: Extract<Report, { kind: 'preference' }> }
+
+/**
+ * What people told the channel itself. Somebody we do not know yet is made: whoever writes to them next, perhaps with a
+ * broadcast, must know.
+ */
+async function applyPreferences(db: Db, preferred: readonly Preferred[]): Promise<undefined[]> {
+  const people = preferred.map(({ workspaceId, channel, report }) => {
+    const { phone, user_id, name } = report.from
+    return { workspace_id: workspaceId, channel, phone, user_id, name }
+  })
+  const { found } = await resolvePeople(db, people)
+  const decisions = preferred.map(({ workspaceId, report }, place): Decision => {
+    const contact_id = found[place]?.contact_id
+    if (!contact_id) throw new Error('somebody just found or made is not there')
+    return { workspace_id: workspaceId, contact_id, wish: report.wants, by: 'channel', at: report.at, message_id: null }
+  })
+  await applyDecisions(db, decisions)
+  return preferred.map(() => undefined)
 }
 
 /** Apply the reports whose message came after them. */

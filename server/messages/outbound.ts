@@ -7,7 +7,7 @@
  * Preparing also takes the message's place in the plan of the month; a message
  * the channel refused gives it back.
  */
-import { requirePlan } from '../accounts/workspaces.ts'
+import { requirePlan, thisMonth } from '../accounts/workspaces.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -55,7 +55,7 @@ export function createLedger(sql: Sql, settleSql: Sql): Ledger {
     async prepare(message) {
       if (await prepare(message)) return
       // The whole batch did not fit in the plan, or this one alone does not.
-      const [fits] = await prepareMessages(sql, [message])
+      const [fits] = await withRetries(() => prepareMessages(sql, [message]))
       if (!fits) throw await refusalOf(sql, message.workspace_id)
     },
     settle,
@@ -124,8 +124,6 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
   return messages.map(({ id }) => ids.has(id))
 }
 
-const thisMonth = (sql: Sql) => sql`date_trunc('month', now() at time zone 'utc')::date`
-
 /** 402 when the plan has no room for one more; otherwise whether it has a limit at all. */
 export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {
   const [plan] = await sql<{ has_room: boolean; is_limited: boolean }[]>`
@@ -140,7 +138,8 @@ export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLi
 
 /**
  * Make somebody and prepare the message to them, or neither: in a plan with a limit nobody is made for a message that
- * finds no room. Those who do so in one workspace take turns.
+ * finds no room. The count is taken last, here as everywhere: whoever held it while looking for a conversation would
+ * wait for those who hold the conversation and wait for the count.
  */
 export async function prepareFirst<Made extends { row: NewOutbound }>(
   db: Db,
@@ -148,11 +147,6 @@ export async function prepareFirst<Made extends { row: NewOutbound }>(
   make: (sql: Sql) => Promise<Made>,
 ): Promise<Made> {
   const run = async (sql: Sql) => {
-    await sql`
-      insert into plan_usage (workspace_id, month) values (${workspaceId}, ${thisMonth(sql)}) on conflict do nothing`
-    await sql`
-      select 1 from plan_usage where workspace_id = ${workspaceId} and month = ${thisMonth(sql)} for update`
-    await requireRoom(sql, workspaceId)
     const made = await make(sql)
     const [isPrepared] = await prepareMessages(sql, [made.row])
     if (!isPrepared) throw await refusalOf(sql, workspaceId)

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ApiError } from '../lib/errors.ts'
+import { readOptOutWords, readWish, toKeys, type Wish } from './opt-out-words.ts'
+
+const none = toKeys([])
+const often = { seed: 1, numRuns: 2_000 }
+
+/** What does not matter around a word. */
+const around = fc.string({
+  unit: fc.constantFrom(...[...' \n\t.,!?¡¿"\'«»()-–—…*_/،。！\u200e\u200f\u200b\ufeff\u00a0𐬺']),
+  maxLength: 20,
+})
+/** A word in any mixture of cases. */
+const cased = (word: string) =>
+  fc
+    .array(fc.boolean(), { minLength: word.length, maxLength: word.length })
+    .map((high) => [...word].map((letter, i) => (high[i] ? letter.toUpperCase() : letter.toLowerCase())).join(''))
+
+test('the word alone is a wish, in any case, with any blanks and punctuation around it', () => {
+  for (const [word, wish] of [
+    ['stop', 'stop'],
+    ['unsubscribe', 'stop'],
+    ['start', 'resume'],
+  ] as [string, Wish][]) {
+    fc.assert(
+      fc.property(around, cased(word), around, (before, written, after) => {
+        assert.equal(readWish(before + written + after, none), wish)
+      }),
+      often,
+    )
+  }
+})
+
+test('a word among others is none, nor is a part of one', () => {
+  for (const text of [
+    ...[
+      'please stop',
+      'stop it',
+      'STOP START',
+      'sto',
+      'stopp',
+      'nonstop',
+      's t o p',
+      'st.op',
+      'don’t stop!',
+      'restart',
+    ],
+    ...[
+      '',
+      ' ',
+      '!!!',
+      '🛑',
+      'STOP 🛑',
+      'stоp',
+      'ＳＴＯＰ',
+      'st\u200bop',
+      '\ud800',
+      'stop\0',
+      `stop${'x'.repeat(10_000)}`,
+    ],
+  ]) {
+    assert.equal(readWish(text, toKeys(['basta'])), undefined, text)
+  }
+})
+
+test('whatever is written, only the words themselves are wishes', () => {
+  const own = ['Basta', 'no más', 'ОТПИСАТЬСЯ', 'ΤΕΛΟΣ', 'Schluß', '停止', '🛑', 'C++', 'arrêt!']
+  const keys = toKeys(own)
+  const letters = fc.string({ unit: fc.constantFrom(...[...'stopарtS T.!basnomá\u0301🛑ςΣß']), maxLength: 8 })
+  fc.assert(
+    fc.property(fc.oneof(letters, fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })), (text) => {
+      // Told once more, by an expression and by comparing without regard to case as the language itself does it.
+      const bare = text.replace(/^[\s\p{P}\p{Cf}]+/u, '').replace(/[\s\p{P}\p{Cf}]+$/u, '')
+      const isOne = (words: string[]) =>
+        words.some((word) => word.normalize('NFC').toUpperCase() === bare.normalize('NFC').toUpperCase())
+      const expected = isOne(['start'])
+        ? 'resume'
+        : isOne(['stop', 'unsubscribe', ...own, 'arrêt'])
+          ? 'stop'
+          : undefined
+      assert.equal(readWish(text, keys), expected)
+    }),
+    often,
+  )
+  for (const text of [
+    'BASTA',
+    ' No Ma\u0301s. ',
+    'отписаться',
+    'τελος',
+    'τέλος!'.normalize('NFD').replace('\u0301', ''),
+  ])
+    assert.equal(readWish(text, keys), 'stop', text)
+  for (const text of ['SCHLUSS', 'schluẞ', '停止。', '«🛑»', 'c++', 'ARRÊT', 'arre\u0302t']) {
+    assert.equal(readWish(text, keys), 'stop', text)
+  }
+})
+
+test('words are kept trimmed, each once, in the spelling that came first', () => {
+  assert.deepEqual(readOptOutWords([' Basta ', 'BASTA', 'basta!', 'Éxit', 'e\u0301xit', 'stop']), [
+    'Basta',
+    'Éxit',
+    'stop',
+  ])
+  assert.deepEqual(readOptOutWords([]), [])
+  assert.equal(readOptOutWords(['😀'.repeat(80)]).length, 1)
+  assert.equal(readOptOutWords(Array.from({ length: 100 }, (_, i) => `word ${i % 50}`)).length, 50)
+  for (const [words, message] of [
+    [['a', ' '], /^opt_out_words\[1\]: .*blank/],
+    [['😀'.repeat(81)], /^opt_out_words\[0\]: .*80/],
+    [['?!'], /^opt_out_words\[0\]: .*punctuation/],
+    [['Start.'], /^opt_out_words\[0\]: Start\. /],
+    [Array.from({ length: 51 }, (_, i) => `word ${i}`), /^opt_out_words: .*50/],
+  ] as [string[], RegExp][]) {
+    assert.throws(
+      () => readOptOutWords(words),
+      (error) => error instanceof ApiError && error.code === 'bad_request' && message.test(error.message),
+    )
+  }
+})
+
+test('what is stored is always a word that opts out, and storing it again changes nothing', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }), { maxLength: 50 }), (words) => {
+      const usable = words.filter((word) => /[^\s\p{P}\p{Cf}]/u.test(word) && readWish(word, none) !== 'resume')
+      const stored = readOptOutWords(usable)
+      assert.deepEqual(readOptOutWords(stored), stored)
+      for (const word of usable) assert.equal(readWish(`"${word.toUpperCase()}"`, toKeys(stored)), 'stop')
+    }),
+    often,
+  )
+})
+
+test('a long message full of stops is looked at in no time', () => {
+  const text = `${'.'.repeat(100_000)}a${'.'.repeat(100_000)}${'a.'.repeat(100_000)}`
+  const from = performance.now()
+  readWish(text, none)
+  assert.ok(performance.now() - from < 1_000)
+})

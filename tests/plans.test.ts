@@ -1,0 +1,201 @@
+/** Plans: so many messages a month are exactly so many, however many processes send them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setPlan } from '../server/accounts/workspaces.ts'
+import { assertRefused, createBrowser, type Json, start, type World } from './support.ts'
+
+const hello = { type: 'template', template: { name: 'hello_world' } }
+const phone = '+14155550100'
+
+/** A workspace with a limit, its owner signed in. */
+async function startLimited(world: World, limit: number) {
+  const { api, db, url, owner, connect } = world
+  const provider = await connect({ messagesPerSecond: 10_000 })
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  const set = (state: 'active' | 'lapsed', messages_per_month: number | null) =>
+    setPlan(db, api.workspaceId, { state, messages_per_month })
+  await set('active', limit)
+  const planOf = async (): Promise<Json> => (await browser.call('GET', '/workspace')).body.data.plan
+  return { provider, browser, set, planOf }
+}
+
+const numbersFrom = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(3, '0')}`)
+
+test('500 sends at once through two processes, to people known and new: the plan lets exactly 100 through', async (t) => {
+  const world = await start(t)
+  const { api, db, url, twin } = world
+  const { provider, planOf } = await startLimited(world, 100)
+  const urls = [url, await twin()]
+  const known = numbersFrom('+14155552', 50)
+  // More sends than numbers: those who find nobody and those who find the one just made meet in one statement.
+  const strangers = numbersFrom('+14155563', 60)
+  await Promise.all(known.map((from) => provider.writes({ from, text: 'hi' })))
+  const keys = await Promise.all(Array.from({ length: 5 }, () => api.key('messages:send')))
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, async (_, i) => {
+      const to = i % 2 === 0 ? known[(i / 2) % known.length] : strangers[((i - 1) / 2) % strangers.length]
+      const response = await fetch(`${urls[(i >> 1) % 2]}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys[i % keys.length]}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ to, ...hello }),
+      })
+      return { status: response.status, body: (await response.json()) as Json }
+    }),
+  )
+  const sent = answers.filter(({ status }) => status === 201)
+  const refused = answers.filter(({ status }) => status !== 201)
+  assert.deepEqual(
+    [...new Set(refused.map(({ status, body }) => `${status} ${body.error?.code}`))],
+    ['402 plan_limit_reached'],
+  )
+  assert.deepEqual([sent.length, refused.length], [100, 400])
+  const usage = await db`select message_count from plan_usage where workspace_id = ${api.workspaceId}`
+  assert.deepEqual(
+    usage.map(({ message_count }) => message_count),
+    [100],
+  )
+  assert.equal((await provider.sent()).length, 100)
+  const { used, left } = await planOf()
+  assert.deepEqual([used, left], [100, 0])
+  const [rows] = await db`
+    select (select count(*)::int from contacts) as contacts, (select count(*)::int from conversations) as conversations,
+      (select count(*)::int from messages where direction = 'outbound') as messages`
+  const made = known.length + sent.filter(({ body }) => body.data.contact_created).length
+  assert.deepEqual({ ...rows }, { contacts: made, conversations: made, messages: 100 }, 'nobody is made in vain')
+})
+
+test('under a limit, those who make a person and those who find them just made do not fail each other', async (t) => {
+  const world = await start(t)
+  const { api, url, twin } = world
+  const { planOf } = await startLimited(world, 1_000)
+  const urls = [url, await twin()]
+  const numbers = numbersFrom('+14155557', 12)
+  const writers = Array.from({ length: 24 }, async (_, i) => {
+    const key = await api.key('messages:send')
+    const statuses: number[] = []
+    for (const to of numbers) {
+      const response = await fetch(`${urls[i % 2]}/v1/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ to, ...hello }),
+      })
+      statuses.push(response.status)
+    }
+    return statuses
+  })
+  const statuses = (await Promise.all(writers)).flat()
+  assert.deepEqual([...new Set(statuses)], [201])
+  assert.equal((await planOf()).used, statuses.length)
+  assert.equal((await api.get('/contacts')).body.data.length, numbers.length)
+})
+
+test('a lapsed subscription is named before the limit; without room nobody is made, and reads go on', async (t) => {
+  const world = await start(t)
+  const { api } = world
+  const { provider, browser, set, planOf } = await startLimited(world, 1)
+  const first = await api.post('/messages', { to: phone, ...hello })
+  assert.equal(first.status, 201)
+  const { conversation_id: id, contact_id } = first.body.data
+  const refused = async (code: string, message: RegExp) => {
+    for (const to of [phone, '+14155550999']) {
+      assertRefused(await api.post('/messages', { to, ...hello }), 402, code, message)
+    }
+    const reply = await browser.call('POST', `/conversations/${id}/messages`, hello)
+    assertRefused(reply, 402, code, message)
+  }
+  await refused('plan_limit_reached', /1 message/)
+  await set('lapsed', 1)
+  await refused('subscription_lapsed', /lapsed/)
+  await set('lapsed', null)
+  await refused('subscription_lapsed', /lapsed/)
+  assert.deepEqual(
+    [(await planOf()).state, (await planOf()).messages_per_month, (await planOf()).used, (await planOf()).left],
+    ['lapsed', null, 1, null],
+  )
+  assert.deepEqual(
+    (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone),
+    [phone],
+  )
+  for (const path of [
+    '/me',
+    '/segments',
+    '/conversations',
+    `/conversations/${id}/messages`,
+    `/contacts/${contact_id}`,
+  ]) {
+    assert.equal((await api.get(path)).status, 200, path)
+  }
+  assert.equal((await api.post('/contacts', { phone: '+14155550200' })).status, 201)
+  await provider.writes({ from: phone, text: 'still heard' })
+  assert.equal((await api.get(`/conversations/${id}`)).body.data.last_message_text, 'still heard')
+  await set('active', 0)
+  await refused('plan_limit_reached', /0 messages/)
+  assert.equal((await planOf()).left, 0, 'a limit below what is used leaves nothing, not less')
+  await set('active', null)
+  assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
+})
+
+test('a send the channel refuses gives its place back', async (t) => {
+  const world = await start(t)
+  const { api } = world
+  const { planOf } = await startLimited(world, 2)
+  for (let i = 0; i < 3; i++) {
+    assertRefused(await api.post('/messages', { to: '+15005550001', ...hello }), 502, 'platform_error')
+    assert.equal((await planOf()).used, 0)
+  }
+  const answers = await Promise.all([
+    api.post('/messages', { to: phone, ...hello }),
+    api.post('/messages', { to: '+14155550200', ...hello }),
+  ])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 201],
+  )
+  assertRefused(await api.post('/messages', { to: phone, ...hello }), 402, 'plan_limit_reached')
+  const { used, left } = await planOf()
+  assert.deepEqual([used, left], [2, 0])
+})
+
+test('a new month starts anew, at midnight in UTC', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const { planOf } = await startLimited(world, 1)
+  assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
+  assertRefused(await api.post('/messages', { to: phone, ...hello }), 402, 'plan_limit_reached')
+  await db`update plan_usage set month = month - interval '1 month'`
+  const plan = await planOf()
+  const now = new Date()
+  assert.deepEqual(plan, {
+    state: 'active',
+    messages_per_month: 1,
+    used: 0,
+    left: 1,
+    resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
+  })
+  assert.equal((await api.post('/messages', { to: '+14155550200', ...hello })).status, 201)
+  assertRefused(await api.post('/messages', { to: phone, ...hello }), 402, 'plan_limit_reached')
+  assert.equal((await planOf()).left, 0)
+})
+
+test('the metrics tell what is used of every limit, and nothing of those without one', async (t) => {
+  const world = await start(t)
+  const { api, db, url, workspace } = world
+  await startLimited(world, 3)
+  const unlimited = await workspace()
+  await api.post('/messages', { to: phone, ...hello })
+  const read = async () => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    return text.split('\n').filter((line) => line.startsWith('parley_plan_messages{'))
+  }
+  assert.deepEqual((await read()).sort(), [
+    `parley_plan_messages{workspace="${api.workspaceId}",what="limit"} 3`,
+    `parley_plan_messages{workspace="${api.workspaceId}",what="used"} 1`,
+  ])
+  assert.ok((await read()).every((line) => !line.includes(unlimited.api.workspaceId)))
+  await db`
+    insert into workspaces (id, name, default_country, plan_messages_per_month, created_at)
+    select gen_random_uuid(), 'Many', 'US', 5, now() from generate_series(1, 1_500)`
+  assert.equal((await read()).length, 2_000)
+})
