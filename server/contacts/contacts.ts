@@ -113,8 +113,8 @@ export async function resolveContact(
 
   const id = newId()
   const event = contactCreated(workspaceId, id, { channel: 'msgapp', phone, name: given.name ?? null })
-  const created = await db.begin(async (sql) => {
-    // The identity decides: of two callers with the same new number, one makes the contact.
+  // The identity decides: of two callers with the same new number, one makes the contact.
+  const make = async (sql: Sql): Promise<boolean> => {
     const made = await sql`
       with identity as (
         insert into contact_identities (workspace_id, channel, external_id, contact_id)
@@ -132,10 +132,17 @@ export async function resolveContact(
       ),
       ${emit(sql, sql`made`)}
       select event_id from made`
-    if (made.length === 0) return false
-    await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
-    return true
-  })
+    return made.length > 0
+  }
+  // Only tags take more than one statement.
+  const created =
+    tagNames.size === 0
+      ? await make(db)
+      : await db.begin(async (sql) => {
+          const isMade = await make(sql)
+          if (isMade) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+          return isMade
+        })
   const contact = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
   if (!contact) throw new Error('a contact just found or made is not there')
   return { contact, created }
