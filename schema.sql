@@ -355,7 +355,6 @@ create table webhook_attempts (
   constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'pending'::text, 'failed'::text, 'canceled'::text])))
 ) partition by RANGE (id);
 CREATE INDEX webhook_attempts_by_delivery ON ONLY public.webhook_attempts USING btree (workspace_id, delivery_id);
-CREATE INDEX webhook_attempts_first ON ONLY public.webhook_attempts USING btree (workspace_id, endpoint_id, id) WHERE is_first;
 
 create table webhook_deliveries (
   workspace_id uuid not null,

@@ -77,6 +77,9 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   let again = false
   let stopped = false
   let gather = gatherMs.least
+  /** Posts that ended since the last claim, and half of what was under way then: the other half is while we claim. */
+  let endCount = 0
+  let halfCount = 0
   let timer: NodeJS.Timeout | undefined
   const poll = setInterval(() => wake(), pollMs)
 
@@ -85,7 +88,8 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     again = true
     claiming ??= claimAll().finally(() => {
       claiming = undefined
-      if (again) wakeSoon()
+      if (endCount >= halfCount) wake()
+      else if (again) wakeSoon()
     })
   }
 
@@ -98,6 +102,8 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
 
   async function claimAll(): Promise<void> {
     again = false
+    endCount = 0
+    halfCount = Number.POSITIVE_INFINITY
     const free = slots - underWay.size
     if (free <= 0) return
     try {
@@ -105,6 +111,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       const claimed = await claimDeliveries(sql, free, roomsOf(free))
       gather = Math.min(gatherMs.most, Math.max(gatherMs.least, performance.now() - claimedAt))
       for (const delivery of claimed) start(delivery, claimedAt)
+      halfCount = Math.max(1, underWay.size / 2)
       if (claimed.length > 0) again = true
     } catch (error) {
       log.error({ err: error }, 'deliveries could not be claimed; the next look tries again')
@@ -171,7 +178,10 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     underWay.add(run)
     void run.finally(() => {
       underWay.delete(run)
-      if (!stopped) wakeSoon()
+      endCount++
+      if (stopped) return
+      if (endCount >= halfCount) wake()
+      else wakeSoon()
     })
   }
 

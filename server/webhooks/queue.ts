@@ -223,11 +223,10 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
     ),
     -- Whoever had the lease when it was over, and was late, has nothing to say any more.
     ours as (
-      select t.place, g.id, g.status, coalesce(c.is_active, true) as is_active
+      select t.place, t.endpoint_id, g.id, g.status
       from there t
       join given g on g.workspace_id = t.workspace_id and g.endpoint_id = t.endpoint_id and g.id = t.id
         and g.attempt = t.attempt_count
-      left join counted c on c.id = g.endpoint_id
     ),
     gone as (
       delete from webhook_deliveries where ctid = any(array(select place from ours where status <> 'pending'))
@@ -239,7 +238,10 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
         next_attempt_at = now() + make_interval(
           secs => (${pausesSeconds}::int[])[least(attempt_count, ${pausesSeconds.length})] * (0.8 + random() * 0.4)
         )
-      where ctid = any(array(select place from ours where status = 'pending' and is_active))
+      where ctid = any(array(
+        select place from ours
+        where status = 'pending' and endpoint_id not in (select id from counted where not is_active)
+      ))
     ),
     canceled as (
       delete from webhook_deliveries d
@@ -253,7 +255,7 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
     select g.workspace_id, g.endpoint_id, g.attempt_id, g.id, g.event_id, g.event, least(g.attempt, ${maxAttempts}), g.status, g.http_status,
       g.duration_ms, g.error, g.response,
       case
-        when g.attempt = 1 and exists (select from ours o where o.id = g.id) then true
+        when g.attempt = 1 and g.id in (select id from ours) then true
         else ${isUntold(sql, sql`g`)} end
     from given g
     where exists (select from webhook_endpoints e where e.workspace_id = g.workspace_id and e.id = g.endpoint_id)
@@ -262,7 +264,7 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
       'the endpoint was switched off', null,
       case
         when c.attempt_count = 0 then true
-        when exists (select from given g where g.endpoint_id = c.endpoint_id and g.id = c.id) then false
+        when c.id in (select id from given) then false
         else ${isUntold(sql, sql`c`)} end
     from canceled c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
 }
