@@ -27,6 +27,84 @@ create table api_keys (
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
+create table broadcast_counts (
+  workspace_id uuid not null,
+  broadcast_id uuid not null,
+  shard integer not null,
+  sent integer not null,
+  delivered integer not null,
+  read integer not null,
+  failed integer not null,
+  skipped integer not null,
+  settled_at timestamp with time zone,
+  constraint broadcast_counts_pkey PRIMARY KEY (workspace_id, broadcast_id, shard),
+  constraint broadcast_counts_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+create table broadcast_paces (
+  workspace_id uuid not null,
+  connection_id uuid not null,
+  allowance double precision not null default 0,
+  filled_at timestamp with time zone not null,
+  rate double precision not null default 0,
+  throttled_at timestamp with time zone,
+  constraint broadcast_paces_pkey PRIMARY KEY (workspace_id, connection_id),
+  constraint broadcast_paces_workspace_id_connection_id_fkey FOREIGN KEY (workspace_id, connection_id) REFERENCES channel_connections(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+create table broadcast_recipients (
+  workspace_id uuid not null,
+  broadcast_id uuid not null,
+  place integer not null,
+  contact_id uuid,
+  phone text,
+  identity text,
+  name text,
+  params jsonb,
+  status text not null,
+  reason text,
+  message_id uuid,
+  attempt_count integer not null default 0,
+  retry_at timestamp with time zone,
+  constraint broadcast_recipients_pkey PRIMARY KEY (workspace_id, broadcast_id, place),
+  constraint broadcast_recipients_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE,
+  constraint broadcast_recipients_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'delivered'::text, 'read'::text, 'failed'::text, 'skipped'::text])))
+) with (fillfactor=70);
+CREATE UNIQUE INDEX broadcast_recipients_by_message ON public.broadcast_recipients USING btree (workspace_id, message_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX broadcast_recipients_to_retry ON public.broadcast_recipients USING btree (workspace_id, broadcast_id, retry_at) WHERE (retry_at IS NOT NULL);
+
+create table broadcasts (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  status text not null,
+  template_name text not null,
+  template_language text not null,
+  params jsonb not null,
+  segment_id uuid,
+  total_count integer not null default 0,
+  filled_count integer not null default 0,
+  is_filled boolean not null,
+  filled_to uuid,
+  position integer not null default 0,
+  plan_month date,
+  reserved_count integer not null default 0,
+  is_paused boolean not null default false,
+  pause_reason text,
+  cancel_reason text,
+  again_id uuid,
+  created_at timestamp with time zone not null,
+  scheduled_at timestamp with time zone,
+  started_at timestamp with time zone,
+  served_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
+  constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
+) with (fillfactor=50);
+CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
+CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
+
 create table channel_connections (
   workspace_id uuid not null,
   id uuid not null,

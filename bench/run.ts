@@ -9,6 +9,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { benchBroadcasts } from './broadcasts.ts'
 import { benchContacts } from './contacts.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchInbound } from './inbound.ts'
@@ -25,6 +26,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   messages: benchMessages,
   inbound: benchInbound,
   webhooks: benchWebhooks,
+  broadcasts: benchBroadcasts,
   'ten-million': benchTenMillion,
 }
 const wanted = process.argv.slice(2)

@@ -97,12 +97,16 @@ export async function startSimulator(): Promise<{ url: string; stop(): Promise<v
   }
 }
 
-/** What `parley workspace connect-simulator` does, at the highest pace. */
-export async function connectTo(simulatorUrl: string, service: Service): Promise<Connection> {
+/** What `parley workspace connect-simulator` does, at the highest pace unless told otherwise. */
+export async function connectTo(
+  simulatorUrl: string,
+  service: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
+  messagesPerSecond = maxPace,
+): Promise<Connection> {
   const { db, dataDir, workspaceId, url } = service
   const sealer = createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
   return db.begin(async (sql) => {
-    const given = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond: maxPace } as const
+    const given = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
     const connections = await connectSimulator({ ...given, db: sql })
     await registerSimulatorAccounts(sql, simulatorUrl, connections, url)
     return connections.msgapp
@@ -130,7 +134,10 @@ function headersOf(answer: Response): Record<string, string> {
 }
 
 /** Keys straight into the database: thousands of them, each good for 120 requests a minute. */
-export async function createKeys({ db, workspaceId }: Service, count: number): Promise<string[]> {
+export async function createKeys(
+  { db, workspaceId }: Pick<Service, 'db' | 'workspaceId'>,
+  count: number,
+): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, i) => ({
     id: newId(),
     key: `svc_live_bench_${process.pid}_${Date.now()}_${i}`,

@@ -9,6 +9,11 @@ import { keepAnswers } from './accounts/idempotency.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
 import { watchPlans } from './accounts/workspaces.ts'
+import { recipientsFollow } from './broadcasts/counts.ts'
+import { broadcastDashboard } from './broadcasts/dashboard.ts'
+import { createLiveSends } from './broadcasts/pace.ts'
+import { broadcastRoutes } from './broadcasts/routes.ts'
+import { broadcastsTopic } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import { channelDashboard } from './channels/dashboard.ts'
 import { createMsgapp } from './channels/msgapp/msgapp.ts'
@@ -18,8 +23,8 @@ import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
-import { conversationFields } from './conversations/filter-fields.ts'
 import { conversationRoutes } from './conversations/routes.ts'
+import { filterFields } from './filter-fields.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import type { Http } from './lib/http.ts'
@@ -36,7 +41,6 @@ import { mediaRoutes } from './messages/media-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
-import { contactFields } from './segments/filter.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { simulatorMount } from './simulator-mount.ts'
 import { systemRoutes } from './system.ts'
@@ -63,6 +67,8 @@ export type Application = {
   onMedia?: () => void
   /** Deliveries were queued, likewise. */
   onQueued?: () => void
+  /** A broadcast was accepted, likewise. */
+  onBroadcast?: () => void
   /** Where webhooks may go. */
   guard: Guard
   /** The provider of the demo workspace. */
@@ -79,9 +85,6 @@ export const createChannels = (http: Http): Record<ChannelName, Channel> => ({
   social: createSocial(http),
   web: createWeb(),
 })
-
-/** Everything a segment's filter may ask. */
-const filterFields = { ...contactFields, ...conversationFields }
 
 export async function createApp(application: Application): Promise<App> {
   const {
@@ -116,8 +119,16 @@ export async function createApp(application: Application): Promise<App> {
       if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
     watchPlans(db, metrics)
+    const onBroadcast = () => {
+      application.onBroadcast?.()
+      live.announce(broadcastsTopic)
+    }
     watchMedia(db, metrics)
-    const sender = createSender({ sql: messageDb, settleSql: settleDb, sealer, channels, announce })
+    const follower = recipientsFollow
+    const liveSends = createLiveSends(db, log)
+    app.addHook('onClose', liveSends.stop)
+    const sending = { sql: messageDb, settleSql: settleDb, sealer, channels, announce, follower }
+    const sender = createSender({ ...sending, onSend: liveSends.count })
     const intake = createIntake({
       db: messageDb,
       channels,
@@ -125,7 +136,9 @@ export async function createApp(application: Application): Promise<App> {
       announce,
       onMedia: application.onMedia ?? (() => {}),
       onMediaGone: (ids) => void dropMedia(store, ids, log),
+      follower,
     })
+    const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields }
     const count = metrics.counter(
       'parley_channel_callbacks_total',
       'Channel callbacks, by what came of them.',
@@ -143,6 +156,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.register(segmentRoutes(db, filterFields))
         v1.register(conversationRoutes(db))
         v1.register(messageRoutes({ db, sender, publicUrl }))
+        v1.register(broadcastRoutes({ ...accepting, onBroadcast }))
         v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
       },
       { prefix: '/v1' },
@@ -156,6 +170,17 @@ export async function createApp(application: Application): Promise<App> {
         members.register(contactDashboard(db))
         members.register(conversationDashboard(db))
         members.register(messageDashboard({ db, sender, publicUrl }))
+        members.register(
+          broadcastDashboard({
+            accepting,
+            sender,
+            publicUrl,
+            onBroadcast: (workspaceId) => {
+              onBroadcast()
+              live.announce(`workspace:${workspaceId}`)
+            },
+          }),
+        )
         members.register(webhookDashboard({ db, sealer, guard, onQueued }))
       },
       { prefix: '/app/api' },
@@ -180,6 +205,7 @@ export async function createApp(application: Application): Promise<App> {
       },
       { name: 'Webhooks', description: 'Endpoints of yours that are told, signed, what happened.' },
       { name: 'Messages', description: 'What was said, and what became of what you sent.' },
+      { name: 'Broadcasts', description: 'One template to many, at the pace of your number, and how far it has got.' },
     ],
   })
   await app.register(systemRoutes({ db, metrics, document: api ? document : undefined }))

@@ -21,7 +21,7 @@ import { startSimulatorHost } from './simulator-host.ts'
 import { createGuard } from './webhooks/guard.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import { createPoster } from './webhooks/post.ts'
-import { startWorker } from './worker.ts'
+import { startWorker, type Worker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
 const drainMs = 4_000
@@ -62,9 +62,10 @@ async function run(config: Config): Promise<void> {
     const db = database.connect(10)
     const hotDb = database.connect(2, { hot: true })
     const messageDb = database.connect(6, { hot: true })
-    const queueDb = database.connect(2, { hot: true, byIndex: true, relaxed: true })
-    const settleDb = database.connect(3, { hot: true, byIndex: true, relaxed: true })
-    const pools = [db, hotDb, messageDb, queueDb, settleDb]
+    const queueDb = database.connect(3, { hot: true, byIndex: true, relaxed: true })
+    const settleDb = database.connect(3, { hot: true, relaxed: true })
+    const runDb = database.connect(3, { hot: true })
+    const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb]
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
@@ -88,8 +89,7 @@ async function run(config: Config): Promise<void> {
     stops.push(poster.stop)
     const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config), live, metrics }
     await keepDays(db)
-    const worker = roles.has('worker') ? startWorker({ ...shared, poster, queueDb, settleDb }) : undefined
-    if (worker) stops.push(worker.stop)
+    let worker: Worker | undefined
     const app = await createApp({
       ...shared,
       hotDb,
@@ -100,11 +100,15 @@ async function run(config: Config): Promise<void> {
       publicUrl,
       tls,
       api: roles.has('api'),
-      ...(worker ? { onMedia: worker.onMedia, onQueued: worker.onQueued } : {}),
+      onMedia: () => worker?.onMedia(),
+      onQueued: () => worker?.onQueued(),
+      onBroadcast: () => worker?.onBroadcast(),
     })
     // At the same time: each may take its five seconds, and whoever told us to stop waits ten.
     stops.push(() => Promise.all([drain(app), worker?.stop()]))
     await app.listen({ port: config.port, host: config.host })
+    // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
+    if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb })
     await simulator?.letOthersStart()
     console.log(welcome(config, demo))
   } catch (error) {

@@ -4,8 +4,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
+import { recipientsFollow } from './broadcasts/counts.ts'
+import { broadcastsTopic, startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
+import { filterFields } from './filter-fields.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import type { Live } from './lib/live.ts'
@@ -30,25 +33,44 @@ export type Working = {
   store: Store
   live: Live
   poster: Poster
-  /** Statements of the webhook engine, and its settling, which may be lost in a power cut. */
+  /** For the queue of webhooks. */
   queueDb: Db
+  /** For settling what was sent; a power cut may take its last commits back. */
   settleDb: Db
+  /** For handing broadcasts over. */
+  runDb: Db
   metrics: Metrics
 }
 
-/** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries. */
-export type Worker = Loop & { onMedia(): void; onQueued(): void }
+/** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries; `onBroadcast`: there is one to send. */
+export type Worker = Loop & { onMedia(): void; onQueued(): void; onBroadcast(): void }
 
 const minuteMs = 60_000
 
 export function startWorker(working: Working): Worker {
-  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, metrics } = working
+  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, metrics } = working
   const media = startFetchingMedia({ db, sealer, channels, store, log })
   const attempts = 'parley_webhook_attempts_total'
   const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
-  const webhooks = startDelivering({ sql: queueDb, settleDb, sealer, poster, log, count })
+  const webhooks = startDelivering({ db: queueDb, sealer, poster, log, count })
   watchDeliveries(db, metrics)
-  const stopListening = live.listen(deliveriesTopic, webhooks.wake)
+  watchBroadcasts(db, metrics)
+  const broadcasts = startBroadcasting({
+    db,
+    runDb,
+    settleDb,
+    sealer,
+    channel: channels.msgapp,
+    fields: filterFields,
+    log,
+    announce: (workspaceId) => live.announce(`workspace:${workspaceId}`),
+    onQueued: () => {
+      webhooks.wake()
+      live.announce(deliveriesTopic)
+    },
+    count: metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by what came of them.', 'outcome'),
+  })
+  const ends = [live.listen(deliveriesTopic, webhooks.wake), live.listen(broadcastsTopic, broadcasts.wake)]
   const loops = [
     media,
     startRepeating({ name: 'statistics', everyMs: 1_000, log, run: () => analyzeGrown(db) }),
@@ -56,13 +78,14 @@ export function startWorker(working: Working): Worker {
       name: 'early-reports',
       everyMs: 1_000,
       log,
-      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log)),
+      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), recipientsFollow),
     }),
     webhooks,
+    broadcasts,
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
     startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
     startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),
-    startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db) }),
+    startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db, recipientsFollow) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
   ]
@@ -70,8 +93,9 @@ export function startWorker(working: Working): Worker {
   return {
     onMedia: media.wake,
     onQueued: webhooks.wake,
+    onBroadcast: broadcasts.wake,
     async stop() {
-      stopListening()
+      for (const end of ends) end()
       stopping ??= Promise.all(loops.map((loop) => loop.stop()))
       await stopping
     },

@@ -4,7 +4,6 @@
  * its outcome; nothing is sent twice.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +12,7 @@ import { createKey, scopes } from '../server/accounts/keys.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
-import { freePort } from './free-port.ts'
+import { createProgram } from './program.ts'
 import { toProvider } from './provider.ts'
 import { createDatabase, type Json, until } from './support.ts'
 
@@ -22,53 +21,6 @@ const owner = { email: 'owner@crash.test', password: 'correct horse' }
 const hello = { type: 'template', template: { name: 'hello_world' } }
 /** Where nobody listens. */
 const nowhere = 'http://127.0.0.1:1'
-
-type Program = {
-  url: string
-  /** On the same port every time. */
-  start(): Promise<void>
-  /** kill -9, unless told otherwise; answers the exit code. */
-  kill(signal?: NodeJS.Signals): Promise<number | null>
-}
-
-async function createProgram(
-  t: TestContext,
-  ready: string,
-  run: (port: number) => { args: string[]; env?: Record<string, string> },
-): Promise<Program> {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  let child: ChildProcess | undefined
-  let gone: Promise<number | null> = Promise.resolve(null)
-  const kill: Program['kill'] = (signal = 'SIGKILL') => {
-    child?.kill(signal)
-    return gone
-  }
-  t.after(() => kill())
-  return {
-    url,
-    kill,
-    async start() {
-      const { args, env } = run(port)
-      let output = ''
-      const started = spawn(process.execPath, args, {
-        env: { ...process.env, ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text))
-      gone = new Promise((resolve) => started.once('exit', resolve))
-      child = started
-      await until(
-        `${args[0]} to be ready`,
-        async () => {
-          assert.equal(started.exitCode, null, output)
-          return (await fetch(url + ready).catch(() => undefined))?.ok
-        },
-        30_000,
-      )
-    },
-  }
-}
 
 async function startAll(t: TestContext) {
   const database = await createDatabase(t)

@@ -41,6 +41,7 @@ const tables: Record<string, readonly string[]> = {
   channels: ['channel_connections', 'templates'],
   conversations: ['conversations'],
   messages: ['messages', 'early_reports', 'media'],
+  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }
 
 const rooms = () =>

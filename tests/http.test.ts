@@ -186,6 +186,7 @@ test('the document says what it must', async (t) => {
       'DELETE /segments/{id} contacts:write',
       'DELETE /segments/{id}/contacts contacts:write',
       'DELETE /webhooks/{id} webhooks:manage',
+      'GET /broadcasts/{id} broadcasts:send',
       'GET /contacts contacts:read',
       'GET /contacts/{id} contacts:read',
       'GET /conversations conversations:read',
@@ -200,6 +201,7 @@ test('the document says what it must', async (t) => {
       'PATCH /contacts/{id} contacts:write',
       'PATCH /segments/{id} contacts:write',
       'PATCH /webhooks/{id} webhooks:manage',
+      'POST /broadcasts broadcasts:send',
       'POST /contacts contacts:write',
       'POST /messages messages:send',
       'POST /segments contacts:write',
@@ -210,7 +212,10 @@ test('the document says what it must', async (t) => {
   const spending = operations.filter(({ operation }) => operation.responses[402] || operation.responses[502])
   assert.deepEqual(
     spending.map(({ operation }) => [operation.operationId, Object.keys(operation.responses).join(' ')]),
-    [['sendMessage', '201 400 401 402 403 429 500 502']],
+    [
+      ['sendMessage', '201 400 401 402 403 429 500 502'],
+      ['createBroadcast', '202 400 401 402 403 404 429 500'],
+    ],
   )
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }
   assert.deepEqual(

@@ -30,6 +30,7 @@ type Estate = {
   segments: string
   dynamicSegments: string
   webhooks: string
+  broadcasts: string
   conversations: string
   socialConversations: string
   webConversations: string
@@ -77,9 +78,13 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
   await createTemplate(provider, `${word}_template`)
   await make('/messages', { to: shared.phone, type: 'template', template: { name: `${word}_template` } })
   const sent = await make('/messages', { to: shared.phone, text: `${word} reply` })
+  const news = { name: `${word} news`, template: { name: 'hello_world' } }
+  const { body } = await api.post('/broadcasts', { ...news, recipients: [{ to: shared.phone }] })
+  const broadcast = body.data
   await until('every report and the media', async () => {
     const [state] = await db<{ done: boolean }[]>`
-      select bool_and(status in ('read', 'received')) and bool_and(content_type <> 'image' or media_url is not null) as done
+      select bool_and(status in ('read', 'received')) and bool_and(content_type <> 'image' or media_url is not null)
+        and (select status = 'sent' from broadcasts where id = ${broadcast.id}) as done
       from messages where workspace_id = ${api.workspaceId}`
     return state?.done
   })
@@ -98,6 +103,7 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
     segments: segment.id,
     dynamicSegments: dynamic.id,
     webhooks: webhook.id,
+    broadcasts: broadcast.id,
     conversations: onChannel('msgapp'),
     socialConversations: onChannel('social'),
     webConversations: onChannel('web'),
@@ -235,7 +241,7 @@ test('no list shows a row of theirs, whatever of theirs is asked for', async (t)
   assert.equal((await call('GET', `/contacts?tag=${shared.tag}`)).body.data.length, 4)
   assert.deepEqual((await call('GET', `/conversations?contact_id=${foreign.contacts}`)).body.data, [])
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
-  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 4)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
   await assertUnchanged()
 })
 
@@ -278,8 +284,32 @@ test('a message of theirs is not quoted, and a message to a person of theirs is 
   assert.equal(sent.status, 201, sent.text)
   assert.deepEqual([sent.body.data.contact_id, sent.body.data.conversation_id], [own.contacts, own.conversations])
   assert.equal((await foreign.provider.sent()).length, sentByThem)
-  assert.equal((await own.provider.sent(shared.phone)).length, 3)
+  assert.equal((await own.provider.sent(shared.phone)).length, 4)
   assert.equal((await theirs.get(`/contacts/${foreign.contacts}`)).body.data.name, 'theirword name')
+  await assertUnchanged()
+})
+
+test('a broadcast of ours is to people of ours, and no segment or template of theirs', async (t) => {
+  const { db, foreign, own, call, assertUnchanged } = await startNeighbours(t)
+  const sentByThem = (await foreign.provider.sent()).length
+  const news = { name: 'News', template: { name: 'hello_world' } }
+  for (const id of [foreign.segments, foreign.dynamicSegments, foreign.broadcasts]) {
+    assertRefused(await call('POST', '/broadcasts', { ...news, segment_id: id }), 404, 'not_found')
+  }
+  const theirTemplate = { ...news, template: { name: 'theirword_template' }, segment_id: own.segments }
+  assertRefused(await call('POST', '/broadcasts', theirTemplate), 400, 'bad_request')
+  const values = { name: 'order_confirmed', params: ['{{contact.name}}', '{{contact.company}}'] }
+  const accepted = await call('POST', '/broadcasts', { ...news, template: values, segment_id: own.segments })
+  assert.equal(accepted.status, 202, accepted.text)
+  await until('it to be sent', async () => {
+    const answer = await call('GET', `/broadcasts/${accepted.body.data.id}`)
+    return answer.body.data.status === 'sent'
+  })
+  const [recipient, ...more] = await db<{ contact_id: string }[]>`
+    select contact_id from broadcast_recipients where broadcast_id = ${accepted.body.data.id}`
+  assert.deepEqual([recipient?.contact_id, more.length], [own.contacts, 0])
+  assert.match(JSON.stringify((await own.provider.sent(shared.phone)).at(-1)?.body), /ourword name/)
+  assert.equal((await foreign.provider.sent()).length, sentByThem)
   await assertUnchanged()
 })
 
@@ -387,7 +417,7 @@ test('a member sees, answers and changes conversations and channels of the own w
     assert.equal(status, 200)
   }
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
-  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 4)
+  assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
 
   for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
     assertRefused(await call('GET', `/contacts/${id}`), 404, 'not_found')
@@ -450,6 +480,53 @@ test('somebody who writes to both opts out of one, by the words of that one', as
   assert.equal((await theirContact()).opted_out_by, 'customer')
   assert.equal(await isOut(), null)
   assert.equal((await api.get(`/contacts/${own.contacts}`)).status, 200)
+})
+
+test('a member sees and runs broadcasts of the own workspace only', async (t) => {
+  const neighbours = await startNeighbours(t)
+  const { db, foreign, own, assertUnchanged } = neighbours
+  const call = await signIn(neighbours)
+  const sentByThem = (await foreign.provider.sent()).length
+  for (const id of [foreign.broadcasts, foreign.broadcasts.toUpperCase(), foreign.segments, own.segments]) {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/recipients'],
+      ['GET', '/recipients?status=read'],
+      ['GET', '/recipients.csv'],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
+      ['POST', '/cancel'],
+      ['POST', '/again'],
+    ] as const) {
+      assertRefused(await call(method, `/broadcasts/${id}${path}`), 404, 'not_found')
+    }
+  }
+  for (const query of ['', '?status=sent', `?cursor=${encodeCursor(foreign.broadcasts)}`])
+    await call('GET', `/broadcasts${query}`)
+  assert.equal((await call('GET', '/broadcasts')).body.data.length, 1)
+  const [recipient] = (await call('GET', `/broadcasts/${own.broadcasts}/recipients`)).body.data
+  assert.deepEqual([recipient.contact_id, recipient.conversation_id], [own.contacts, own.conversations])
+
+  const template = { name: 'order_confirmed', params: ['{{contact.name}}', '{{contact.company}}'] }
+  for (const path of ['/broadcasts', '/broadcasts/preview']) {
+    for (const segment_id of [foreign.segments, foreign.dynamicSegments]) {
+      assertRefused(await call('POST', path, { name: 'News', template, segment_id }), 404, 'not_found')
+    }
+    const theirTemplate = { name: 'News', template: { name: 'theirword_template' }, segment_id: own.segments }
+    assertRefused(await call('POST', path, theirTemplate), 400, 'bad_request')
+  }
+  for (const audience of [{ segment_id: own.segments }, { recipients: [{ to: shared.phone }] }]) {
+    const { data } = (await call('POST', '/broadcasts/preview', { template, ...audience })).body
+    assert.equal(data.total, 1)
+    assert.match(data.sample.text, /ourword name.*ourword company/)
+  }
+  const tested = await call('POST', '/broadcasts/test', { template, to: shared.phone })
+  assert.equal(tested.body.data.conversation_id, own.conversations, tested.text)
+  const again = await db`update broadcast_recipients set status = 'failed' where broadcast_id = ${own.broadcasts}`
+  assert.equal(again.count, 1)
+  assert.equal((await call('POST', `/broadcasts/${own.broadcasts}/again`)).status, 202)
+  assert.equal((await foreign.provider.sent()).length, sentByThem)
+  await assertUnchanged()
 })
 
 test('people of theirs are neither added to nor removed from a segment of ours', async (t) => {
@@ -605,6 +682,9 @@ const across: Record<string, string> = {
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
+  "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
+  "where b.completed_at is null and b.status <> 'scheduled' order by": 'and looks after those under way',
+  'from broadcasts group by 1': "the operator's gauge, over all",
   'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
 }
 

@@ -179,9 +179,11 @@ export async function start(
     const metrics = createMetrics()
     const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
     const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
-    const pools = { queueDb: database.connect(2, { hot: true }), settleDb: database.connect(2, { hot: true }) }
+    const queueDb = database.connect(2, { hot: true, byIndex: true })
+    const pools = { queueDb, settleDb: database.connect(2, { hot: true }) }
     await keepDays(shared.db)
-    const worker = startWorker({ ...shared, ...pools, live, poster, metrics })
+    const runDb = database.connect(2, { hot: true })
+    const worker = startWorker({ ...shared, ...pools, runDb, live, poster, metrics })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),
@@ -191,6 +193,7 @@ export async function start(
       guard,
       onMedia: worker.onMedia,
       onQueued: worker.onQueued,
+      onBroadcast: worker.onBroadcast,
       metrics,
       publicUrl,
       api: true,

@@ -20,7 +20,7 @@ declare module 'fastify' {
     /** The scope a key needs; null: any key will do. Only routes of the public API have it. */
     scope?: string | null
     /** Failures beyond those every route of its shape has. */
-    failures?: readonly (402 | 502)[]
+    failures?: readonly (402 | 404 | 502)[]
   }
 }
 

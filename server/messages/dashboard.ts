@@ -10,7 +10,7 @@ import { getMessage, listMessages } from './messages.ts'
 import { messageFields } from './routes.ts'
 import type { Sender } from './send.ts'
 
-const MemberMessage = Type.Object({
+export const MemberMessage = Type.Object({
   ...messageFields,
   error: NullableText(),
   sender_id: NullableText(),

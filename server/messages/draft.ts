@@ -47,19 +47,23 @@ const StructuredParams = Type.Object(
   { title: 'TemplateParams', description: 'What the template does not have is ignored.' },
 )
 
+export const ParamsSchema = Type.Unsafe<string[] | Static<typeof StructuredParams>>({
+  anyOf: [Texts, StructuredParams],
+  description: 'Body values in placeholder order, or an object with a value for each part.',
+})
+
 export const TemplateSchema = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 512, description: "The approved template's name." }),
     language: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: '`en_US` when absent.' })),
-    params: Type.Optional(
-      Type.Unsafe<string[] | Static<typeof StructuredParams>>({
-        anyOf: [Texts, StructuredParams],
-        description: 'Body values in placeholder order, or an object with a value for each part.',
-      }),
-    ),
+    params: Type.Optional(ParamsSchema),
   },
   { title: 'TemplateSend' },
 )
+
+/** A list is the values of the body. */
+export const readParams = (params: Static<typeof ParamsSchema> = {}): TemplateParams =>
+  Array.isArray(params) ? { body: params } : params
 
 export const sendTypes = ['text', 'template', 'image', 'video', 'document', 'audio'] as const
 
@@ -94,8 +98,8 @@ export function readDraft(body: Static<typeof Draft>): Draft {
     requireLength(text, 0, type === 'template' ? maxTextLength : maxCaptionLength)
   if (type === 'template') {
     if (!template) throw badRequest('template: required')
-    const { name, language = 'en_US', params = {} } = template
-    return { type, name, language, params: Array.isArray(params) ? { body: params } : params }
+    const { name, language = 'en_US', params } = template
+    return { type, name, language, params: readParams(params) }
   }
   if (type === 'text') {
     if (text === undefined) throw badRequest('text: required')

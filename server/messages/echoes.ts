@@ -8,11 +8,18 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { andFollow, type Follower } from './follow.ts'
 import { echoPatienceSeconds, waitForMessage } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
-export async function keepEcho(db: Db, workspaceId: string, channel: ChannelName, echo: Echo): Promise<void> {
+export async function keepEcho(
+  db: Db,
+  workspaceId: string,
+  channel: ChannelName,
+  echo: Echo,
+  follower?: Follower,
+): Promise<void> {
   const who = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
   const [thread] = await resolveThreads(db, [who])
   if (!thread) return
@@ -39,8 +46,12 @@ export async function keepEcho(db: Db, workspaceId: string, channel: ChannelName
     if (own && !own.is_answered) return waitForMessage(sql, workspaceId, channel, echo)
     if (own) {
       await sql`
-        update messages set external_id = ${echo.external_id}, status = 'sent', error = null
-        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}`
+        with named as (
+          update messages set external_id = ${echo.external_id}, status = 'sent', error = null
+          where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}
+          returning workspace_id, id, sender_type, status, error
+        )${andFollow(sql, follower, sql`named`)}
+        select id from named`
       return
     }
     await sql`

@@ -20,6 +20,7 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { within } from '../lib/time.ts'
 import { keepEcho } from './echoes.ts'
+import type { Follower } from './follow.ts'
 import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
 import {
   applyCorrection,
@@ -43,6 +44,7 @@ export type Intaking = {
   onMedia: () => void
   /** These are no message's any more. */
   onMediaGone: (ids: readonly string[]) => void
+  follower?: Follower
 }
 
 export type Intake = {
@@ -58,10 +60,14 @@ const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preferenc
 /** How long a callback waits for the names of people who write for the first time. */
 const profilePatienceMs = 2_000
 
-export function createIntake({ db, channels, log, announce, onMedia, onMediaGone }: Intaking): Intake {
+export function createIntake(intaking: Intaking): Intake {
+  const { db, channels, log, announce, onMedia, onMediaGone, follower } = intaking
   const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
   const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
-  const applyOne = createBatch({ run: (reported: readonly Reported[]) => applyStatuses(db, reported), max: 1_000 })
+  const applyOne = createBatch({
+    run: (reported: readonly Reported[]) => applyStatuses(db, reported, follower),
+    max: 1_000,
+  })
 
   const preferOne = createBatch({ run: (preferred: readonly Preferred[]) => applyPreferences(db, preferred) })
 
@@ -85,7 +91,7 @@ export function createIntake({ db, channels, log, announce, onMedia, onMediaGone
   async function takeRest({ workspace_id: workspaceId, channel }: Connection, report: Report): Promise<void> {
     switch (report.kind) {
       case 'echo':
-        return keepEcho(db, workspaceId, channel, report)
+        return keepEcho(db, workspaceId, channel, report, follower)
       case 'edit':
       case 'revoke': {
         const { isKnown, media } = await applyCorrection(db, workspaceId, channel, report)
@@ -213,13 +219,14 @@ async function applyPreferences(db: Db, preferred: readonly Preferred[]): Promis
 }
 
 /** Apply the reports whose message came after them. */
-export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone']): Promise<void> {
+export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone'], follower?: Follower): Promise<void> {
   const echoes: Early[] = []
   await db.begin(async (sql) => {
     for (const early of await takeEarly(sql)) {
       const { workspace_id: workspaceId, report } = early
       const { channel } = report
-      if (report.kind === 'status') await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }])
+      if (report.kind === 'status')
+        await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }], follower)
       else if (report.kind === 'edit' || report.kind === 'revoke') {
         onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
       } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
@@ -228,6 +235,6 @@ export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone']): 
   })
   // An echo has transactions of its own; one that is lost here is only an echo.
   for (const { workspace_id: workspaceId, report } of echoes) {
-    if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report)
+    if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report, follower)
   }
 }

@@ -12,6 +12,7 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
+import { andFollow, type Follower, isHeld } from './follow.ts'
 
 export type NewOutbound = {
   workspace_id: string
@@ -47,10 +48,13 @@ export type Ledger = {
  * `settleSql` may forget its last commits in a power cut: what it settled is pending again then, and settled by the
  * channel's reports.
  */
-export function createLedger(sql: Sql, settleSql: Sql): Ledger {
+export function createLedger(sql: Sql, settleSql: Sql, follower?: Follower): Ledger {
   // One at a time: they all count in the plan, and a second would only wait for the first, in smaller batches.
   const prepare = createBatch({ run: (messages: readonly NewOutbound[]) => prepareMessages(sql, messages), lanes: 1 })
-  const settle = createBatch({ run: (outcomes: readonly Outcome[]) => settleMessages(settleSql, outcomes), lanes: 1 })
+  const settle = createBatch({
+    run: (outcomes: readonly Outcome[]) => settleMessages(settleSql, outcomes, follower),
+    lanes: 1,
+  })
   return {
     async prepare(message) {
       if (await prepare(message)) return
@@ -62,8 +66,18 @@ export function createLedger(sql: Sql, settleSql: Sql): Ledger {
   }
 }
 
+/** Write messages as pending whose places in the plan were taken before. */
+export async function prepareReserved(sql: Sql, messages: readonly NewOutbound[]): Promise<void> {
+  const prepared = await prepareMessages(sql, messages, { isReserved: true })
+  if (!prepared.every(Boolean)) throw new Error('a conversation just found or made is not there')
+}
+
 /** Which of them found room in their workspace's plan: all of a workspace's, or none. */
-async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Promise<boolean[]> {
+async function prepareMessages(
+  sql: Sql,
+  messages: readonly NewOutbound[],
+  { isReserved = false } = {},
+): Promise<boolean[]> {
   const rows = messages.map((message) => ({ ...message, created_at: timeOfId(message.id) }))
   const added = await sql<{ id: string }[]>`
     with given as (
@@ -82,23 +96,7 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
       order by v.id
       for no key update
     ),
-    wanted as (
-      select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
-      from given g join workspaces w on w.id = g.workspace_id
-      group by w.id
-    ),
-    counted as (
-      insert into plan_usage as u (workspace_id, month, message_count)
-      select workspace_id, ${thisMonth(sql)}, n
-      from wanted
-      -- Conversations are locked before the count, here as everywhere.
-      where plan_state = 'active' and (most is null or n <= most) and (select count(*) from locked) >= 0
-      order by workspace_id
-      on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
-        where u.message_count + excluded.message_count <=
-          coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
-      returning u.workspace_id
-    ),
+    ${isReserved ? sql`counted as (select distinct workspace_id from given)` : countInPlan(sql)},
     added as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
         content_text, content, media_url, template_name, status, reply_to_message_id, created_at)
@@ -123,6 +121,26 @@ async function prepareMessages(sql: Sql, messages: readonly NewOutbound[]): Prom
   const ids = new Set(added.map(({ id }) => id))
   return messages.map(({ id }) => ids.has(id))
 }
+
+/** Members of a `with` list: take a place in the plan for each of `given`, once their conversations are `locked`. */
+const countInPlan = (sql: Sql) => sql`
+  wanted as (
+    select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
+    from given g join workspaces w on w.id = g.workspace_id
+    group by w.id
+  ),
+  counted as (
+    insert into plan_usage as u (workspace_id, month, message_count)
+    select workspace_id, ${thisMonth(sql)}, n
+    from wanted
+    -- Conversations are locked before the count, here as everywhere.
+    where plan_state = 'active' and (most is null or n <= most) and (select count(*) from locked) >= 0
+    order by workspace_id
+    on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
+      where u.message_count + excluded.message_count <=
+        coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
+    returning u.workspace_id
+  )`
 
 /** 402 when the plan has no room for one more; otherwise whether it has a limit at all. */
 export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {
@@ -155,7 +173,7 @@ export async function prepareFirst<Made extends { row: NewOutbound }>(
   return withRetries(() => db.begin(run) as Promise<Made>)
 }
 
-async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
+export async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
   const plan = await requirePlan(sql, workspaceId)
   if (plan.state === 'lapsed')
     return new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
@@ -163,7 +181,11 @@ async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
   return new ApiError('plan_limit_reached', `the plan allows ${most} messages a month, and they are used up`)
 }
 
-async function settleMessages(sql: Sql, outcomes: readonly Outcome[]): Promise<undefined[]> {
+async function settleMessages(
+  sql: Sql,
+  outcomes: readonly Outcome[],
+  follower: Follower | undefined,
+): Promise<undefined[]> {
   await sql`
     with given as (
       select *
@@ -186,8 +208,8 @@ async function settleMessages(sql: Sql, outcomes: readonly Outcome[]): Promise<u
         error = case when m.status = 'pending' then l.error else m.error end
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
-      returning m.workspace_id, m.created_at, l.status = 'failed' as refused
-    )
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status = 'failed' as refused
+    )${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
 }
@@ -201,6 +223,18 @@ const giveBack = (sql: Sql) => sql`
   ) r
   where u.workspace_id = r.workspace_id and u.month = r.month`
 
+/** Messages that were not sent and will not be: nobody follows them any more. */
+export async function failUnsent(sql: Sql, workspaceId: string, ids: readonly string[], error: string): Promise<void> {
+  await sql`
+    with settled as (
+      update messages m set status = 'failed', error = ${error}
+      where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
+        and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
+      returning m.workspace_id, m.created_at, true as refused
+    )
+    ${giveBack(sql)}`
+}
+
 /** How long the channel's reports are waited for. */
 export const patienceMinutes = 15
 
@@ -208,7 +242,7 @@ export const patienceMinutes = 15
  * Messages without an outcome for too long have failed, unless a report still says otherwise. Those of the last week:
  * what was refused, and what has no other name than ours, stays in the index as well.
  */
-export async function sweepPending(sql: Sql): Promise<void> {
+export async function sweepPending(sql: Sql, follower?: Follower): Promise<void> {
   await sql`
     with settled as (
       update messages m set
@@ -216,7 +250,8 @@ export async function sweepPending(sql: Sql): Promise<void> {
         error = coalesce(m.error || '; ', '') || ${`no report from the channel within ${patienceMinutes} minutes`}
       where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
         and m.created_at between now() - interval '7 days' and now() - make_interval(mins => ${patienceMinutes})
-      returning m.workspace_id, m.created_at, true as refused
-    )
+        and not ${isHeld(sql, follower)}
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, true as refused
+    )${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}`
 }

@@ -14,6 +14,7 @@ import { identitiesOf } from '../contacts/people.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import { andFollow, type Follower } from './follow.ts'
 import { messageStatuses } from './messages.ts'
 
 export type StatusReport = Extract<Report, { kind: 'status' }>
@@ -23,7 +24,7 @@ export type Reported = { workspaceId: string; channel: ChannelName; report: Stat
 const hole = randomUUID()
 
 /** Apply them; answers each whether its message was found. Those without one wait for it. */
-export async function applyStatuses(sql: Sql, reported: readonly Reported[]): Promise<boolean[]> {
+export async function applyStatuses(sql: Sql, reported: readonly Reported[], follower?: Follower): Promise<boolean[]> {
   const leads = findLeads(reported)
   const rows = reported.map(({ workspaceId, channel, report }, place) => ({
     place,
@@ -68,7 +69,8 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[]): Pr
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
         and l.rank > ${rankOf(sql, sql`m.status`)}
-    ),
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error
+    )${andFollow(sql, follower, sql`moved`)},
     ${emit(
       sql,
       sql`(
@@ -82,7 +84,7 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[]): Pr
   const places = new Set(found.map(({ place }) => place))
   const unnamed = reported.filter((_, place) => !places.has(place))
   if (unnamed.length > 0) {
-    const known = await nameMessages(sql, unnamed)
+    const known = await nameMessages(sql, unnamed, follower)
     reported.forEach((one, place) => {
       if (known.has(one)) places.add(place)
     })
@@ -94,7 +96,11 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[]): Pr
  * Reports of messages the channel took without our hearing of it: our own id finds them, and they get their name. Then
  * they are reported as any other. What is still nobody's waits.
  */
-async function nameMessages(sql: Sql, reported: readonly Reported[]): Promise<Set<Reported>> {
+async function nameMessages(
+  sql: Sql,
+  reported: readonly Reported[],
+  follower: Follower | undefined,
+): Promise<Set<Reported>> {
   const rows = reported.map(({ workspaceId, channel, report, isRetry = false }, place) => ({
     place,
     workspace_id: workspaceId,
@@ -131,8 +137,9 @@ async function nameMessages(sql: Sql, reported: readonly Reported[]): Promise<Se
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
         and m.external_id is null
-      returning m.workspace_id, m.external_id, l.status = 'failed' as was_given_up, m.created_at
-    ),
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, l.status = 'failed' as was_given_up,
+        m.created_at
+    )${andFollow(sql, follower, sql`named`)},
     -- What we had given up counts in its plan again.
     counted as (
       update plan_usage u set message_count = u.message_count + n.n
@@ -154,7 +161,7 @@ async function nameMessages(sql: Sql, reported: readonly Reported[]): Promise<Se
     )
     select place from ours`
   const known = new Set(named.flatMap(({ place }) => reported[place] ?? []))
-  if (known.size > 0) await applyStatuses(sql, [...known])
+  if (known.size > 0) await applyStatuses(sql, [...known], follower)
   return known
 }
 

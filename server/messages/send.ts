@@ -9,23 +9,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Channel, Connection, Content, Person, Sent, Template } from '../channels/channel.ts'
 import { getConnection, noteOutcome, requireMsgapp } from '../channels/connections.ts'
-import { getTemplate, refreshTemplates } from '../channels/templates.ts'
+import { getTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import { identitiesOf, learnPeople, renamePeople, type Who } from '../contacts/people.ts'
+import { identitiesOf, type Learnt, learnPeople, renamePeople, type Who } from '../contacts/people.ts'
 import { requirePhone } from '../contacts/phone.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
-import { createBatch } from '../lib/batch.ts'
+import { type Batch, createBatch } from '../lib/batch.ts'
 import { createBrief } from '../lib/brief.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import type { Draft } from './draft.ts'
+import type { Follower } from './follow.ts'
 import type { Announce } from './intake.ts'
 import { getMessage } from './messages.ts'
-import { createLedger, type Ledger, type NewOutbound, prepareFirst, requireRoom } from './outbound.ts'
+import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom } from './outbound.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
+import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
@@ -35,6 +37,9 @@ export type Sending = {
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   announce: Announce
+  follower?: Follower
+  /** Something goes out on a connection now: whoever paces what can wait counts it. */
+  onSend?: (connection: Connection) => void
 }
 
 export type ToPhone = {
@@ -44,6 +49,8 @@ export type ToPhone = {
   name: string | undefined
   draft: Draft
   replyTo: string | undefined
+  /** The member who sends it; absent: whoever has a key. */
+  memberId?: string
   /** An id made for this request before; whoever repeats the request after a crash comes with the same one. */
   subject: { id: string; isRepeat: boolean } | undefined
 }
@@ -80,10 +87,12 @@ const freshMs = 200
 /** How long a repeated request waits for the outcome of the first, which crashed. */
 const repeatPatienceMs = 20_000
 
-export function createSender({ sql, settleSql, sealer, channels, announce }: Sending): Sender {
+export function createSender(sending: Sending): Sender {
+  const { sql, settleSql, sealer, channels, announce, follower, onSend = () => {} } = sending
   const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
   const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
-  const ledger = createLedger(sql, settleSql)
+  const ledger = createLedger(sql, settleSql, follower)
+  const learn = createLearning(sql)
   // Read once for all who send at the same moment: each was a third as many statements as sends.
   const readMsgapp = createBrief((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)
   const readTemplate = createBrief((key) => {
@@ -118,7 +127,7 @@ export function createSender({ sql, settleSql, sealer, channels, announce }: Sen
       id,
       reply_to_message_id: request.replyTo ?? null,
       sender_type: 'agent',
-      sender_id: null,
+      sender_id: request.memberId ?? null,
     })
     const { thread, isPrepared } = found?.conversation_id
       ? { thread: { ...found, conversation_id: found.conversation_id, contact_created: false }, isPrepared: false }
@@ -193,10 +202,7 @@ export function createSender({ sql, settleSql, sealer, channels, announce }: Sen
     connection: Connection,
     draft: Draft,
     stored: Template | undefined,
-  ): Promise<{
-    content: Content
-    row: Pick<NewOutbound, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
-  }> {
+  ): Promise<MessageContent> {
     if (draft.type === 'text') {
       const row = {
         content_type: 'text',
@@ -215,33 +221,9 @@ export function createSender({ sql, settleSql, sealer, channels, announce }: Sen
         row: { content_type: type, content_text: text, content, media_url, template_name: null },
       }
     }
-    const { name, language, params } = draft
-    let filled = stored?.status === 'APPROVED' ? channel.fillTemplate?.(stored, params) : undefined
-    if (!filled?.ok) {
-      // It may have been approved or changed since we looked.
-      await refreshTemplates(sql, channel, connection)
-      const fresh = await getTemplate(sql, connection.workspace_id, name, language)
-      if (!fresh) throw badRequest(`template.name: there is no template ${name} in ${language}`)
-      if (fresh.status !== 'APPROVED') {
-        throw badRequest(`template.name: ${name} in ${language} is not approved (${fresh.status.toLowerCase()})`)
-      }
-      filled = channel.fillTemplate?.(fresh, params)
-    }
-    if (!filled) throw badRequest('type: this channel has no templates')
-    if (!filled.ok) {
-      if (filled.fault === 'params') throw badRequest(filled.message)
-      throw new ApiError('template_malformed', `the template ${name} in ${language} cannot be sent: ${filled.message}`)
-    }
-    return {
-      content: { type: 'template', name, language, components: filled.components },
-      row: {
-        content_type: 'template',
-        content_text: filled.text,
-        content: filled.content,
-        media_url: null,
-        template_name: name,
-      },
-    }
+    const fill = (template: Template) => channel.fillTemplate?.(template, draft.params)
+    const template = await requireTemplate(sql, channel, connection, draft, stored, (one) => fill(one)?.ok === true)
+    return toTemplateContent(draft, requireFilled(draft, fill(template)))
   }
 
   type Delivery = {
@@ -268,21 +250,12 @@ export function createSender({ sql, settleSql, sealer, channels, announce }: Sen
       await renamePeople(sql, [{ workspace_id, contact_id: thread.contact_id, name: rename }])
     }
     const outgoing = { message_id: id, to: person, content, reply_to: quoted, late_reply: late }
+    onSend(connection)
     const sent = await sendPatiently(channel, connection, outgoing)
-    await settle(ledger, row, sent)
+    await ledger.settle(toOutcome(row, sent))
     announce(workspace_id, channel.name, conversation_id)
-    if (sent.ok) {
-      await noteOutcome(sql, workspace_id, connection.id, null)
-      if (sent.person && isNewName(sent.person, person)) {
-        const names = { phone: sent.person.phone, user_id: sent.person.user_id }
-        const { channel } = connection
-        await learnPeople(sql, [{ workspace_id, contact_id: thread.contact_id, channel, ...names, name: null }])
-      }
-      return sent.external_id
-    }
-    if (sent.outcome === 'rejected' && isConnectionFault(sent.code)) {
-      await noteOutcome(sql, workspace_id, connection.id, sent.message)
-    }
+    await noteSent(sql, connection, thread.contact_id, person, sent, learn)
+    if (sent.ok) return sent.external_id
     const unknown = 'the channel did not say whether it took the message, so it is not sent again'
     throw new ApiError(
       'platform_error',
@@ -325,15 +298,50 @@ async function sendPatiently(
   return sent
 }
 
-function settle(ledger: Ledger, { workspace_id, conversation_id, id }: NewOutbound, sent: Sent): Promise<void> {
+/** What the channel's answer means for the message. */
+export function toOutcome(
+  { workspace_id, conversation_id, id }: Pick<NewOutbound, 'workspace_id' | 'conversation_id' | 'id'>,
+  sent: Sent,
+): Outcome {
   const status = sent.ok ? 'sent' : sent.outcome === 'rejected' ? 'failed' : 'unknown'
   const external_id = sent.ok ? sent.external_id : null
-  return ledger.settle({ workspace_id, conversation_id, id, status, external_id, error: sent.ok ? null : sent.message })
+  return { workspace_id, conversation_id, id, status, external_id, error: sent.ok ? null : sent.message }
+}
+
+/** Learning from the answers of sends, together from those that come together. */
+export const createLearning = (sql: Sql): Batch<Learnt, undefined> =>
+  createBatch({
+    run: async (people: readonly Learnt[]) => {
+      await learnPeople(sql, people)
+      return people.map(() => undefined)
+    },
+    lanes: 1,
+  })
+
+/** Keep what the answer shows besides: whether the connection works, and other names of whom we wrote to. */
+export async function noteSent(
+  sql: Sql,
+  { workspace_id, id, channel }: Connection,
+  contactId: string,
+  person: Person,
+  sent: Sent,
+  learn: (learnt: Learnt) => Promise<unknown>,
+): Promise<void> {
+  if (!sent.ok) {
+    if (isConnectionFault(sent)) await noteOutcome(sql, workspace_id, id, sent.message)
+    return
+  }
+  await noteOutcome(sql, workspace_id, id, null)
+  if (sent.person && isNewName(sent.person, person)) {
+    const { phone, user_id } = sent.person
+    await learn({ workspace_id, contact_id: contactId, channel, phone, user_id, name: null })
+  }
 }
 
 /** Refusals that lie in the connection, not in the message: a token that ran out, a number that is not registered. */
-function isConnectionFault(code: number | null): boolean {
-  return code !== null && (connectionFaults.has(code) || (code >= 200 && code < 300))
+export function isConnectionFault(sent: Sent): boolean {
+  if (sent.ok || sent.outcome !== 'rejected' || sent.code === null) return false
+  return connectionFaults.has(sent.code) || (sent.code >= 200 && sent.code < 300)
 }
 const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])
 

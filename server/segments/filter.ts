@@ -9,7 +9,7 @@ import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
-import { isWithinCalendar } from '../lib/time.ts'
+import { parseTime } from '../lib/time.ts'
 
 export type Rule = { field: string; op: string; value?: string }
 export type Filter = { match: 'all' | 'any'; rules: Rule[] }
@@ -110,17 +110,10 @@ function tooLong(value: string): string | undefined {
 
 const maxValueLength = 500
 const age = /^(\d{1,6})([dh])$/
-const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
 
 function notATime(value: string): string | undefined {
-  const given = dateTime.exec(value)
-  if (age.test(value) || (given && isDay(given) && isWithinCalendar(Date.parse(value)))) return undefined
+  if (age.test(value) || parseTime(value) !== undefined) return undefined
   return 'must be a date-time such as 2026-01-31T09:30:00Z, or an age such as 30d or 12h'
-}
-
-/** The 30th of February parses, but to another day. */
-function isDay([, year, month, day]: RegExpExecArray): boolean {
-  return new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
 }
 
 function momentOf(sql: Sql, value: string): Fragment {

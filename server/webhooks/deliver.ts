@@ -11,7 +11,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db } from '../lib/db.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Answered, Poster } from './post.ts'
 import {
@@ -26,9 +26,8 @@ import {
 } from './queue.ts'
 
 export type Delivering = {
-  sql: Sql
-  /** For settling: a commit that is lost in a power cut only means that something is sent again. */
-  settleDb: Db
+  /** Finds rows by their index. A commit it loses in a power cut only means that something is sent again. */
+  db: Db
   sealer: Sealer
   poster: Poster
   log: FastifyBaseLogger
@@ -58,7 +57,7 @@ const maxKnown = 2_000
 const graceMs = 5_500
 
 export function startDelivering(delivering: Delivering): DeliveringLoop {
-  const { sql, settleDb, sealer, poster, log, slots = 512, count = () => {} } = delivering
+  const { db, sealer, poster, log, slots = 512, count = () => {} } = delivering
   const endpoints = new Map<string, Endpoint>()
   const underWay = new Set<Promise<void>>()
   /** Opened, by their sealed text. */
@@ -67,7 +66,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     run: async (ended: readonly Ended[]) => {
       const lateFrom = performance.now() - (leaseSeconds - 1) * 1000
       const attempted = ended.map(({ claimedAt, ...one }) => ({ ...one, isLate: claimedAt < lateFrom }))
-      await settleAttempts(settleDb, attempted)
+      await settleAttempts(db, attempted)
       return attempted.map(() => undefined)
     },
     max: 200,
@@ -108,7 +107,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     if (free <= 0) return
     try {
       const claimedAt = performance.now()
-      const claimed = await claimDeliveries(sql, free, roomsOf(free))
+      const claimed = await claimDeliveries(db, free, roomsOf(free))
       gather = Math.min(gatherMs.most, Math.max(gatherMs.least, performance.now() - claimedAt))
       for (const delivery of claimed) start(delivery, claimedAt)
       halfCount = Math.max(1, underWay.size / 2)

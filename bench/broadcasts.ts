@@ -1,0 +1,147 @@
+/**
+ * A broadcast to 100,000 at a pace of 1,000 a second, with every report of it;
+ * what another workspace waits for meanwhile; how soon a segment of a million
+ * starts; and how long accepting takes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import type { Figure } from './figure.ts'
+import type { Measured } from './load.ts'
+import { sendTo } from './messages.ts'
+import { insertConversations, insertPeople, phoneOf } from './people.ts'
+import {
+  connectTo,
+  createKeys,
+  discard,
+  measureLoad,
+  type Service,
+  startService,
+  startSimulator,
+  toRequest,
+} from './service.ts'
+
+const pace = 1_000
+const people = 100_000
+const many = 1_000_000
+const template = { name: 'order_confirmed', language: 'en_US', params: ['{{contact.name|there}}', 'A-10042'] }
+
+type Progress = { id: string; status: string; sent_count: number; read_count: number; total_count: number }
+
+export async function benchBroadcasts(): Promise<Figure[]> {
+  const service = await startService()
+  const simulator = await startSimulator()
+  await connectTo(simulator.url, service, pace)
+  const neighbour = await createNeighbour(service, simulator.url)
+  await insertPeople(service.db, service.workspaceId, 0, people)
+  await insertConversations(service.db, service.workspaceId)
+  const [key = ''] = await createKeys(service, 1)
+  const call = createCaller(service, key)
+
+  const accepts: number[] = []
+  const recipients = Array.from({ length: 1_000 }, (_, i) => ({ to: phoneOf(i) }))
+  for (let i = 0; i < 7; i++) {
+    const began = performance.now()
+    await call('/broadcasts', { name: 'Later', template, recipients, scheduled_at: '2100-01-01T00:00:00Z' })
+    accepts.push(performance.now() - began)
+  }
+  accepts.sort((a, b) => a - b)
+
+  const idle = await neighbour.measure()
+  const segment = await createSegment(call)
+  const began = performance.now()
+  const { id } = await call<Progress>('/broadcasts', { name: 'Everybody', template, segment_id: segment })
+  await sleep(5_000)
+  const busy = await neighbour.measure()
+  const sent = await untilTrue(service, call, id, ({ status }) => status === 'sent')
+  const seconds = (performance.now() - began) / 1000
+  const read = await untilTrue(service, call, id, ({ read_count, total_count }) => read_count === total_count)
+  const readSeconds = (performance.now() - began) / 1000
+
+  await insertPeople(service.db, service.workspaceId, people, many)
+  const asked = performance.now()
+  const large = await call<Progress>('/broadcasts', { name: 'A million', template, segment_id: segment })
+  await untilTrue(service, call, large.id, ({ sent_count }) => sent_count > 0)
+  const firstMs = performance.now() - asked
+
+  await simulator.stop()
+  await service.stop()
+  discard(service)
+  return [
+    {
+      what: `a broadcast to ${people.toLocaleString('en')} at ${pace.toLocaleString('en')}/s, until all are sent`,
+      value: seconds,
+      unit: 's',
+      goal: { below: 110 },
+      note: `${sent.sent_count} sent; all ${read.read_count} read after ${readSeconds.toFixed(0)} s`,
+    },
+    { what: 'accepting 1,000 recipients (median of 7)', value: accepts[3] ?? 0, unit: 'ms', goal: { below: 150 } },
+    { what: 'a segment of 1,000,000, until the first is sent', value: firstMs / 1000, unit: 's', goal: { below: 5 } },
+    compare('GET /v1/me of another workspace beside it, lone caller, p99 over idle', busy.me, idle.me),
+    compare('POST /v1/messages of another workspace beside it, lone caller, p99 over idle', busy.sends, idle.sends),
+  ]
+}
+
+function compare(what: string, busy: Measured, idle: Measured): Figure {
+  const note = `p99 ${busy.p99.toFixed(1)} ms against ${idle.p99.toFixed(1)} ms, p50 ${busy.p50.toFixed(1)} ms against ${idle.p50.toFixed(1)} ms`
+  return { what, value: busy.p99 / idle.p99, unit: '×', goal: { below: 2 }, note }
+}
+
+/** Another workspace of the same service, whose calls are timed. */
+async function createNeighbour(service: Service, simulatorUrl: string) {
+  const owner = { email: 'owner@bench.test', password: 'correct horse' }
+  const { workspace_id: workspaceId } = await service.db.begin((sql) =>
+    createWorkspace(sql, { name: 'Neighbour', default_country: 'US', owner }),
+  )
+  const own = { ...service, workspaceId }
+  await connectTo(simulatorUrl, own)
+  const keys = await createKeys(own, 1_000)
+  const tokenOf = (i: number) => keys[i % keys.length] ?? ''
+  const gets = keys.map((token) => toRequest({ path: '/v1/me', token }))
+  const sends = keys.map((_, i) => toRequest({ path: '/v1/messages', token: tokenOf(i), body: sendTo(phoneOf(i)) }))
+  return {
+    async measure(): Promise<{ me: Measured; sends: Measured }> {
+      const load = { port: service.port, connections: 1, seconds: 10 }
+      await service.db`truncate api_key_windows`
+      const me = await measureLoad({ ...load, requests: gets })
+      await service.db`truncate api_key_windows`
+      const sent = await measureLoad({ ...load, requests: sends, expected: 201 })
+      if (me.failures + sent.failures > 0) throw new Error(`${me.failures} and ${sent.failures} calls were refused`)
+      return { me, sends: sent }
+    },
+  }
+}
+
+type Caller = <Data>(path: string, body?: unknown) => Promise<Data>
+
+const createCaller =
+  ({ url }: Service, key: string): Caller =>
+  async <Data>(path: string, body?: unknown) => {
+    const answer = await fetch(`${url}/v1${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const { data, error } = (await answer.json()) as { data: Data; error?: unknown }
+    if (!answer.ok) throw new Error(JSON.stringify(error))
+    return data
+  }
+
+async function createSegment(call: Caller): Promise<string> {
+  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const { id } = await call<{ id: string }>('/segments', { name: 'Everybody', kind: 'dynamic', filter })
+  return id
+}
+
+async function untilTrue(
+  { db }: Service,
+  call: Caller,
+  id: string,
+  holds: (progress: Progress) => boolean,
+): Promise<Progress> {
+  for (;;) {
+    const progress = await call<Progress>(`/broadcasts/${id}`)
+    if (holds(progress)) return progress
+    await sleep(200)
+    await db`truncate api_key_windows`
+  }
+}

@@ -1,0 +1,224 @@
+/** What members do with broadcasts: look before, send, follow, stop, and send again. Every member may. */
+import { Readable } from 'node:stream'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
+import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { MemberMessage } from '../messages/dashboard.ts'
+import { readParams, TemplateSchema } from '../messages/draft.ts'
+import { getMessage } from '../messages/messages.ts'
+import type { Sender } from '../messages/send.ts'
+import { type Accepting, acceptBroadcast } from './accept.ts'
+import { sendAgain } from './again.ts'
+import {
+  type Broadcast,
+  type BroadcastDetails,
+  type BroadcastStatus,
+  broadcastColumns,
+  broadcastStatuses,
+  cancelBroadcast,
+  isDone,
+  pauseBroadcast,
+  requireBroadcast,
+  resumeBroadcast,
+} from './broadcasts.ts'
+import { sumUp } from './counts.ts'
+import { previewBroadcast, sendTest } from './preview.ts'
+import { listRecipients, readPlace, shownStatuses, writeRecipients } from './recipients.ts'
+import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
+
+const MemberBroadcast = Type.Object({
+  ...broadcastFields,
+  is_paused: Type.Boolean(),
+  pause_reason: NullableText(),
+  cancel_reason: NullableText(),
+  again_id: NullableText({ format: 'uuid' }),
+})
+
+const Previewed = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
+
+const PreviewView = Type.Object({
+  total: Type.Integer(),
+  sendable: Type.Integer(),
+  skipped: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
+  values_checked: Type.Integer({
+    description:
+      'On so many the values were tried; what is wrong with the values of the others shows when they are sent.',
+  }),
+  duration_seconds: Type.Integer(),
+  plan: Type.Object({
+    left: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+    fits: Type.Boolean(),
+    state: OneOf(['active', 'lapsed']),
+  }),
+  sample: Type.Unsafe<{ text: string; to: string } | null>({
+    type: ['object', 'null'],
+    properties: { text: { type: 'string' }, to: { type: 'string' } },
+  }),
+})
+
+const TestMessage = Type.Object({ template: TemplateSchema, to: Type.String({ maxLength: 500 }) })
+
+/** A body is not needed. */
+const Again = Type.Unsafe<{ name?: string } | null>({
+  type: ['object', 'null'],
+  properties: { name: { type: 'string' } },
+})
+
+const RecipientView = Type.Object({
+  place: Type.Integer(),
+  phone: NullableText(),
+  name: NullableText(),
+  contact_id: NullableText({ format: 'uuid' }),
+  status: OneOf(shownStatuses),
+  reason: NullableText(),
+  message_id: NullableText({ format: 'uuid' }),
+  conversation_id: NullableText({ format: 'uuid' }),
+})
+
+/** A million recipients are copied in half a minute where the disk is fast. */
+const copyMs = 10 * 60_000
+
+/** A million lines may take their time on a slow line, but not for ever. */
+const downloadMs = 30 * 60_000
+
+export type Wiring = {
+  accepting: Accepting
+  sender: Sender
+  publicUrl: string
+  /** A broadcast of a workspace was accepted or changed: somebody is to look after it, others may be looking at it. */
+  onBroadcast: (workspaceId: string) => void
+}
+
+export const broadcastDashboard =
+  ({ accepting, sender, publicUrl, onBroadcast }: Wiring) =>
+  async (app: App) => {
+    const { db } = accepting
+    app.get(
+      '/broadcasts',
+      {
+        schema: {
+          querystring: ListQuery({ status: Type.Optional(OneOf(broadcastStatuses)) }),
+          response: { 200: ListOf(MemberBroadcast) },
+        },
+      },
+      async ({ session, query }) => listBroadcasts(db, session.workspaceId, query, readPosition(query)),
+    )
+    app.post(
+      '/broadcasts',
+      { schema: { body: NewBroadcastSchema, response: { 202: DataOf(MemberBroadcast) } } },
+      async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
+        const caller = { workspaceId, defaultCountry, subject: undefined }
+        const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
+        onBroadcast(workspaceId)
+        reply.code(202)
+        return { data: await requireBroadcast(db, workspaceId, id) }
+      },
+    )
+    app.post(
+      '/broadcasts/preview',
+      { schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
+      async ({ session, body }) => ({
+        data: await previewBroadcast(accepting, session, readBroadcast({ ...body, name: '' })),
+      }),
+    )
+    app.post(
+      '/broadcasts/test',
+      { schema: { body: TestMessage, response: { 201: DataOf(MemberMessage) } } },
+      async ({ session: { workspaceId, defaultCountry, member }, body }, reply) => {
+        const { name, language = 'en_US', params } = body.template
+        const sent = await sendTest(
+          { sql: db, sender },
+          { workspaceId, defaultCountry, memberId: member.id },
+          { to: body.to, template: { name, language, params: readParams(params) } },
+        )
+        const place = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
+        const message = await getMessage(db, workspaceId, place, publicUrl)
+        if (!message) throw new Error('a message just sent is not there')
+        reply.code(201)
+        return { data: message }
+      },
+    )
+    app.get(
+      '/broadcasts/:id',
+      { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
+      async ({ session, params }) => ({ data: await requireBroadcast(db, session.workspaceId, params.id) }),
+    )
+    for (const [word, change] of [
+      ['pause', pauseBroadcast],
+      ['resume', resumeBroadcast],
+      ['cancel', cancelBroadcast],
+    ] as const) {
+      app.post(
+        `/broadcasts/:id/${word}`,
+        { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
+        async ({ session: { workspaceId }, params: { id } }) => {
+          await change(db, workspaceId, id)
+          onBroadcast(workspaceId)
+          return { data: await requireBroadcast(db, workspaceId, id) }
+        },
+      )
+    }
+    app.post(
+      '/broadcasts/:id/again',
+      { handlerTimeout: copyMs, schema: { params: IdParams, body: Again, response: { 202: DataOf(MemberBroadcast) } } },
+      async ({ session: { workspaceId }, params, body }, reply) => {
+        const broadcast = await sendAgain(accepting, workspaceId, params.id, body ?? {})
+        onBroadcast(workspaceId)
+        reply.code(202)
+        return { data: broadcast }
+      },
+    )
+    app.get(
+      '/broadcasts/:id/recipients',
+      {
+        schema: {
+          params: IdParams,
+          querystring: ListQuery({ status: Type.Optional(OneOf(shownStatuses)) }),
+          response: { 200: ListOf(RecipientView) },
+        },
+      },
+      async ({ session, params, query }) =>
+        listRecipients(db, session.workspaceId, params.id, query, {
+          limit: readPosition(query).limit,
+          after: readPlace(query.cursor),
+        }),
+    )
+    app.get(
+      '/broadcasts/:id/recipients.csv',
+      { handlerTimeout: downloadMs, schema: { params: IdParams } },
+      async ({ session: { workspaceId }, params }, reply) => {
+        const { id } = await requireBroadcast(db, workspaceId, params.id)
+        reply.headers({
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': `attachment; filename="broadcast-${id}.csv"`,
+          'x-content-type-options': 'nosniff',
+        })
+        return reply.send(Readable.from(writeRecipients(db, workspaceId, id), { objectMode: false }))
+      },
+    )
+  }
+
+/** Newest first. Of each only its counters are read, never its recipients. */
+async function listBroadcasts(
+  sql: Sql,
+  workspaceId: string,
+  { status }: { status?: BroadcastStatus | undefined },
+  { limit, before }: Position,
+): Promise<Page<Broadcast & BroadcastDetails>> {
+  const rows = await sql<(Broadcast & BroadcastDetails)[]>`
+    select ${broadcastColumns(sql)}
+    from broadcasts b cross join lateral (${sumUp(sql)}) n
+    where b.workspace_id = ${workspaceId} and b.id < ${before} and ${hasStatus(sql, status)}
+    order by b.id desc
+    limit ${limit + 1}`
+  return toPage(rows, limit)
+}
+
+/** As it is shown: one that is done is sent, whether or not that is written down yet. */
+function hasStatus(sql: Sql, status: BroadcastStatus | undefined): Fragment {
+  if (!status) return sql`true`
+  if (status === 'sent') return sql`(b.status = 'sent' or b.status = 'sending' and ${isDone(sql)})`
+  if (status === 'sending') return sql`b.status = 'sending' and not ${isDone(sql)}`
+  return sql`b.status = ${status}`
+}

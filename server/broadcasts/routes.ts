@@ -1,0 +1,142 @@
+/** `/broadcasts`: one template to many, and how far it has got. */
+import type { Db } from '../lib/db.ts'
+import {
+  DataOf,
+  DateTime,
+  IdParams,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
+import { type Accepting, acceptBroadcast, type NewBroadcast } from './accept.ts'
+import { broadcastStatuses, requireBroadcast } from './broadcasts.ts'
+
+const tags = ['Broadcasts']
+
+const count = (description: string) => Type.Integer({ description })
+
+export const broadcastFields = {
+  id: Uuid,
+  name: Type.String(),
+  status: OneOf(broadcastStatuses, { description: '`sent` when nobody is pending any more.' }),
+  template: Type.Object({ name: Type.String(), language: Type.String() }),
+  segment_id: NullableText({ format: 'uuid' }),
+  total_count: count('Everybody, each number once; 0 for a segment until sending starts.'),
+  pending_count: count('Not sent to yet, or without an outcome.'),
+  sent_count: count('The channel accepted it, and it did not fail later.'),
+  delivered_count: count('Of those, delivered; whoever read it is among them.'),
+  read_count: count('Of those, read.'),
+  failed_count: count('The channel refused it, or it failed later.'),
+  skipped_count: count('Not sent to: no usable number, a missing value, opted out, or canceled.'),
+  created_at: DateTime,
+  scheduled_at: NullableDateTime,
+  started_at: NullableDateTime,
+  completed_at: NullableDateTime,
+}
+
+const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast' })
+
+const Recipient = Type.Object(
+  {
+    to: Type.String({
+      maxLength: 500,
+      description: 'A phone number; without country code it is read with the default country of the workspace.',
+    }),
+    name: Type.Optional(
+      Type.String({ maxLength: 500, description: "The contact's name; replaces the stored one if different." }),
+    ),
+    params: Type.Optional(ParamsSchema),
+  },
+  { title: 'Recipient' },
+)
+
+export const NewBroadcastSchema = Type.Object(
+  {
+    name: Type.String({ description: '1 to 80 characters.' }),
+    template: TemplateSchema,
+    recipients: Type.Optional(
+      Type.Array(Recipient, {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'Each number is sent to once. `params` of a recipient replace those of the template whole.',
+      }),
+    ),
+    segment_id: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Instead of `recipients`; taken as it is when sending starts.' }),
+    ),
+    scheduled_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When to start; a time that is over means now.' }),
+    ),
+  },
+  { title: 'NewBroadcast' },
+)
+
+export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {
+  const { name, template, recipients, segment_id, scheduled_at } = body
+  return {
+    name,
+    template: { name: template.name, language: template.language ?? 'en_US', params: readParams(template.params) },
+    recipients: recipients?.map((recipient) => ({
+      to: recipient.to,
+      name: recipient.name,
+      params: recipient.params && readParams(recipient.params),
+    })),
+    segment_id,
+    scheduled_at,
+  }
+}
+
+type Wiring = Accepting & {
+  db: Db
+  /** There is a broadcast to look after. */
+  onBroadcast: () => void
+}
+
+export const broadcastRoutes =
+  ({ onBroadcast, ...accepting }: Wiring) =>
+  async (app: App) => {
+    const config = { scope: 'broadcasts:send' }
+    app.post(
+      '/broadcasts',
+      {
+        config: { ...config, failures: [402, 404] },
+        schema: {
+          operationId: 'createBroadcast',
+          summary: 'Send a template to many',
+          description:
+            'Accepts the whole and sends it in the background, at the pace of your number. Values may name fields of the contact, with a word for those who have none: `{{contact.name|there}}`; the fields are `name`, `phone`, `email` and `company`. Whoever has no usable number, lacks a value or opted out is skipped.',
+          tags,
+          body: NewBroadcastSchema,
+          response: { 202: DataOf(BroadcastSchema, 'Accepted.') },
+        },
+      },
+      async ({ caller, body, idempotency }, reply) => {
+        const { workspaceId, defaultCountry } = caller
+        const asking = { workspaceId, defaultCountry, subject: idempotency?.subject }
+        const broadcast = await acceptBroadcast(accepting, asking, readBroadcast(body))
+        onBroadcast()
+        reply.code(202)
+        return { data: broadcast }
+      },
+    )
+    app.get(
+      '/broadcasts/:id',
+      {
+        config,
+        schema: {
+          operationId: 'getBroadcast',
+          summary: 'Read a broadcast',
+          description: 'Counters are exact at this read; the total is pending, sent, failed and skipped together.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(BroadcastSchema) },
+        },
+      },
+      async ({ caller, params }) => ({ data: await requireBroadcast(accepting.db, caller.workspaceId, params.id) }),
+    )
+  }

@@ -1,0 +1,172 @@
+/**
+ * kill -9 in the middle of a broadcast, again and again: nobody gets it twice,
+ * nobody is forgotten, and the counters are the rows.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKey, scopes } from '../server/accounts/keys.ts'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
+import { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
+import { createSealer } from '../server/lib/crypto.ts'
+import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
+import { createProgram, type Program } from './program.ts'
+import { toProvider } from './provider.ts'
+import { createDatabase, type Json, until } from './support.ts'
+
+const encryptionKey = 'cd'.repeat(32)
+/** Where nobody listens. */
+const nowhere = 'http://127.0.0.1:1'
+
+async function startAll(t: TestContext, roles: readonly string[], pace: number) {
+  const database = await createDatabase(t)
+  const db = database.connect(5)
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-broadcast-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const simulator = await createProgram(t, '/simulator/control/faults', (port) => ({
+    args: ['simulator/main.ts', '--port', String(port), '--data', join(dataDir, 'simulator')],
+  }))
+  const { host, port: databasePort, database: name, username } = database.address
+  const createService = (role: string) =>
+    createProgram(t, '/readyz', (port) => ({
+      args: ['server/main.ts'],
+      env: {
+        PORT: String(port),
+        DATA_DIR: dataDir,
+        DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${name}?host=${host}`,
+        ENCRYPTION_KEY: encryptionKey,
+        DEMO: '0',
+        LOG_LEVEL: 'warn',
+        ROLES: role,
+      },
+    }))
+  const services = await Promise.all(roles.map(createService))
+  await Promise.all([simulator, ...services].map((program) => program.start()))
+  const [first] = services
+  if (!first) throw new Error('no service')
+
+  const owner = { email: 'owner@crash.test', password: 'correct horse' }
+  const { workspace_id: workspaceId } = await db.begin((sql) =>
+    createWorkspace(sql, { name: 'Crash', default_country: 'US', owner }),
+  )
+  const simulatorUrl = `${simulator.url}/simulator`
+  const simulating = { workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond: pace } as const
+  const connections = await db.begin((sql) =>
+    connectSimulator({ ...simulating, db: sql, sealer: createSealer(encryptionKey) }),
+  )
+  /** Where the channel reports to. */
+  const reportTo = (url: string) => registerSimulatorAccounts(db, simulatorUrl, connections, url)
+  await reportTo(first.url)
+  const { key } = await createKey(db, workspaceId, { name: 'Crash', scopes, created_by: null })
+
+  const accept = async (recipients: readonly Json[]): Promise<string> => {
+    const response = await fetch(`${first.url}/v1/broadcasts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Crash', template: { name: 'hello_world' }, recipients }),
+    })
+    const answer: Json = await response.json()
+    assert.equal(response.status, 202, JSON.stringify(answer))
+    return answer.data.id
+  }
+  const provider = toProvider(simulatorUrl, workspaceId, connections)
+  const handedOver = async (id: string): Promise<number> => {
+    const [row] = await db<{ position: number }[]>`select position from broadcasts where id = ${id}`
+    return row?.position ?? 0
+  }
+
+  /** Everybody was handed over once; what the channel took is read, what it never got has no outcome. */
+  const assertOnce = async (id: string, count: number) => {
+    await until('everybody to be handed over', async () => (await handedOver(id)) === count, 20_000)
+    const settle = async () => {
+      const taken = new Set((await provider.sent()).map(({ to }) => to))
+      const rows = await db<{ phone: string; status: string; attempt_count: number }[]>`
+        select phone, status, attempt_count from broadcast_recipients where broadcast_id = ${id}`
+      const isSettled = rows.every(({ phone, status }) => status === (taken.has(phone) ? 'read' : 'sending'))
+      return isSettled && { taken, rows }
+    }
+    const { taken, rows } = await until('the reports', settle, 20_000)
+    const sent = await provider.sent()
+    assert.equal(sent.length, taken.size, 'nobody got it twice')
+    assert.equal(rows.length, count)
+    assert.ok(rows.every(({ attempt_count }) => attempt_count === 1))
+    const broadcast = await requireBroadcast(db, workspaceId, id)
+    const unknown = count - taken.size
+    assert.deepEqual(
+      [broadcast.total_count, broadcast.read_count, broadcast.sent_count, broadcast.pending_count],
+      [count, taken.size, taken.size, unknown],
+    )
+    assert.deepEqual([broadcast.failed_count, broadcast.skipped_count], [0, 0])
+    const [usage] = await db<{ message_count: number }[]>`select message_count from plan_usage`
+    assert.equal(usage?.message_count, count)
+    const messages = await db`select 1 from messages`
+    assert.equal(messages.length, count)
+    t.diagnostic(`${taken.size} of ${count} were taken, ${unknown} are unknown`)
+    return { unknown }
+  }
+  return { db, services: services as [Program, ...Program[]], provider, reportTo, accept, handedOver, assertOnce }
+}
+
+const people = (count: number) => Array.from({ length: count }, (_, i) => ({ to: `+1415557${String(1_000 + i)}` }))
+
+test('one process, killed at random moments of a broadcast: each recipient is sent to at most once', async (t) => {
+  const count = 600
+  const { services, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 250)
+  // Dozens are taken and not answered at any moment, and nobody tells of them before the end.
+  await provider.fault({ mode: 'delay', delay_ms: 200 })
+  await reportTo(nowhere)
+  const [service] = services
+  const id = await accept(people(count))
+  let kills = 0
+  for (let before = 0; kills < 4; kills++) {
+    await until('it to go on', async () => (await handedOver(id)) > before, 20_000)
+    await sleep(Math.random() * 300)
+    await service.kill()
+    before = await handedOver(id)
+    assert.ok(before < count, `it was over after ${kills} kills`)
+    await service.start()
+  }
+  await reportTo(service.url)
+  await assertOnce(id, count)
+})
+
+test('two workers, killed in turn: the other goes on, and each recipient is sent to at most once', async (t) => {
+  const count = 600
+  const { services, accept, handedOver, assertOnce } = await startAll(t, ['api', 'worker', 'worker'], 80)
+  const workers = services.slice(1)
+  const id = await accept(people(count))
+  for (let kills = 0; kills < 3; kills++) {
+    const worker = workers[kills % 2]
+    const before = await handedOver(id)
+    await until('it to go on', async () => (await handedOver(id)) > before, 10_000)
+    await sleep(Math.random() * 150)
+    await worker?.kill()
+    const after = await handedOver(id)
+    assert.ok(after < count, `it was over after ${kills} kills`)
+    await until('the other to go on', async () => (await handedOver(id)) > after, 2_000)
+    if (kills < 2) await worker?.start()
+  }
+  await assertOnce(id, count)
+})
+
+test('told to stop, it finishes what is under way and goes; started again, it goes on', async (t) => {
+  const count = 200
+  const { services, db, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 100)
+  const [service] = services
+  await provider.fault({ mode: 'delay', delay_ms: 500 })
+  await reportTo(nowhere)
+  const id = await accept(people(count))
+  await until('some to be under way', async () => (await handedOver(id)) > 20)
+  assert.equal(await service.kill('SIGTERM'), 0)
+  const handed = await handedOver(id)
+  assert.ok(handed < count, `${handed}`)
+  const sent = await db`select 1 from broadcast_recipients where broadcast_id = ${id} and status = 'sent'`
+  assert.equal(sent.length, handed, 'whoever was handed over has an outcome')
+  await provider.control('DELETE', '/faults')
+  await service.start()
+  await reportTo(service.url)
+  assert.equal((await assertOnce(id, count)).unknown, 0)
+})

@@ -1,0 +1,770 @@
+/**
+ * Broadcasts through the front door: who is reached, who is not and why, and
+ * counters that are exact whatever happens.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setPlan } from '../server/accounts/workspaces.ts'
+import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from '../server/broadcasts/broadcasts.ts'
+import { recipientsFollow } from '../server/broadcasts/counts.ts'
+import type { Db } from '../server/lib/db.ts'
+import { sweepPending } from '../server/messages/outbound.ts'
+import { type Api, assertRefused, type Json, start, until } from './support.ts'
+
+const hello = { name: 'hello_world' }
+const phoneOf = (i: number) => `+1415556${String(i).padStart(4, '0')}`
+const people = (count: number, from = 0) => Array.from({ length: count }, (_, i) => ({ to: phoneOf(from + i) }))
+const soon = (ms: number) => new Date(Date.now() + ms).toISOString()
+
+async function accept(api: Api, body: Json): Promise<Json> {
+  const answer = await api.post('/broadcasts', { name: 'News', template: hello, ...body })
+  assert.equal(answer.status, 202, answer.text)
+  return answer.body.data
+}
+
+/** As the API shows it, with everybody in one of the four counts at every read. */
+async function read(api: Api, id: string): Promise<Json> {
+  const { body } = await api.get(`/broadcasts/${id}`)
+  const { total_count, pending_count, sent_count, failed_count, skipped_count } = body.data
+  assert.equal(total_count, pending_count + sent_count + failed_count + skipped_count, JSON.stringify(body.data))
+  assert.ok(body.data.delivered_count <= sent_count && body.data.read_count <= body.data.delivered_count)
+  assert.equal(
+    body.data.completed_at !== null,
+    body.data.status === 'sent' || (pending_count === 0 && body.data.status === 'canceled'),
+  )
+  return body.data
+}
+
+/** Wait until nobody is pending, and see that the counters are the rows. */
+async function untilSent(db: Db, api: Api, id: string, withinMs?: number): Promise<Json> {
+  await until('the broadcast to be sent', async () => (await read(api, id)).status === 'sent', withinMs)
+  return assertCounted(db, api, id)
+}
+
+async function assertCounted(db: Db, api: Api, id: string): Promise<Json> {
+  const counts = await db.begin('isolation level repeatable read', async (sql) => {
+    const shown = await requireBroadcast(sql, api.workspaceId, id)
+    const [rows] = await sql<Json[]>`
+      select count(*)::int as total_count, count(*) filter (where status in ('pending', 'sending'))::int as pending_count,
+        count(*) filter (where status in ('sent', 'delivered', 'read'))::int as sent_count,
+        count(*) filter (where status in ('delivered', 'read'))::int as delivered_count,
+        count(*) filter (where status = 'read')::int as read_count,
+        count(*) filter (where status = 'failed')::int as failed_count,
+        count(*) filter (where status = 'skipped')::int as skipped_count
+      from broadcast_recipients where broadcast_id = ${id}`
+    return { shown, rows }
+  })
+  for (const [name, count] of Object.entries(counts.rows)) {
+    assert.equal(counts.shown[name as 'total_count'], count, `${name}: ${JSON.stringify(counts.shown)}`)
+  }
+  return counts.shown
+}
+
+const countsOf = ({ total_count, sent_count, delivered_count, read_count, failed_count, skipped_count }: Json) => [
+  ...[total_count, sent_count, delivered_count, read_count, failed_count, skipped_count],
+]
+
+const recipientsOf = (db: Db, id: string) =>
+  db<{ place: number; phone: string; status: string; reason: string | null; attempt_count: number }[]>`
+    select place, phone, status, reason, attempt_count from broadcast_recipients where broadcast_id = ${id} order by place`
+
+const usageOf = async (db: Db, api: Api): Promise<number> => {
+  const [usage] = await db<{ count: number }[]>`
+    select coalesce(sum(message_count), 0)::int as count from plan_usage where workspace_id = ${api.workspaceId}`
+  return usage?.count ?? 0
+}
+
+test('a broadcast is accepted, everybody gets it once as a message of their conversation, and its counters end at read', async (t) => {
+  const { api, url, db, connect } = await start(t)
+  const provider = await connect()
+  await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
+  const recipients = [{ to: phoneOf(0) }, { to: phoneOf(1), name: 'Bob' }, { to: '(415) 556-0002' }]
+
+  const accepted = await accept(api, { recipients })
+
+  const { id, created_at, started_at, ...rest } = accepted
+  assert.deepEqual(rest, {
+    name: 'News',
+    status: 'sending',
+    template: { name: 'hello_world', language: 'en_US' },
+    segment_id: null,
+    total_count: 3,
+    pending_count: 3,
+    sent_count: 0,
+    delivered_count: 0,
+    read_count: 0,
+    failed_count: 0,
+    skipped_count: 0,
+    scheduled_at: null,
+    completed_at: null,
+  })
+  assert.ok(created_at && started_at)
+  await untilSent(db, api, id)
+  const done = await until('everybody to read it', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.read_count === 3 && broadcast
+  })
+  assert.deepEqual(countsOf(done), [3, 3, 3, 3, 0, 0])
+  await assertCounted(db, api, id)
+  assert.equal((await read(api, id)).completed_at, done.completed_at, 'reports move no end')
+  assert.deepEqual((await provider.sent()).map(({ to }) => to).sort(), [phoneOf(0), phoneOf(1), phoneOf(2)])
+  const conversations = (await api.get('/conversations')).body.data
+  assert.deepEqual(conversations.map(({ contact }: Json) => contact.name).sort(), ['Ann', 'Bob', null])
+  for (const conversation of conversations) {
+    const [message, ...more] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
+    assert.equal(more.length, 0)
+    const { direction, sender_type, content_type, template_name, status } = message
+    assert.deepEqual(
+      [direction, sender_type, content_type, template_name, status],
+      ['outbound', 'bot', 'template', 'hello_world', 'read'],
+    )
+  }
+  assert.equal(await usageOf(db, api), 3)
+  const [stored] = await until('the end to be written down', async () => {
+    const rows = await db<Json[]>`select status, completed_at, reserved_count from broadcasts where id = ${id}`
+    return rows[0]?.status === 'sent' && rows
+  })
+  assert.deepEqual([stored.completed_at, stored.reserved_count], [done.completed_at, 0])
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  assert.match(metrics, /^parley_broadcasts\{status="sent"\} 1$/m)
+  assert.match(metrics, /^parley_broadcast_sends_total\{outcome="sent"\} 3$/m)
+})
+
+test('a number counts once, and whoever cannot be reached is skipped with a reason', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const numbers = [
+    '+55 11 99123-4567',
+    '+551191234567',
+    '+5511991234567',
+    phoneOf(1),
+    '4155560001',
+    'nobody',
+    ' nobody ',
+    '12',
+  ]
+  const { id, total_count, skipped_count, pending_count } = await accept(api, {
+    recipients: numbers.map((to) => ({ to })),
+  })
+  assert.deepEqual([total_count, skipped_count, pending_count], [4, 2, 2])
+  await untilSent(db, api, id)
+  const rows = await recipientsOf(db, id)
+  assert.deepEqual(
+    rows.map(({ place, phone, reason }) => [place, phone, reason]),
+    [
+      [1, '+5511991234567', null],
+      [2, phoneOf(1), null],
+      [3, 'nobody', 'not a phone number'],
+      [4, '12', 'not a phone number'],
+    ],
+  )
+  assert.equal((await provider.sent()).length, 2)
+  assert.equal(await usageOf(db, api), 2)
+})
+
+test('what is wrong for all is refused by its name, and nothing is written', async (t) => {
+  const { api, db, workspace, connect } = await start(t)
+  const provider = await connect()
+  const { api: theirs } = await workspace()
+  const recipients = people(2)
+  const values = { name: 'order_confirmed' }
+  const theirSegment = (await theirs.post('/segments', { name: 'Theirs' })).body.data.id
+  for (const [body, message] of [
+    [{ recipients: undefined }, 'recipients: required, or segment_id'],
+    [{ segment_id: theirSegment }, 'segment_id: not together with recipients'],
+    [{ name: '  ' }, 'name: must not be blank'],
+    [{ name: 'x'.repeat(81) }, 'name: must have at most 80 characters'],
+    [{ recipients: [] }, /^recipients: /],
+    [{ recipients: people(1_001) }, /^recipients: /],
+    [{ recipients: [{ to: 'x' }] }, 'recipients[0].to: not a phone number'],
+    [{ recipients: [{ to: 'x' }, { to: 'y' }] }, 'recipients[0].to: not a phone number; no recipient is usable'],
+    [{ scheduled_at: '2026-02-30T00:00:00Z' }, /^scheduled_at: /],
+    [{ template: { name: 'none_such' } }, /^template\.name: there is no template/],
+    [{ template: { name: 'paused_promo' } }, /^template\.name: .*not approved \(paused\)/],
+    [{ template: values }, 'template.params.body[0]: required'],
+    [
+      { template: { ...values, params: ['a', '{{contact.age}}'] } },
+      /^template\.params\.body\[1\]: there is no contact\.age/,
+    ],
+    [
+      { recipients: [{ to: phoneOf(1), params: ['{{contact.x}}'] }] },
+      /^recipients\[0\]\.params\.body\[0\]: there is no/,
+    ],
+    [{ template: values, recipients: [{ to: phoneOf(1), params: ['a'] }] }, 'recipients[0].params.body[1]: required'],
+  ] as const) {
+    const answer = await api.post('/broadcasts', { name: 'News', template: hello, recipients, ...body })
+    assertRefused(answer, 400, 'bad_request', message)
+  }
+  const other = await api.post('/broadcasts', { name: 'News', template: hello, segment_id: theirSegment })
+  assertRefused(other, 404, 'not_found')
+  const bare = await theirs.post('/broadcasts', { name: 'News', template: hello, recipients })
+  assertRefused(bare, 400, 'msgapp_not_configured')
+  const scopeless = await api.post('/broadcasts', {}, { key: await api.key('messages:send') })
+  assertRefused(scopeless, 403, 'forbidden', /broadcasts:send/)
+  const [made] = await db<{ count: number }[]>`select count(*)::int as count from broadcasts`
+  assert.equal(made?.count, 0)
+
+  const { id } = await accept(api, { recipients: people(1), scheduled_at: soon(3_600_000) })
+  assertRefused(await theirs.get(`/broadcasts/${id}`), 404, 'not_found')
+  assertRefused(await api.get('/broadcasts/x'), 404, 'not_found')
+  assert.deepEqual(await provider.sent(), [])
+})
+
+test('values carry the fields of each contact, and params of a recipient replace them whole', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const person = { phone: phoneOf(0), name: 'Ann {{contact.phone}}', email: 'ann@example.com', company: 'Acme' }
+  await api.post('/contacts', person)
+  const { id } = await accept(api, {
+    template: { name: 'order_confirmed', params: ['{{contact.name|there}}', '{{contact.company}}'] },
+    recipients: [
+      { to: phoneOf(0) },
+      { to: phoneOf(1), params: ['{{contact.name}}', 'B'], name: 'Bob' },
+      { to: phoneOf(2), params: ['C'] },
+      { to: phoneOf(3) },
+      { to: phoneOf(4), params: { body: ['{{contact.name|friend}}', '{{contact.phone}}'] } },
+    ],
+  })
+  await untilSent(db, api, id)
+  const sent = await provider.sent()
+  const bodyOf = (to: string) =>
+    sent.find((one) => one.to === to)?.body.template.components[0].parameters.map(({ text }: Json) => text)
+  assert.deepEqual(bodyOf(phoneOf(0)), ['Ann {{contact.phone}}', 'Acme'])
+  assert.deepEqual(bodyOf(phoneOf(1)), ['Bob', 'B'])
+  assert.deepEqual(bodyOf(phoneOf(4)), ['friend', phoneOf(4)])
+  const reasons = (await recipientsOf(db, id)).map(({ status, reason }) => [status === 'skipped', reason])
+  assert.deepEqual(reasons[2], [true, 'template.params.body[1]: required'])
+  assert.deepEqual(reasons[3], [true, 'the contact has no company'])
+  assert.equal(sent.length, 3)
+  // Nobody is made for a message that does not leave, and the plan has its places back.
+  const contacts = (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone)
+  assert.deepEqual(contacts.sort(), [phoneOf(0), phoneOf(1), phoneOf(4)])
+  assert.equal(await usageOf(db, api), 3)
+})
+
+test('a scheduled broadcast starts within a second of its time, one of the past at once, and one missed by a day asks', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const at = soon(1_200)
+  const scheduled = await accept(api, { recipients: people(2), scheduled_at: at })
+  assert.deepEqual([scheduled.status, scheduled.scheduled_at, scheduled.started_at], ['scheduled', at, null])
+  const past = await accept(api, { recipients: people(2, 10), scheduled_at: soon(-60_000) })
+  assert.equal(past.status, 'sending')
+  await untilSent(db, api, past.id)
+  const done = await untilSent(db, api, scheduled.id)
+  const lateMs = Date.parse(done.started_at) - Date.parse(at)
+  assert.ok(lateMs >= 0 && lateMs < 1_000, `${lateMs} ms late`)
+  assert.equal((await provider.sent()).length, 4)
+
+  const missed = await Promise.all(
+    [20, 30].map((from) => accept(api, { recipients: people(1, from), scheduled_at: soon(3_600_000) })),
+  )
+  await db`update broadcasts set scheduled_at = now() - interval '25 hours' where status = 'scheduled'`
+  const ids: string[] = missed.map(({ id }) => id)
+  await until('both to be paused', async () => {
+    const both = await Promise.all(ids.map((id) => requireBroadcast(db, api.workspaceId, id)))
+    return both.every(({ is_paused, pause_reason, status }) => is_paused && pause_reason && status === 'scheduled')
+  })
+  await resumeBroadcast(db, api.workspaceId, ids[0] ?? '')
+  await cancelBroadcast(db, api.workspaceId, ids[1] ?? '')
+  await untilSent(db, api, ids[0] ?? '')
+  const canceled = await assertCounted(db, api, ids[1] ?? '')
+  assert.deepEqual([canceled.status, canceled.skipped_count], ['canceled', 1])
+  assert.equal((await provider.sent()).length, 5)
+  assert.equal(await usageOf(db, api), 5)
+})
+
+test('a segment is taken as it is when sending starts, static or dynamic', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const contacts: string[] = []
+  for (let i = 0; i < 6; i++) {
+    const { id } = (await api.post('/contacts', { phone: phoneOf(i), tags: i < 4 ? ['vip'] : [] })).body.data
+    contacts.push(id)
+  }
+  await provider.writes({ channel: 'social', from: '90000001', username: 'soc', name: 'Soc', text: 'hello' })
+  const [social] = (await api.get('/contacts?channel=social')).body.data
+  const list = (await api.post('/segments', { name: 'List' })).body.data.id
+  await api.post(`/segments/${list}/contacts`, { contact_ids: [...contacts.slice(0, 3), social.id] })
+  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where id = ${contacts[1] ?? ''}`
+
+  const scheduled = await accept(api, { segment_id: list, scheduled_at: soon(1_000) })
+  assert.deepEqual([scheduled.status, scheduled.total_count, scheduled.segment_id], ['scheduled', 0, list])
+  await api.post(`/segments/${list}/contacts`, { contact_ids: [contacts[5]] })
+  const sent = await untilSent(db, api, scheduled.id)
+  assert.deepEqual([sent.total_count, sent.sent_count, sent.skipped_count], [5, 3, 2])
+  const reasons = (await recipientsOf(db, scheduled.id)).flatMap(({ reason }) => reason ?? [])
+  assert.deepEqual(reasons.sort(), ['has no phone number', 'opted out of broadcasts'])
+  assert.deepEqual((await provider.sent()).map(({ to }) => to).sort(), [phoneOf(0), phoneOf(2), phoneOf(5)])
+  assert.equal(await usageOf(db, api), 3)
+
+  const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
+  const vips = (await api.post('/segments', { name: 'Vips', kind: 'dynamic', filter })).body.data.id
+  const dynamic = await accept(api, { segment_id: vips })
+  assert.equal(dynamic.status, 'sending')
+  const all = await untilSent(db, api, dynamic.id)
+  assert.deepEqual([all.total_count, all.sent_count, all.skipped_count], [4, 3, 1])
+
+  const nobody = (await api.post('/segments', { name: 'Nobody' })).body.data.id
+  const empty = await untilSent(db, api, (await accept(api, { segment_id: nobody })).id)
+  assert.equal(empty.total_count, 0)
+  const doomed = await accept(api, { segment_id: nobody, scheduled_at: soon(500) })
+  await api.delete(`/segments/${nobody}`)
+  const canceled = await until('its cancelling', async () => {
+    const broadcast = await requireBroadcast(db, api.workspaceId, doomed.id)
+    return broadcast.status === 'canceled' && broadcast
+  })
+  assert.match(canceled.cancel_reason ?? '', /segment/)
+})
+
+test('a segment of some chunks is filled to the last, also when the first half was done by a process that died', async (t) => {
+  const { api, db, connect } = await start(t)
+  await connect({ messagesPerSecond: 10_000 })
+  const count = 5_000
+  await db`
+    with made as (
+      insert into contacts (workspace_id, id, phone, created_at, updated_at)
+      select ${api.workspaceId}, ('00000000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid, '+1415' || (5000000 + i), now(), now()
+      from generate_series(1, ${count}::int) i returning id, phone
+    )
+    insert into contact_identities (workspace_id, channel, external_id, contact_id)
+    select ${api.workspaceId}, 'msgapp', phone, id from made`
+  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
+  const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
+  // As it is left by one who counted, took the places, wrote 10 of 4,000 people and died.
+  await db`
+    insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status)
+    select ${api.workspaceId}, ${id}, n, c.id, c.phone, 'pending'
+    from (select row_number() over (order by id)::int as n, id, phone from contacts order by id limit 10) c`
+  await db`
+    update broadcasts set status = 'sending', is_paused = true, started_at = now(), total_count = 4000, filled_count = 10,
+      filled_to = (select max(contact_id::text)::uuid from broadcast_recipients),
+      plan_month = date_trunc('month', now() at time zone 'utc'), reserved_count = 4000
+    where id = ${id}`
+  await db`
+    insert into plan_usage values (${api.workspaceId}, date_trunc('month', now() at time zone 'utc'), 4000)`
+  await resumeBroadcast(db, api.workspaceId, id)
+  await until('everybody to have a place', async () => (await read(api, id)).total_count === count)
+  await pauseBroadcast(db, api.workspaceId, id)
+  const filled = await until('the end of filling', async () => {
+    const [row] = await db<Json[]>`select is_filled, filled_count from broadcasts where id = ${id}`
+    return row.is_filled && row
+  })
+  assert.equal(filled.filled_count, count)
+  const [places] = await db<Json[]>`
+    select count(distinct contact_id)::int as people, max(place) as last from broadcast_recipients where broadcast_id = ${id}`
+  assert.deepEqual(places, { people: count, last: count })
+  await cancelBroadcast(db, api.workspaceId, id)
+  const canceled = await until('nobody to be pending', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.pending_count === 0 && broadcast
+  })
+  assert.equal(canceled.sent_count + canceled.skipped_count, count)
+  await assertCounted(db, api, id)
+  assert.equal(await usageOf(db, api), canceled.sent_count)
+})
+
+test('counters are exact through every fate a message has, repeated and out of order', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const magic = ['+15005550001', '+15005550002', '+15005550005', '+15005550006']
+  await provider.fault({ to: phoneOf(0), mode: 'duplicate_statuses' })
+  await provider.fault({ to: phoneOf(1), mode: 'reorder_statuses' })
+  await provider.fault({ to: phoneOf(2), mode: 'drop_connection_after_accept' })
+  await provider.fault({ to: phoneOf(3), mode: 'no_statuses' })
+  const { id } = await accept(api, { recipients: [...people(6), ...magic.map((number) => ({ to: number }))] })
+  const done = await until('every report', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.read_count === 5 && broadcast.failed_count === 3 && broadcast.delivered_count === 6 && broadcast
+  })
+  assert.deepEqual(countsOf(done), [10, 7, 6, 5, 3, 0])
+  await assertCounted(db, api, id)
+  const rows = await recipientsOf(db, id)
+  const byPhone = new Map(rows.map((row) => [row.phone, row]))
+  assert.match(byPhone.get('+15005550001')?.reason ?? '', /131026/)
+  assert.match(byPhone.get('+15005550002')?.reason ?? '', /132015/)
+  assert.equal(byPhone.get('+15005550005')?.status, 'delivered')
+  assert.equal(byPhone.get(phoneOf(3))?.status, 'sent')
+  assert.ok(byPhone.get('+15005550006')?.reason)
+  const sent = await provider.sent()
+  assert.equal(new Set(sent.map(({ to }) => to)).size, sent.length)
+  assert.equal(sent.length, 8)
+  // Refused by the channel: not counted. Failed after it was accepted: counted.
+  assert.equal(await usageOf(db, api), 8)
+
+  const [failed] = await db<{ external_id: string }[]>`
+    select m.external_id from broadcast_recipients r
+    join messages m on m.workspace_id = r.workspace_id and m.id = r.message_id
+    where r.broadcast_id = ${id} and r.phone = '+15005550006'`
+  const status = { id: failed?.external_id, status: 'delivered', timestamp: String(Math.floor(Date.now() / 1000)) }
+  const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', statuses: [status] } }]
+  assert.equal(await provider.callback({ object: 'whatsapp_business_account', entry: [{ changes }] }), 200)
+  assert.deepEqual(countsOf(await read(api, id)), [10, 8, 7, 5, 2, 0])
+  await assertCounted(db, api, id)
+})
+
+test('what the channel throttles is put back and sent later, once; and given up after five tries', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 200 })
+  await provider.fault({ mode: 'throttle', count: 12 })
+  const { id } = await accept(api, { recipients: people(40) })
+  await until(
+    'some to be put back',
+    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
+  )
+  const [slowed] = await db<{ rate: number }[]>`select rate from broadcast_paces where throttled_at is not null`
+  assert.ok(slowed && slowed.rate <= 100, 'the number is slower')
+  const done = await untilSent(db, api, id, 20_000)
+  assert.equal(done.sent_count, 40)
+  const sent = await provider.sent()
+  assert.deepEqual([sent.length, new Set(sent.map(({ to }) => to)).size], [40, 40])
+  const tries = (await recipientsOf(db, id)).reduce((sum, { attempt_count }) => sum + attempt_count, 0)
+  assert.equal(tries, 52)
+  const messages = await db`select 1 from messages`
+  assert.equal(messages.length, 40, 'a second try is the same message')
+  assert.equal(await usageOf(db, api), 40)
+
+  const never = await accept(api, { recipients: [{ to: '+15005550004' }] })
+  await until(
+    'the first try',
+    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
+  )
+  // Waiting for its next try it is nobody's to sweep, however long that takes.
+  await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
+  await sweepPending(db, recipientsFollow)
+  assert.equal((await read(api, never.id)).pending_count, 1)
+  await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
+  const given = await untilSent(db, api, never.id)
+  assert.equal(given.failed_count, 1)
+  assert.match((await recipientsOf(db, never.id))[0]?.reason ?? '', /130429/)
+})
+
+test('a person who had too much waits alone: the number keeps its pace', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phoneOf(0), mode: 'throttle', code: 131056, count: 1 })
+  const { id } = await accept(api, { recipients: people(10) })
+  await until('all but one', async () => (await read(api, id)).sent_count === 9)
+  const [waiting] = await db<{ seconds: number }[]>`
+    select extract(epoch from retry_at - now())::float8 as seconds from broadcast_recipients where retry_at is not null`
+  assert.ok(waiting && waiting.seconds > 3, `${waiting?.seconds} s`)
+  assert.deepEqual(await db`select 1 from broadcast_paces where throttled_at is not null`.then((rows) => [...rows]), [])
+  await db`update broadcast_recipients set retry_at = now() where retry_at is not null`
+  assert.equal((await untilSent(db, api, id)).sent_count, 10)
+})
+
+test('an unknown outcome is never sent again: the reports settle it, or time does, or a late report still', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phoneOf(0), mode: 'http_500' })
+  await provider.fault({ to: phoneOf(1), mode: 'drop_connection_after_accept' })
+  const { id } = await accept(api, { recipients: people(3) })
+  await until('what can be known', async () => (await read(api, id)).read_count === 2)
+  const waiting = await read(api, id)
+  assert.deepEqual([waiting.status, waiting.pending_count], ['sending', 1])
+  assert.equal((await recipientsOf(db, id))[0]?.status, 'sending')
+  assert.equal(await usageOf(db, api), 3)
+  await db`update messages set created_at = created_at - interval '20 minutes' where status = 'pending'`
+  await sweepPending(db, recipientsFollow)
+  const given = await untilSent(db, api, id)
+  assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
+  assert.equal(await usageOf(db, api), 2)
+
+  const [lost] = await db<{ id: string }[]>`select id from messages where status = 'failed'`
+  const status = {
+    id: 'wamid.late',
+    status: 'read',
+    timestamp: String(Math.floor(Date.now() / 1000)),
+    biz_opaque_callback_data: lost?.id,
+  }
+  const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', statuses: [status] } }]
+  assert.equal(await provider.callback({ object: 'whatsapp_business_account', entry: [{ changes }] }), 200)
+  assert.deepEqual(countsOf(await assertCounted(db, api, id)), [3, 3, 3, 3, 0, 0])
+  assert.equal(await usageOf(db, api), 3)
+  assert.deepEqual([(await provider.sent(phoneOf(0))).length, (await provider.sent(phoneOf(1))).length], [0, 1])
+})
+
+test('whoever opts out while a broadcast is under way is passed over, and gives the place back', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  for (const i of [1, 2]) await api.post('/contacts', { phone: phoneOf(i) })
+  const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
+  await pauseBroadcast(db, api.workspaceId, id)
+  await provider.writes({ from: phoneOf(1), text: 'Stop.' })
+  await db`update broadcasts set scheduled_at = now() - interval '25 hours'`
+  await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
+  await resumeBroadcast(db, api.workspaceId, id)
+  // The second was seen to have opted out before the places were taken.
+  assert.equal((await recipientsOf(db, id))[1]?.reason, 'opted out of broadcasts')
+  await until('the third to be sent to', async () => (await provider.sent(phoneOf(2))).length === 1)
+  await until(
+    'the first to be put back',
+    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
+  )
+  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(0)}`
+  const done = await untilSent(db, api, id)
+  assert.deepEqual([done.sent_count, done.skipped_count], [1, 2])
+  assert.equal((await provider.sent()).length, 1)
+  assert.equal(await usageOf(db, api), 1)
+
+  const late = await accept(api, { recipients: people(1, 2), scheduled_at: soon(3_600_000) })
+  await db`update broadcasts set status = 'sending', is_paused = true, started_at = now(), reserved_count = 1,
+    plan_month = date_trunc('month', now() at time zone 'utc') where id = ${late.id}`
+  await db`update plan_usage set message_count = message_count + 1`
+  await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(2)}`
+  await resumeBroadcast(db, api.workspaceId, late.id)
+  assert.equal((await untilSent(db, api, late.id)).skipped_count, 1)
+  assert.equal(await usageOf(db, api), 1)
+  assert.equal((await provider.sent()).length, 1)
+})
+
+test('a plan with room for so many takes whole broadcasts and no more, however many come at once', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 1_000 })
+  await setPlan(db, api.workspaceId, { messages_per_month: 25, state: 'active' })
+  const broadcasts = Array.from({ length: 6 }, (_, i) =>
+    api.post('/broadcasts', { name: 'News', template: hello, recipients: people(8, i * 10) }),
+  )
+  const messages = Array.from({ length: 4 }, (_, i) =>
+    api.post('/messages', { to: phoneOf(500 + i), type: 'template', template: hello }),
+  )
+  const answers = await Promise.all(broadcasts)
+  const single = (await Promise.all(messages)).filter(({ status }) => status === 201).length
+  const accepted = answers.filter(({ status }) => status === 202)
+  for (const answer of answers) if (answer.status !== 202) assertRefused(answer, 402, 'plan_limit_reached')
+  assert.ok(accepted.length >= 2 && accepted.length <= 3, `${accepted.length}`)
+  assert.equal(accepted.length * 8 + single <= 25, true)
+  for (const { body } of accepted) await untilSent(db, api, body.data.id)
+  assert.equal(await usageOf(db, api), accepted.length * 8 + single)
+  assert.equal((await provider.sent()).length, accepted.length * 8 + single)
+
+  const left = 25 - accepted.length * 8 - single
+  // Whoever is skipped or refused needs no place.
+  const fitting = [...people(left - 1, 700), { to: '+15005550001' }, { to: 'x' }]
+  if (left > 0) {
+    const { id } = await accept(api, { recipients: fitting })
+    await untilSent(db, api, id)
+    assert.equal(await usageOf(db, api), 24)
+  }
+  const segment = (
+    await api.post('/segments', {
+      name: 'Everybody',
+      kind: 'dynamic',
+      filter: { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] },
+    })
+  ).body.data.id
+  assertRefused(
+    await api.post('/broadcasts', { name: 'x', template: hello, segment_id: segment }),
+    402,
+    'plan_limit_reached',
+  )
+  // What is known not to fit is refused at once; another month has room of its own.
+  const later = { recipients: people(9) }
+  const inAMinute = { ...later, scheduled_at: soon(60_000) }
+  assertRefused(await api.post('/broadcasts', { name: 'x', template: hello, ...inAMinute }), 402, 'plan_limit_reached')
+  const inAYear = { ...later, scheduled_at: soon(365 * 86_400_000) }
+  assert.equal((await accept(api, inAYear)).status, 'scheduled')
+  await setPlan(db, api.workspaceId, { messages_per_month: null, state: 'active' })
+  const scheduled = [
+    await accept(api, { recipients: people(9), scheduled_at: soon(1_000) }),
+    await accept(api, { segment_id: segment, scheduled_at: soon(1_000) }),
+  ]
+  await setPlan(db, api.workspaceId, { messages_per_month: 25, state: 'active' })
+  for (const { id } of scheduled) {
+    const canceled = await until('its cancelling', async () => {
+      const broadcast = await requireBroadcast(db, api.workspaceId, id)
+      return broadcast.status === 'canceled' && broadcast.completed_at !== null && broadcast
+    })
+    assert.match(canceled.cancel_reason ?? '', /the plan allows 25/)
+    await assertCounted(db, api, id)
+  }
+  await setPlan(db, api.workspaceId, { messages_per_month: 25, state: 'lapsed' })
+  for (const body of [{ recipients: people(1) }, { recipients: people(50) }, { segment_id: segment }]) {
+    assertRefused(await api.post('/broadcasts', { name: 'x', template: hello, ...body }), 402, 'subscription_lapsed')
+  }
+})
+
+test('places taken in one month are used in the month of the sending', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phoneOf(0), mode: 'reject' })
+  const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
+  await db`
+    update broadcasts set status = 'sending', is_paused = true, started_at = now(), reserved_count = 3, plan_month = '2026-01-01'
+    where id = ${id}`
+  await db`insert into plan_usage values (${api.workspaceId}, '2026-01-01', 3)`
+  await resumeBroadcast(db, api.workspaceId, id)
+  await untilSent(db, api, id)
+  const months = await db<Json[]>`select month::text, message_count from plan_usage order by month`
+  assert.deepEqual(
+    months.map(({ message_count }) => message_count),
+    [0, 2],
+  )
+})
+
+test('two processes on one broadcast send each message once, at the pace of the number', async (t) => {
+  const { api, db, connect, twin } = await start(t)
+  await twin()
+  const pace = 100
+  const provider = await connect({ messagesPerSecond: pace })
+  const count = 200
+  const [one, other] = await Promise.all([
+    accept(api, { recipients: people(count / 2) }),
+    accept(api, { recipients: people(count / 2, 1_000) }),
+  ])
+  await untilSent(db, api, one.id, 20_000)
+  await untilSent(db, api, other.id, 20_000)
+  const sent = await provider.sent()
+  assert.deepEqual([sent.length, new Set(sent.map(({ to }) => to)).size], [count, count])
+  const times = sent.map(({ at }) => Date.parse(at)).sort((a, b) => a - b)
+  for (const from of times) {
+    const within = times.filter((at) => at >= from && at < from + 1_000).length
+    assert.ok(within <= pace * 1.25, `${within} in a second`)
+  }
+  // Both had their turns from the start.
+  const early = sent.slice(0, 60).filter(({ to }) => to >= phoneOf(1_000)).length
+  assert.ok(early > 10 && early < 50, `${early} of 60`)
+  assert.deepEqual(await db`select 1 from broadcast_paces where throttled_at is not null`.then((rows) => [...rows]), [])
+})
+
+test('what members and the API send takes its part of the pace, and never waits', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 40 })
+  const { id } = await accept(api, { recipients: people(60) })
+  await until('the first', async () => (await provider.sent()).length > 0)
+  const began = Date.now()
+  const live = Array.from({ length: 30 }, (_, i) =>
+    api.post('/messages', { to: phoneOf(900 + i), type: 'template', template: hello }),
+  )
+  for (const { status } of await Promise.all(live)) assert.equal(status, 201)
+  assert.ok(Date.now() - began < 1_500, `${Date.now() - began} ms`)
+  await untilSent(db, api, id)
+  const times = (await provider.sent()).map(({ at }) => Date.parse(at))
+  const seconds = (Math.max(...times) - Math.min(...times)) / 1000
+  assert.ok(seconds > 1.9, `90 messages at 40 a second took ${seconds} s`)
+})
+
+test('a broadcast is paused, resumed and canceled; whoever was not handed over is skipped', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 20 })
+  const { id } = await accept(api, { recipients: people(60) })
+  await until('some to be sent', async () => (await read(api, id)).sent_count > 5)
+  await pauseBroadcast(db, api.workspaceId, id)
+  const { position } = (await db<{ position: number }[]>`select position from broadcasts where id = ${id}`)[0] ?? {
+    position: 0,
+  }
+  await until('those under way', async () => (await read(api, id)).sent_count === position)
+  assert.ok(position < 60)
+  await resumeBroadcast(db, api.workspaceId, id)
+  await until('more to be sent', async () => (await read(api, id)).sent_count > position)
+  await cancelBroadcast(db, api.workspaceId, id)
+  const canceled = await until('those under way', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.pending_count === 0 && broadcast
+  })
+  assert.equal(canceled.status, 'canceled')
+  assert.ok(canceled.skipped_count > 0)
+  await assertCounted(db, api, id)
+  assert.equal((await provider.sent()).length, canceled.sent_count)
+  assert.equal(await usageOf(db, api), canceled.sent_count)
+  const skipped = (await recipientsOf(db, id)).filter(({ status }) => status === 'skipped')
+  assert.ok(skipped.every(({ reason }) => reason === 'canceled'))
+  await cancelBroadcast(db, api.workspaceId, id)
+  await assert.rejects(() => pauseBroadcast(db, api.workspaceId, id), /canceled cannot be paused/)
+  await assert.rejects(() => resumeBroadcast(db, api.workspaceId, id), /canceled cannot be resumed/)
+})
+
+test('whatever is put back when a broadcast is canceled is never sent, and its message has failed', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phoneOf(0), mode: 'throttle' })
+  const { id } = await accept(api, { recipients: people(2) })
+  await until(
+    'one to be put back',
+    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
+  )
+  await until('the other', async () => (await read(api, id)).sent_count === 1)
+  await cancelBroadcast(db, api.workspaceId, id)
+  const canceled = await until('nobody to be pending', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.pending_count === 0 && broadcast
+  })
+  assert.deepEqual([canceled.sent_count, canceled.skipped_count], [1, 1])
+  await assertCounted(db, api, id)
+  const failed = await db`select 1 from messages where status = 'failed'`
+  assert.equal(failed.length, 1)
+  assert.equal(await usageOf(db, api), 1)
+  assert.equal((await provider.sent()).length, 1)
+})
+
+test('a broadcast pauses itself when the connection is at fault, and goes on when it is mended', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 40 })
+  await provider.fault({ mode: 'reject', code: 190 })
+  const { id } = await accept(api, { recipients: people(100) })
+  const paused = await until('its pausing', async () => {
+    const broadcast = await requireBroadcast(db, api.workspaceId, id)
+    return broadcast.is_paused && broadcast
+  })
+  assert.match(paused.pause_reason ?? '', /25 sends failed: .*190/)
+  await provider.control('DELETE', '/faults')
+  await resumeBroadcast(db, api.workspaceId, id)
+  const done = await untilSent(db, api, id)
+  assert.ok(done.failed_count >= 25 && done.failed_count < 60, `${done.failed_count}`)
+  assert.equal(done.sent_count, 100 - done.failed_count)
+  assert.equal(await usageOf(db, api), done.sent_count)
+})
+
+test('without an approved template or a connection a broadcast pauses and says so', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 20 })
+  const { id } = await accept(api, { recipients: people(30) })
+  const untilPaused = (reason: RegExp) =>
+    until(`a pause because of ${reason}`, async () => {
+      const { is_paused, pause_reason } = await requireBroadcast(db, api.workspaceId, id)
+      return is_paused && reason.test(pause_reason ?? '')
+    })
+  await until('the first', async () => (await read(api, id)).sent_count > 0)
+  await db`update templates set status = 'PAUSED'`
+  await untilPaused(/hello_world in en_US is not approved/)
+  await db`update templates set status = 'APPROVED'`
+  await resumeBroadcast(db, api.workspaceId, id)
+  const before = (await read(api, id)).sent_count
+  await until('more', async () => (await read(api, id)).sent_count > before)
+  await db`delete from channel_connections where channel = 'msgapp'`
+  await untilPaused(/no msgapp connection/)
+  const left = await read(api, id)
+  assert.ok(left.pending_count > 0 && left.status === 'sending')
+  assert.equal((await provider.sent()).length, 30 - left.pending_count)
+})
+
+test('a repeated request is one broadcast', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const body = { name: 'News', template: hello, recipients: people(3) }
+  const request = { headers: { 'idempotency-key': 'k' } }
+  const [one, other] = await Promise.all([
+    api.post('/broadcasts', body, request),
+    api.post('/broadcasts', body, request),
+  ])
+  assert.deepEqual(one.body, other.body)
+  // As if the process had died before its answer was kept.
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  const repeated = await api.post('/broadcasts', body, request)
+  assert.equal(repeated.body.data.id, one.body.data.id)
+  await untilSent(db, api, one.body.data.id)
+  assert.equal((await provider.sent()).length, 3)
+})
+
+test('a thousand recipients are accepted in a moment', async (t) => {
+  const { api, connect } = await start(t)
+  await connect({ messagesPerSecond: 10_000 })
+  await accept(api, { recipients: people(1), scheduled_at: soon(3_600_000) })
+  const began = performance.now()
+  const { total_count } = await accept(api, { recipients: people(1_000), scheduled_at: soon(3_600_000) })
+  const ms = performance.now() - began
+  assert.equal(total_count, 1_000)
+  t.diagnostic(`${ms.toFixed(0)} ms`)
+  assert.ok(ms < 1_000, `${ms} ms`)
+})

@@ -1,0 +1,53 @@
+/** A program as a real process, to be killed and started again. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { TestContext } from 'node:test'
+import { freePort } from './free-port.ts'
+import { until } from './support.ts'
+
+export type Program = {
+  url: string
+  /** On the same port every time. */
+  start(): Promise<void>
+  /** kill -9, unless told otherwise; answers the exit code. */
+  kill(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export async function createProgram(
+  t: TestContext,
+  ready: string,
+  run: (port: number) => { args: string[]; env?: Record<string, string> },
+): Promise<Program> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  let child: ChildProcess | undefined
+  let gone: Promise<number | null> = Promise.resolve(null)
+  const kill: Program['kill'] = (signal = 'SIGKILL') => {
+    child?.kill(signal)
+    return gone
+  }
+  t.after(() => kill())
+  return {
+    url,
+    kill,
+    async start() {
+      const { args, env } = run(port)
+      let output = ''
+      const started = spawn(process.execPath, args, {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text))
+      gone = new Promise((resolve) => started.once('exit', resolve))
+      child = started
+      await until(
+        `${args[0]} to be ready`,
+        async () => {
+          assert.equal(started.exitCode, null, output)
+          return (await fetch(url + ready).catch(() => undefined))?.ok
+        },
+        30_000,
+      )
+    },
+  }
+}
