@@ -41,10 +41,24 @@ export type DeliveringLoop = Loop & { wake(): void }
 
 type Ended = Attempted & { claimedAt: number }
 
-type Endpoint = { inFlight: number; share: number; standing: Standing }
+type Endpoint = {
+  inFlight: number
+  share: number
+  standing: Standing
+  /** It had all that was asked for at its last turn, or was not asked: there may be more. */
+  hasMore: boolean
+  /** Its last post took long. */
+  isSlow: boolean
+}
 
 const firstShare = 2
 const maxShare = 64
+/** A turn of an endpoint that has more: a few of many endpoints cost a claim more than many of a few. */
+const turnSize = 16
+/** Posts to endpoints that are not proven begin so many at a time: each opens a connection, some milliseconds' work. */
+const maxUnprovenAtOnce = 16
+/** Those that were slow begin one after the other. A slot of theirs is free once in five seconds, but all at the same time. */
+const slowEveryMs = 8
 /** Who takes longer is slow, whatever comes of it. */
 const slowMs = 1_500
 /** A delivery that is due by time alone is seen this late at most. */
@@ -79,6 +93,9 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   /** Posts that ended since the last claim, and half of what was under way then: the other half is while we claim. */
   let endCount = 0
   let halfCount = 0
+  /** The last claim left things behind for which there was no room. */
+  let isCrowded = false
+  let nextSlowAt = 0
   let timer: NodeJS.Timeout | undefined
   const poll = setInterval(() => wake(), pollMs)
 
@@ -92,11 +109,11 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     })
   }
 
-  function wakeSoon(): void {
+  function wakeSoon(afterMs = gather): void {
     timer ??= setTimeout(() => {
       timer = undefined
       wake()
-    }, gather)
+    }, afterMs)
   }
 
   async function claimAll(): Promise<void> {
@@ -107,11 +124,12 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     if (free <= 0) return
     try {
       const claimedAt = performance.now()
-      const claimed = await claimDeliveries(db, free, roomsOf(free))
+      const rooms = roomsOf(free)
+      const claimed = await claimDeliveries(db, free, rooms)
+      noteMore(rooms, claimed, free)
       gather = Math.min(gatherMs.most, Math.max(gatherMs.least, performance.now() - claimedAt))
       for (const delivery of claimed) start(delivery, claimedAt)
-      halfCount = Math.max(1, underWay.size / 2)
-      if (claimed.length > 0) again = true
+      halfCount = Math.max(4, underWay.size / 2)
     } catch (error) {
       log.error({ err: error }, 'deliveries could not be claimed; the next look tries again')
     }
@@ -122,21 +140,31 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     const taken = { new: 0, proven: 0, poor: 0 }
     for (const { inFlight, standing } of endpoints.values()) taken[standing] += inFlight
     const half = Math.floor(slots / 2)
-    const unprovenRoom = Math.min(free, Math.max(0, half - taken.new - taken.poor))
-    // What is claimed is locked first: no more of each than is of use when all who are busy have more.
-    const busy = endpoints.values().reduce((count, { inFlight }) => count + Number(inFlight > 0), 0)
-    const fair = Math.max(firstShare, Math.ceil(free / Math.max(1, busy)))
-    // The poor whose turn it is, no more than there is room for: the rest need not be looked at.
+    const unprovenRoom = Math.min(free, maxUnprovenAtOnce, Math.max(0, half - taken.new - taken.poor))
+    // Whose turn it is, and no more than there is room for: the others need not be looked at.
     let poorLeft = Math.min(unprovenRoom, Math.max(0, half - Math.floor(half / 4) - taken.poor))
+    let slowLeft = Number(performance.now() >= nextSlowAt)
+    let isHeldBack = false
+    let provenLeft = free
+    const longCount = endpoints.values().reduce((count, { hasMore }) => count + Number(hasMore), 0)
+    const longTurn = Math.max(turnSize, Math.ceil(free / Math.max(1, longCount)))
     const known = [...endpoints].map(([id, endpoint]) => {
-      const { share, inFlight, standing } = endpoint
-      const room = Math.min(Math.max(0, share - inFlight), standing === 'poor' ? poorLeft : fair)
-      if (standing === 'poor' && room > 0) {
+      const { share, inFlight, standing, hasMore, isSlow } = endpoint
+      const own = Math.max(0, Math.min(hasMore ? longTurn : turnSize, share - inFlight))
+      if (standing === 'poor') {
+        if (isSlow && slowLeft === 0 && own > 0 && poorLeft > 0) isHeldBack = true
+        const room = Math.min(own, poorLeft, isSlow ? slowLeft : own)
         poorLeft -= room
-        toTheBack(id, endpoint)
+        if (isSlow) slowLeft -= room
+        if (room > 0) toTheBack(id, endpoint)
+        return { id, room, standing }
       }
+      const room = hasMore ? Math.min(own, provenLeft) : own
+      if (hasMore) provenLeft -= room
       return { id, room, standing }
     })
+    if (slowLeft === 0 && performance.now() >= nextSlowAt) nextSlowAt = performance.now() + slowEveryMs
+    if (isHeldBack) wakeSoon(slowEveryMs)
     return {
       ids: known.map(({ id }) => id),
       rooms: known.map(({ room }) => room),
@@ -144,6 +172,26 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       otherwise: unprovenRoom > 0 ? firstShare : 0,
       unprovenRoom,
     }
+  }
+
+  /** Who may have more, and whether that is worth another look soon: what an end makes room for waits for that end. */
+  function noteMore({ ids, rooms, standings, unprovenRoom }: Rooms, claimed: readonly Claimed[], limit: number): void {
+    const counts = new Map<string, number>()
+    for (const { endpoint_id: id } of claimed) counts.set(id, (counts.get(id) ?? 0) + 1)
+    const isFull = claimed.length === limit
+    let provenCount = 0
+    ids.forEach((id, i) => {
+      const endpoint = endpoints.get(id)
+      const count = counts.get(id) ?? 0
+      const room = rooms[i] ?? 0
+      if (standings[i] === 'proven') provenCount += count
+      if (!endpoint) return
+      endpoint.hasMore = isFull || count === room
+      if (standings[i] === 'proven' && endpoint.hasMore && endpoint.inFlight + count < endpoint.share) again = true
+    })
+    isCrowded = isFull || claimed.length - provenCount >= unprovenRoom
+    if (isCrowded && unprovenRoom > 0) again = true
+    if (isFull) again = false
   }
 
   /** `endpoints` is in the order of turns. */
@@ -168,6 +216,8 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       inFlight: 0,
       share: firstShare,
       standing: 'new',
+      hasMore: true,
+      isSlow: false,
     }
     toTheBack(delivery.endpoint_id, endpoint)
     endpoint.inFlight++
@@ -178,7 +228,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     void run.finally(() => {
       underWay.delete(run)
       endCount++
-      if (stopped) return
+      if (stopped || !(endpoint.hasMore || isCrowded)) return
       if (endCount >= halfCount) wake()
       else wakeSoon()
     })
@@ -226,6 +276,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   /** Success earns slots, slowness costs them. */
   function learn(id: string, endpoint: Endpoint, { outcome, duration_ms }: Answered): void {
     const isSlow = duration_ms > slowMs
+    endpoint.isSlow = isSlow
     endpoint.standing = outcome === 'delivered' && !isSlow ? 'proven' : 'poor'
     if (isSlow) endpoint.share = Math.max(1, Math.floor(endpoint.share / 2))
     if (outcome !== 'delivered') {
