@@ -125,7 +125,7 @@ test('the first examples of the README work as printed', async (t) => {
   const dataDir = folder(t)
   const service = await start(t, { DATA_DIR: dataDir })
   const blocks = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
-  const [send = '', answer = ''] = blocks.filter((block) => block.includes('curl'))
+  const [send = '', answer = '', broadcast = ''] = blocks.filter((block) => block.includes('curl'))
   const [key = ''] = /^KEY=.*$/m.exec(send) ?? []
   const run = async (example: string): Promise<Json[]> => {
     const here = example
@@ -150,6 +150,15 @@ test('the first examples of the README work as printed', async (t) => {
     conversations.data.map(({ id }: Json) => id),
     [first.data.conversation_id],
   )
+
+  const [accepted] = await run(`${key}\n${broadcast}`)
+  assert.equal(accepted.data.total_count, 3)
+  const { api_key } = demoOf(dataDir)
+  await until('everybody to be told', async () => {
+    const headers = { authorization: `Bearer ${api_key}` }
+    const { data }: Json = await (await fetch(`${service.url}/v1/broadcasts/${accepted.data.id}`, { headers })).json()
+    return data.status === 'sent' && data.read_count === 2 && data.failed_count === 1
+  })
 })
 
 test('a second service on the same data is refused in words', async (t) => {
