@@ -7,6 +7,8 @@ import { test } from 'node:test'
 import { setPlan } from '../server/accounts/workspaces.ts'
 import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from '../server/broadcasts/broadcasts.ts'
 import { recipientsFollow } from '../server/broadcasts/counts.ts'
+import { fillBroadcast } from '../server/broadcasts/fill.ts'
+import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { sweepPending } from '../server/messages/outbound.ts'
 import { type Api, assertRefused, type Json, start, until } from './support.ts'
@@ -767,4 +769,112 @@ test('a thousand recipients are accepted in a moment', async (t) => {
   assert.equal(total_count, 1_000)
   t.diagnostic(`${ms.toFixed(0)} ms`)
   assert.ok(ms < 1_000, `${ms} ms`)
+})
+
+test('a broadcast whose template the channel has paused is not tried on everybody', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect({ messagesPerSecond: 40 })
+  await provider.fault({ mode: 'reject', code: 132015 })
+  const { id } = await accept(api, { recipients: people(100) })
+  const paused = await until('its pausing', async () => {
+    const broadcast = await requireBroadcast(db, api.workspaceId, id)
+    return (broadcast.is_paused || broadcast.completed_at !== null) && broadcast
+  })
+  assert.match(paused.pause_reason ?? '', /25 sends failed: .*132015/)
+  assert.ok(paused.failed_count < 60, `${paused.failed_count}`)
+})
+
+test('a connection that takes the place of another goes on with its broadcasts', async (t) => {
+  const { api, db, connect } = await start(t)
+  await connect({ messagesPerSecond: 20 })
+  const { id } = await accept(api, { recipients: people(60) })
+  await until('the first', async () => (await read(api, id)).sent_count > 0)
+  await db`delete from channel_connections where channel = 'msgapp'`
+  await connect({ messagesPerSecond: 100 })
+  // Nobody has asked for its templates yet.
+  await until('its pausing', async () => (await requireBroadcast(db, api.workspaceId, id)).is_paused)
+  await api.post('/messages', { to: phoneOf(100), type: 'template', template: hello })
+  await resumeBroadcast(db, api.workspaceId, id)
+  assert.equal((await untilSent(db, api, id)).sent_count, 60)
+})
+
+test('what was put back long ago and is accepted while the sweep comes by is sent, and has its place in the plan', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
+  await provider.fault({ to: phoneOf(0), mode: 'no_statuses' })
+  const { id } = await accept(api, { recipients: people(1) })
+  await until(
+    'it to be put back',
+    async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
+  )
+  await provider.fault({ to: phoneOf(0), mode: 'delay', delay_ms: 1_500 })
+  await db`update messages set created_at = created_at - interval '20 minutes'`
+  await until('its second try', async () => (await recipientsOf(db, id))[0]?.attempt_count === 2)
+  await sweepPending(db, recipientsFollow)
+  const sent = await until('its outcome', async () => {
+    const broadcast = await read(api, id)
+    return broadcast.sent_count === 1 && broadcast
+  })
+  assert.deepEqual(countsOf(sent), [1, 1, 0, 0, 0, 0])
+  await assertCounted(db, api, id)
+  assert.equal(await usageOf(db, api), 1)
+  assert.deepEqual(
+    (await db<Json[]>`select status, error from messages`).map(({ status, error }) => [status, error]),
+    [['sent', null]],
+  )
+})
+
+test('whoever lost the lock while writing and whoever took it over make one place for everybody', async (t) => {
+  const { api, db, database, connect } = await start(t)
+  await connect()
+  for (let i = 0; i < 3; i++) await api.post('/contacts', { phone: phoneOf(i) })
+  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
+  const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
+  await db`
+    update broadcasts set status = 'sending', is_paused = true, started_at = now(), total_count = 3, reserved_count = 3,
+      plan_month = date_trunc('month', now() at time zone 'utc')
+    where id = ${id}`
+  const fill = () =>
+    fillBroadcast({
+      ...{ db: database.connect(2), fields: filterFields, workspaceId: api.workspaceId, id },
+      ...{ onChunk: () => {}, isStopped: () => false },
+    })
+  const waitsFor = (text: string) =>
+    until(`somebody to wait for ${text}`, async () => {
+      const waiting = await db`
+        select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${text}%`}`
+      return waiting.length > 0
+    })
+  const outside = database.connect(2)
+  const row = await outside.reserve()
+  await row`begin`
+  await row`select 1 from broadcasts where id = ${id} for no key update`
+  const first = fill().catch((error) => error)
+  await waitsFor('set filled_count')
+  await db`
+    select pg_terminate_backend(l.pid) from pg_locks l
+    where l.locktype = 'advisory' and l.database = (select oid from pg_database where datname = current_database())
+      and l.classid = 7263554`
+  const table = await outside.reserve()
+  await table`begin`
+  await table`lock table contacts in access exclusive mode`
+  const second = fill().catch((error) => error)
+  await waitsFor('from contacts c')
+  await row`commit`
+  await until(
+    'the first to have written',
+    async () => (await read(api, id)).total_count === 3 && (await db`select 1 from broadcast_recipients`).length === 3,
+  )
+  await table`commit`
+  await Promise.all([first, second])
+  row.release()
+  table.release()
+  const rows = await recipientsOf(db, id)
+  assert.deepEqual(
+    rows.map(({ phone }) => phone),
+    [phoneOf(0), phoneOf(1), phoneOf(2)],
+  )
 })

@@ -65,14 +65,22 @@ async function fill({ db, fields, workspaceId, id, onChunk, isStopped }: Filling
   const isResumed = broadcast.is_started
   if (!isResumed && !(await startFilling(db, snapshot, workspaceId, id, condition))) return
 
-  const members = snapshot<Member[]>`
+  // It is read to its end, so the plan is to be the cheapest for all of it.
+  await snapshot`set local cursor_tuple_fraction = 1`
+  await snapshot`
+    declare members no scroll cursor for
     select c.id, c.phone, c.opted_out_at is not null as is_opted_out
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id > ${broadcast.filled_to ?? '00000000-0000-0000-0000-000000000000'}
       and ${condition}
-    order by c.id`.cursor(chunkSize)
-  for await (const chunk of members) {
-    if (isStopped() || !(await writeChunk(db, workspaceId, id, chunk))) return
+    order by c.id`
+  let after = broadcast.filled_to
+  for (;;) {
+    const chunk = await snapshot<Member[]>`fetch forward ${snapshot.unsafe(String(chunkSize))} from members`
+    const last = chunk.at(-1)
+    if (!last) break
+    if (isStopped() || !(await writeChunk(db, workspaceId, id, after, chunk))) return
+    after = last.id
     onChunk()
     await sleep(pauseMs)
   }
@@ -118,8 +126,17 @@ async function startFilling(
   }) as Promise<boolean>
 }
 
-/** Write some of them down behind those that are there; false: it was canceled meanwhile, and nothing was written. */
-function writeChunk(db: Db, workspaceId: string, id: string, members: readonly Member[]): Promise<boolean> {
+/**
+ * Write some of them down behind those up to `after`. False: nothing was written, as it was canceled meanwhile, or somebody
+ * else wrote: whoever loses the line of the snapshot loses the lock with it, and may still be writing.
+ */
+function writeChunk(
+  db: Db,
+  workspaceId: string,
+  id: string,
+  after: string | null,
+  members: readonly Member[],
+): Promise<boolean> {
   const rows = members.map(({ id: contact_id, phone, is_opted_out }) => {
     const reason = phone === null ? withoutNumber : is_opted_out ? optedOut : null
     return { contact_id, phone, reason }
@@ -127,7 +144,8 @@ function writeChunk(db: Db, workspaceId: string, id: string, members: readonly M
   return db
     .begin(async (sql) => {
       const [before] = await sql<{ filled_count: number }[]>`
-      select filled_count from broadcasts where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
+      select filled_count from broadcasts
+      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and filled_to is not distinct from ${after}`
       if (!before) return false
       await sql`
       with given as (

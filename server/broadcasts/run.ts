@@ -18,7 +18,7 @@ import type { Loop } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { within } from '../lib/time.ts'
 import { createLedger } from '../messages/outbound.ts'
-import { createLearning, isConnectionFault, noteSent, toOutcome } from '../messages/send.ts'
+import { createLearning, isConnectionFault, isTemplateFault, noteSent, toOutcome } from '../messages/send.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { finishBroadcast, holdBroadcast, isDone, skipRest, startScheduled } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
@@ -70,7 +70,8 @@ const retryMs = 1_000
 /** The channel takes one message to a person every six seconds. */
 const personRetryMs = 6_000
 const tooManyToOnePerson = 131056
-/** So many in a row that nobody knows of, or that the connection is to blame for, and the broadcast pauses itself. */
+/** So many in a row that nobody knows of, or that the connection or the template is to blame for, and the broadcast
+ * pauses itself. */
 const maxFaultsInARow = 25
 
 type Open = {
@@ -148,11 +149,14 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
       if (!(error instanceof SealError)) throw error
     })
     if (!first) return holdAll(workspaceId, 'the workspace has no msgapp connection that can be used')
-    await createPace(runDb, first)
     const readTemplate = createTemplateReader(workspaceId)
+    let paced: string | undefined
     while (!stopped) {
       const connection = await readConnection(workspaceId)
       if (!connection) return holdAll(workspaceId, 'the workspace has no msgapp connection')
+      // One that took the place of another has no pace yet, and what is not there looks as if somebody held it.
+      if (connection.id !== paced) await createPace(runDb, connection)
+      paced = connection.id
       const limit = Math.min(maxUnderWay - underWay.size, maxOfNumber - (underWayOf.get(workspaceId) ?? 0))
       if (limit <= 0) {
         await new Promise<void>((resolve) => waiting.push(resolve))
@@ -232,7 +236,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
 
   /** Whatever goes wrong with everybody is not tried on everybody. */
   async function noteFault(workspaceId: string, id: string, sent: Sent): Promise<void> {
-    if (sent.ok || !(sent.outcome === 'unknown' || isConnectionFault(sent))) {
+    if (sent.ok || !(sent.outcome === 'unknown' || isConnectionFault(sent) || isTemplateFault(sent))) {
       faultsInARow.delete(id)
       return
     }

@@ -64,7 +64,45 @@ export function connect(connecting: Connecting): Db {
   }
   const sql =
     typeof database === 'string' ? postgres(...readUrl(database, options)) : postgres({ ...options, ...database })
-  return sql as unknown as Db
+  return guardTransactions(sql as unknown as Db)
+}
+
+type Run = (sql: Sql) => unknown
+
+/**
+ * A transaction whose line broke ends here. The driver would still write what comes next, be it its own `rollback`, and as
+ * there is nothing to write to any more throw where nobody catches it, which ends the process (porsager/postgres#1208).
+ * So whatever is asked on a lost line is refused, and the driver, which has told the caller already, never learns that
+ * the work on it is through.
+ */
+function guardTransactions(db: Db): Db {
+  const begin = db.begin.bind(db) as (options: string, run: Run) => Promise<unknown>
+  const guarded = async (...given: [Run] | [string, Run]): Promise<unknown> => {
+    const [options, run] = given.length === 1 ? ['', given[0]] : given
+    let lost: unknown
+    const refuseWhenLost: ProxyHandler<Sql> = {
+      apply(sql, self, values) {
+        if (lost) throw lost
+        return Reflect.apply(sql as unknown as (...values: unknown[]) => unknown, self, values)
+      },
+    }
+    const work = (sql: Sql) =>
+      new Promise((resolve, reject) => {
+        const ended = (async () => run(new Proxy(sql, refuseWhenLost)))()
+        ended.then(
+          (value) => lost || resolve(value),
+          // What failed because the line broke is known before the driver has said so.
+          (error) => setImmediate(() => lost || reject(error)),
+        )
+      })
+    try {
+      return await begin(options, work)
+    } catch (error) {
+      lost = error
+      throw error
+    }
+  }
+  return Object.assign(db, { begin: guarded })
 }
 
 /** `postgres:///name?host=/folder` is the usual way to name a socket in a URL; the driver wants it told apart. */

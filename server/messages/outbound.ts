@@ -194,7 +194,10 @@ async function settleMessages(
       )
     ),
     locked as (
-      select g.workspace_id, g.conversation_id, g.id, g.status, g.external_id, g.error
+      select g.workspace_id, g.conversation_id, g.id, g.status, g.external_id, g.error,
+        m.status as status_before,
+        -- A second try may be sent long after its message was made, and the sweep may come in between.
+        m.status = 'failed' and m.external_id is null and g.status = 'sent' as was_given_up
       from given g
       join messages m on m.workspace_id = g.workspace_id and m.conversation_id = g.conversation_id and m.id = g.id
       order by m.conversation_id, m.id
@@ -203,23 +206,25 @@ async function settleMessages(
     settled as (
       update messages m set
         external_id = coalesce(l.external_id, m.external_id),
-        status = case when m.status = 'pending' and l.status <> 'unknown' then l.status else m.status end,
+        status = case
+          when m.status = 'pending' and l.status <> 'unknown' or l.was_given_up then l.status else m.status end,
         -- An error that a report has overtaken is none.
-        error = case when m.status = 'pending' then l.error else m.error end
+        error = case when m.status = 'pending' or l.was_given_up then l.error else m.error end
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status = 'failed' as refused
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at,
+        case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as places
     )${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
 }
 
-/** Give the places of refused messages in `settled` back to the plans of their month. */
+/** Give the places that messages in `settled` do not need back to the plans of their month; below 0 they need one again. */
 const giveBack = (sql: Sql) => sql`
   update plan_usage u set message_count = greatest(0, u.message_count - r.n)
   from (
-    select workspace_id, date_trunc('month', created_at at time zone 'utc')::date as month, count(*)::int as n
-    from settled where refused group by 1, 2
+    select workspace_id, date_trunc('month', created_at at time zone 'utc')::date as month, sum(places)::int as n
+    from settled where places <> 0 group by 1, 2
   ) r
   where u.workspace_id = r.workspace_id and u.month = r.month`
 
@@ -230,7 +235,7 @@ export async function failUnsent(sql: Sql, workspaceId: string, ids: readonly st
       update messages m set status = 'failed', error = ${error}
       where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
         and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
-      returning m.workspace_id, m.created_at, true as refused
+      returning m.workspace_id, m.created_at, 1 as places
     )
     ${giveBack(sql)}`
 }
@@ -251,7 +256,7 @@ export async function sweepPending(sql: Sql, follower?: Follower): Promise<void>
       where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
         and m.created_at between now() - interval '7 days' and now() - make_interval(mins => ${patienceMinutes})
         and not ${isHeld(sql, follower)}
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, true as refused
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, 1 as places
     )${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}`
 }

@@ -345,6 +345,11 @@ export function isConnectionFault(sent: Sent): boolean {
 }
 const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])
 
+/** Refusals that lie in the template, whoever it is sent to: it is gone, paused or disabled. */
+export const isTemplateFault = (sent: Sent): boolean =>
+  !sent.ok && sent.outcome === 'rejected' && sent.code !== null && templateFaults.has(sent.code)
+const templateFaults = new Set([132001, 132015, 132016])
+
 /** The channel calls them something we did not. */
 function isNewName(theirs: Person, ours: Person): boolean {
   const known = new Set(identitiesOf(ours))

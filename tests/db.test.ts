@@ -1,0 +1,57 @@
+/** The line to the database breaks, as it does whenever a server restarts: whoever was on it is told, and that is all. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Sql } from '../server/lib/db.ts'
+import { createDatabase, until } from './support.ts'
+
+for (const [when, work] of [
+  [
+    'between two statements',
+    async (sql: Sql, end: () => Promise<unknown>, gone: Promise<unknown>) => {
+      await end()
+      await gone
+      await sql`select 1`
+    },
+  ],
+  [
+    'between two statements, and it is not noticed until the end',
+    async (_: Sql, end: () => Promise<unknown>, gone: Promise<unknown>) => {
+      await end()
+      await gone
+    },
+  ],
+  [
+    'between two statements, and the caller fails',
+    async (_: Sql, end: () => Promise<unknown>, gone: Promise<unknown>) => {
+      await end()
+      await gone
+      throw new Error('for a reason of its own')
+    },
+  ],
+  [
+    'in a statement',
+    async (sql: Sql, end: () => Promise<unknown>) => {
+      await Promise.all([sql`select pg_sleep(10)`, end()])
+    },
+  ],
+] as const) {
+  test(`a transaction whose line breaks ${when} fails, and the process goes on`, async (t) => {
+    const database = await createDatabase(t)
+    const [db, other] = [database.connect(1), database.connect(1)]
+    const began = db.begin(async (sql) => {
+      const [mine] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+      const pid = mine?.pid ?? 0
+      const isGone = async () => (await other`select 1 from pg_stat_activity where pid = ${pid}`).length === 0
+      const end = async () => {
+        await other`select pg_terminate_backend(${pid})`
+        await until('the line to be gone', isGone)
+      }
+      await work(sql, end, told)
+    })
+    const told = began.catch((error: Error & { code?: string }) => error)
+    const error = await told
+    assert.match(String((error as { code?: string }).code), /^(CONNECTION_CLOSED|57P01)$/)
+    // The driver may tell the next of it once more.
+    await until('the pool to answer', async () => (await db`select 1`.catch(() => [])).length === 1)
+  })
+}
