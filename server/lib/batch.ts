@@ -22,12 +22,14 @@ type Batching<Item, Result> = {
   max?: number
   /** Statements under way at once. */
   lanes?: number
+  /** A batch is gathered this long, where nobody waits for the result and fewer statements are better. */
+  waitMs?: number
 }
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
 export function createBatch<Item, Result>(batching: Batching<Item, Result>): Batch<Item, Result> {
-  const { run, max = 500, lanes = 2 } = batching
+  const { run, max = 500, lanes = 2, waitMs = 0 } = batching
   const queue: Waiting<Item, Result>[] = []
   let busy = 0
   let scheduled = false
@@ -36,11 +38,13 @@ export function createBatch<Item, Result>(batching: Batching<Item, Result>): Bat
   function schedule() {
     if (scheduled || busy >= lanes || queue.length === 0) return
     scheduled = true
-    setImmediate(() => {
+    const begin = () => {
       scheduled = false
       void leave()
       schedule()
-    })
+    }
+    if (waitMs > 0 && queue.length < max) setTimeout(begin, waitMs)
+    else setImmediate(begin)
   }
 
   async function leave() {

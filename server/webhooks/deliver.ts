@@ -65,6 +65,8 @@ const slowMs = 1_500
 const pollMs = 250
 /** Ends of posts within this time are followed by one claim; longer if a claim takes longer, but no more than this. */
 const gatherMs = { least: 2, most: 25 }
+/** What ends within this time is settled together. */
+const settleMs = 8
 /** Endpoints that are remembered: all of them go along with every claim. */
 const maxKnown = 2_000
 /** Told to stop, posts under way get this long. */
@@ -85,6 +87,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     },
     max: 200,
     lanes: 1,
+    waitMs: settleMs,
   })
   let claiming: Promise<void> | undefined
   let again = false
@@ -227,11 +230,16 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     underWay.add(run)
     void run.finally(() => {
       underWay.delete(run)
-      endCount++
-      if (stopped || !(endpoint.hasMore || isCrowded)) return
-      if (endCount >= halfCount) wake()
-      else wakeSoon()
+      if (isCrowded && !stopped) wakeSoon()
     })
+  }
+
+  /** There is room for another, though this one is not settled yet. */
+  function noteEnd(endpoint: Endpoint): void {
+    endCount++
+    if (stopped || !(endpoint.hasMore || isCrowded)) return
+    if (endCount >= halfCount) wake()
+    else wakeSoon()
   }
 
   async function deliver(delivery: Claimed, endpoint: Endpoint, claimedAt: number): Promise<void> {
@@ -243,6 +251,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       endpoint.inFlight--
     }
     learn(endpoint_id, endpoint, answered)
+    noteEnd(endpoint)
     count(answered.outcome)
     await settle({
       delivery: { workspace_id, endpoint_id, id, place, event_id, event, attempt },
