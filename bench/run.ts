@@ -9,6 +9,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
 import { benchContacts } from './contacts.ts'
 import { type Figure, met, toRow } from './figure.ts'
@@ -27,6 +28,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   inbound: benchInbound,
   webhooks: benchWebhooks,
   broadcasts: benchBroadcasts,
+  'broadcast-crash': benchBroadcastCrash,
   'ten-million': benchTenMillion,
 }
 const wanted = process.argv.slice(2)
