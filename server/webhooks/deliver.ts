@@ -13,6 +13,7 @@ import { createBatch } from '../lib/batch.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import type { Loop } from '../lib/loop.ts'
+import { within } from '../lib/time.ts'
 import type { Answered, Poster } from './post.ts'
 import {
   type Attempted,
@@ -301,14 +302,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       clearInterval(poll)
       clearTimeout(timer)
       await claiming
-      let late: NodeJS.Timeout | undefined
-      await Promise.race([
-        Promise.all(underWay),
-        new Promise((resolve) => {
-          late = setTimeout(resolve, graceMs)
-        }),
-      ])
-      clearTimeout(late)
+      await within(graceMs, Promise.all(underWay))
     },
   }
 }
