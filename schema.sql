@@ -27,6 +27,20 @@ create table api_keys (
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 
+create table audit_log (
+  workspace_id uuid not null,
+  id uuid not null,
+  member_id uuid not null,
+  member_email text not null,
+  action text not null,
+  subject_id uuid,
+  summary text,
+  created_at timestamp with time zone not null,
+  constraint audit_log_pkey PRIMARY KEY (workspace_id, id),
+  constraint audit_log_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE INDEX audit_log_by_age ON public.audit_log USING btree (created_at);
+
 create table broadcast_counts (
   workspace_id uuid not null,
   broadcast_id uuid not null,
@@ -202,12 +216,14 @@ create table conversations (
   updated_at timestamp with time zone not null,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
+  constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
   constraint conversations_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
+CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 
 create table early_reports (
   workspace_id uuid not null,
@@ -373,6 +389,9 @@ create table sessions (
   member_id uuid not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
+  address text,
+  user_agent text,
+  last_seen_at timestamp with time zone,
   constraint sessions_token_hash_key UNIQUE (token_hash),
   constraint sessions_pkey PRIMARY KEY (workspace_id, id),
   constraint sessions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
@@ -433,6 +452,7 @@ create table webhook_attempts (
   constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'pending'::text, 'failed'::text, 'canceled'::text])))
 ) partition by RANGE (id);
 CREATE INDEX webhook_attempts_by_delivery ON ONLY public.webhook_attempts USING btree (workspace_id, delivery_id);
+CREATE INDEX webhook_attempts_in_vain ON ONLY public.webhook_attempts USING btree (workspace_id, endpoint_id, status, id) WHERE (status = ANY (ARRAY['failed'::text, 'canceled'::text]));
 
 create table webhook_deliveries (
   workspace_id uuid not null,

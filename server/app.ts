@@ -6,8 +6,11 @@ import type { Simulator } from '../simulator/simulator.ts'
 import { authenticateKeys } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
+import { memberDashboard } from './accounts/member-dashboard.ts'
 import { accountRoutes } from './accounts/routes.ts'
+import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
+import type { Setup } from './accounts/setup.ts'
 import { watchPlans } from './accounts/workspaces.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
 import { broadcastDashboard } from './broadcasts/dashboard.ts'
@@ -73,9 +76,13 @@ export type Application = {
   guard: Guard
   /** The provider of the demo workspace. */
   simulator?: Simulator | undefined
+  /** For the first run. */
+  setup: Setup
   publicUrl: string
   /** Without it only the paths an operator needs are served. */
   api: boolean
+  /** Shown every route of the dashboard, for whoever makes a list of them. */
+  onMemberRoute?: (route: RouteOptions) => void
   tls?: Serving['tls']
   limits?: Serving['limits']
 }
@@ -163,9 +170,12 @@ export async function createApp(application: Application): Promise<App> {
     )
     await app.register(
       async (members: App) => {
+        members.addHook('onRoute', (route) => application.onMemberRoute?.(route))
         authenticateMembers(members, db, publicUrl)
         refuseUnknownPaths(members)
-        members.register(accountDashboard(db, publicUrl))
+        members.register(sessionDashboard(db, publicUrl, application.setup))
+        members.register(accountDashboard(db))
+        members.register(memberDashboard(db, publicUrl))
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))
         members.register(contactDashboard(db))
         members.register(conversationDashboard(db))

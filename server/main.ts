@@ -3,12 +3,13 @@
  */
 
 import pino from 'pino'
+import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
-import { type Demo, resolveDemo } from './demo.ts'
+import { type Demo, readDemo, resolveDemo } from './demo.ts'
 import { resolveEncryptionKey } from './encryption-key.ts'
-import { createSealer } from './lib/crypto.ts'
+import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
 import { createMetrics } from './lib/metrics.ts'
@@ -69,7 +70,8 @@ async function run(config: Config): Promise<void> {
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
-    const sealer = createSealer(await resolveEncryptionKey(config))
+    const encryptionKey = await resolveEncryptionKey(config)
+    const sealer = createSealer(encryptionKey)
     // Only who serves the API has a simulator to show; a worker finds the demo as they left it.
     const hasDemo = config.demo && config.roles.has('api')
     const origin = localOrigin(config)
@@ -90,6 +92,11 @@ async function run(config: Config): Promise<void> {
     const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config), live, metrics }
     await keepDays(db)
     let worker: Worker | undefined
+    // Read at each look: the command line gives the demo's owner a new password, too.
+    const setup = {
+      token: deriveToken(encryptionKey, 'setup'),
+      getDemo: () => (hasDemo ? readDemo(dataDir) : undefined),
+    }
     const app = await createApp({
       ...shared,
       hotDb,
@@ -97,6 +104,7 @@ async function run(config: Config): Promise<void> {
       settleDb,
       guard,
       simulator,
+      setup,
       publicUrl,
       tls,
       api: roles.has('api'),
@@ -110,7 +118,7 @@ async function run(config: Config): Promise<void> {
     // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
     if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb })
     await simulator?.letOthersStart()
-    console.log(welcome(config, demo))
+    console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
   } catch (error) {
     if (stopping) return stopping
     for (const stopOne of stops.reverse()) await stopOne().catch(() => {})
@@ -127,13 +135,19 @@ async function drain(app: App): Promise<void> {
   clearTimeout(late)
 }
 
-function welcome({ publicUrl, roles, demo: wantsDemo }: Config, demo: Demo | undefined): string {
+/** `setupToken`: there is no workspace yet. */
+function welcome(
+  { publicUrl, roles, demo: wantsDemo }: Config,
+  demo: Demo | undefined,
+  setupToken: string | undefined,
+): string {
   if (!roles.has('api'))
     return `\n  Parley worker is ready. Health and metrics: ${publicUrl}/healthz, ${publicUrl}/metrics\n`
   const lines: [string, string][] = [
     ['API', `${publicUrl}/v1`],
     ['Reference', `${publicUrl}/docs`],
   ]
+  if (setupToken) lines.push(['First run', `open ${publicUrl}/setup?token=${setupToken}`])
   if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`])
   if (demo) {
     lines.push(['API key', demo.api_key])

@@ -2,6 +2,7 @@
  * The background: every loop on one screen.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
@@ -88,6 +89,7 @@ export function startWorker(working: Working): Worker {
     startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db, recipientsFollow) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
+    startRepeating({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, log, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined
   return {

@@ -862,6 +862,7 @@ test('what members send to their dashboard breaks nothing either', async (t) => 
   const changed = await make.conversations({ api, provider })
   const answered = await make.conversations({ api, provider })
   const segment = await make.segments({ api, provider })
+  const webhook = await make.webhooks({ api, provider })
   const canceled = await make.broadcasts({ api, provider })
   await browser.call('POST', `/broadcasts/${canceled.id}/cancel`)
   const forms: [string, Json, string?][] = [
@@ -869,7 +870,12 @@ test('what members send to their dashboard breaks nothing either', async (t) => 
     [`/conversations/${answered.id}/messages`, { type: 'text', text: 'hello', reply_to_message_id: answered.id }],
     [`/conversations/${answered.id}/messages`, { type: 'template', template: { name: 'hello_world', params: [] } }],
     [`/contacts/${changed.contact_id}`, { ...newPerson(), phone: changed.phone, opted_out: true }, 'PATCH'],
-    ['/workspace', { name: 'Acme', opt_out_words: ['enough'] }, 'PATCH'],
+    ['/workspace', { name: 'Acme', default_country: 'US', opt_out_words: ['enough'] }, 'PATCH'],
+    ['/profile', { name: 'Ann', current_password: 'wrong horse', new_password: 'correct horse' }, 'PATCH'],
+    [`/members/${crypto.randomUUID()}`, { role: 'agent' }, 'PATCH'],
+    ['/setup', { token: 'x', workspace_name: 'x', default_country: 'US', name: 'x', email: 'x@y.z', password: 'x' }],
+    [`/webhooks/${webhook.id}`, { ...newWebhook(), is_active: true }, 'PATCH'],
+    ['/webhooks', newWebhook()],
     ['/broadcasts', newBroadcast()],
     ['/broadcasts/preview', newBroadcast()],
     ['/broadcasts/preview', { template: { name: 'hello_world' }, segment_id: segment.id }],

@@ -531,6 +531,8 @@ test('recipients are taken away as a table that a spreadsheet program reads and 
   const cookie = await cookieOf(url, owner)
   const response = await fetch(`${url}/app/api/broadcasts/${id}/recipients.csv`, { headers: { cookie } })
   assert.equal(response.status, 200)
+  const exported = await db`select subject_id from audit_log where action = 'broadcast.exported'`
+  assert.deepEqual([...exported], [{ subject_id: id }])
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8')
   assert.equal(response.headers.get('content-disposition'), `attachment; filename="broadcast-${id}.csv"`)
   assert.equal(response.headers.get('cache-control'), 'no-store')

@@ -34,6 +34,7 @@ const tables: Record<string, readonly string[]> = {
     'sign_in_failures',
     'idempotency_keys',
     'plan_usage',
+    'audit_log',
   ],
   webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],

@@ -615,6 +615,24 @@ test('a member sees and changes keys and members of the own workspace only', asy
   }
   assert.deepEqual(await states(), before)
   assert.equal((await theirs.get('/contacts', { key: theirKey })).status, 200)
+  const neighbour = createBrowser(url)
+  const { member: theirMember } = (await neighbour.signIn(theirOwner)).body.data
+  const { id: invitation } = (await neighbour.call('POST', '/members', { email: 'in@their.test', role: 'agent' })).body
+    .data
+  const [theirSession] = (await neighbour.call('GET', '/sessions')).body.data
+  for (const id of [theirMember.id, invitation, theirSession.id, theirs.workspaceId]) {
+    assertRefused(await call('PATCH', `/members/${id}`, { role: 'agent' }), 404, 'not_found')
+    assertRefused(await call('DELETE', `/members/${id}`), 404, 'not_found')
+    assertRefused(await call('DELETE', `/sessions/${id}`), 404, 'not_found')
+  }
+  assert.equal((await call('DELETE', '/sessions')).body.data.ended, 0)
+  assert.equal((await neighbour.call('GET', '/members')).body.data.length, 2)
+  for (const query of ['', `?cursor=${encodeCursor(theirMember.id)}`]) {
+    assert.doesNotMatch((await call('GET', `/audit${query}`)).text, /their\.test/)
+  }
+  await neighbour.call('DELETE', `/members/${invitation}`)
+  await neighbour.call('DELETE', '/session')
+  await db`delete from audit_log where workspace_id = ${theirs.workspaceId}`
   assert.ok((await call('GET', '/keys')).body.data.length >= 1)
   assert.equal((await call('GET', '/members')).body.data.length, 1)
   await call('GET', '/session')
@@ -655,6 +673,8 @@ test('a person with one e-mail and password in two workspaces is in one of them 
 const across: Record<string, string> = {
   'with asked as': 'a key is found by its hash: it is what says which workspace the caller is of',
   'select 1 from invitations where token_hash': 'and so is whether it is there at all',
+  'from invitations i join workspaces w': 'and what it is to',
+  'delete from audit_log where created_at': 'sweep of what has run out, for all',
   'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',
   'select workspace_id, id, password_hash from members where email_key':
     'somebody signs in by e-mail, the password decides the workspace',

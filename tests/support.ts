@@ -13,8 +13,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
+import type { RouteOptions } from 'fastify'
 import pino from 'pino'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
+import type { Setup } from '../server/accounts/setup.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { createApp, createChannels } from '../server/app.ts'
 import { createSealer } from '../server/lib/crypto.ts'
@@ -141,9 +143,14 @@ export type World = {
   /** The simulator, with this workspace (or another) connected to it on every channel. */
   connect(options?: Connecting): Promise<Provider>
   contract: Contract
+  /** Every route of the dashboard. */
+  memberRoutes: RouteOptions[]
 }
 
 type Starting = {
+  /** What the service calls itself, and what it knows of its first run. */
+  publicUrl?: string
+  setup?: Partial<Setup>
   limits?: Serving['limits']
   log?: Serving['log']
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
@@ -155,17 +162,26 @@ type Starting = {
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 
 const silent = pino({ level: 'silent' })
+export const setupToken = 'the token of the first run'
 const sealer = createSealer('5e'.repeat(32))
 
 export async function start(
   t: TestContext,
-  { limits, log = silent, allowedCidrs = ['127.0.0.0/8'], resolver }: Starting = {},
+  {
+    limits,
+    log = silent,
+    allowedCidrs = ['127.0.0.0/8'],
+    resolver,
+    setup = {},
+    publicUrl: ownUrl = publicUrl,
+  }: Starting = {},
 ): Promise<World> {
   const database = await createDatabase(t)
   const db = database.connect(5)
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-world-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
 
+  const memberRoutes: RouteOptions[] = []
   const serve = async () => {
     const http = createHttp()
     const shared = {
@@ -195,7 +211,9 @@ export async function start(
       onQueued: worker.onQueued,
       onBroadcast: worker.onBroadcast,
       metrics,
-      publicUrl,
+      setup: { token: setupToken, getDemo: () => undefined, ...setup },
+      publicUrl: ownUrl,
+      onMemberRoute: (route) => memberRoutes.push(route),
       api: true,
       limits,
     })
@@ -231,7 +249,7 @@ export async function start(
     await registerSimulatorAccounts(db, simulatorUrl, connections, url)
     return of(workspaceId, connections)
   }
-  return { url, db, database, contract, workspace, twin: serve, connect: connectWorkspace, ...first }
+  return { url, db, database, contract, memberRoutes, workspace, twin: serve, connect: connectWorkspace, ...first }
 }
 
 function createApi(db: Db, url: string, contract: Contract, workspaceId: string): Api {

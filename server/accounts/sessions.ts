@@ -2,19 +2,21 @@
  * Sessions: how a member is signed in to the dashboard.
  *
  * The cookie holds a random token; only its hash is kept. Sign-in is throttled
- * by address and e-mail, counted in the database so that several processes
- * share one count. Whoever changes something must come from our own pages:
- * the browser says so in `Origin`.
+ * by address and e-mail. No process remembers a session: one that is ended is
+ * over on its next request, everywhere, and so it is with a role. Whoever
+ * changes something must come from our own pages: the browser says so in
+ * `Origin`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { randomToken, sha256, verifyPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
-import { ApiError, forbidden } from '../lib/errors.ts'
-import { newId, timeOfId } from '../lib/id.ts'
+import { ApiError, forbidden, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
-import { createTurns } from '../lib/turn.ts'
+import { recordActions } from './audit.ts'
 import type { Member, MemberRole } from './members.ts'
+import { checkGuess } from './throttle.ts'
 
 export type Session = {
   id: string
@@ -22,7 +24,12 @@ export type Session = {
   workspaceName: string
   defaultCountry: string
   member: Member
+  /** Somebody called with it in this minute already. */
+  isFresh: boolean
 }
+
+/** Where somebody signs in from. */
+export type Origin = { address: string; userAgent: string | undefined }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -36,10 +43,11 @@ declare module 'fastify' {
 
 const cookieName = 'parley_session'
 const sessionDays = 30
-const maxFailures = 10
+const maxUserAgent = 300
 
-/** Guard every route of `app`: same origin for what changes something, a session, the role. */
+/** Guard every route of `app`: same origin for what changes something, a session, the role. What they do is recorded. */
 export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void {
+  recordActions(app, sql)
   app.decorateRequest('session')
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -49,79 +57,136 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     const session = await getSession(sql, tokenOf(request))
     if (!session) throw new ApiError('unauthorized', 'sign in first')
     request.session = session
+    // Nobody waits for it, and nothing is lost but a minute.
+    if (!session.isFresh) {
+      noteSeen(sql, session).catch((error) => request.log.warn({ err: error }, 'a session could not be marked as seen'))
+    }
     if (members && !members.includes(session.member.role)) {
       throw forbidden(`only ${members.join(' and ')} may do this`)
     }
   })
 }
 
-type Attempt = { email: string; password: string; workspaceId: string | undefined; address: string }
+type Attempt = { email: string; password: string; workspaceId: string | undefined }
 
 /** Check e-mail and password; answers the token for the cookie. The same e-mail may be a member of several workspaces: the password decides, newest first. */
-export async function signIn(sql: Sql, attempt: Attempt): Promise<string> {
-  const emailKey = fold(attempt.email.trim())
-  if (waiting >= maxWaiting) throw tooMany('too many people sign in at once', 1)
-  waiting++
-  try {
-    // In turn, so that somebody who signs in many times at once is not taken for many failures.
-    return await inTurn(`${attempt.address} ${emailKey}`, () => checkPassword(sql, emailKey, attempt))
-  } finally {
-    waiting--
-  }
-}
-
-const inTurn = createTurns()
-
-/** Checking a password takes 50 ms of a core on purpose: whoever comes after this many is asked to come again. */
-const maxWaiting = 100
-let waiting = 0
-
-async function checkPassword(sql: Sql, emailKey: string, { password, workspaceId, address }: Attempt): Promise<string> {
-  await countFailure(sql, address, emailKey)
-  const candidates = await sql<{ workspace_id: string; id: string; password_hash: string }[]>`
-    select workspace_id, id, password_hash from members
-    where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
-    order by id desc
-    limit 10`
-  for (const { workspace_id, id, password_hash } of candidates) {
-    if (await verifyPassword(password, password_hash)) {
-      await uncountFailure(sql, address, emailKey)
-      return createSession(sql, workspace_id, id)
+export async function signIn(sql: Sql, { email, password, workspaceId }: Attempt, origin: Origin): Promise<string> {
+  const emailKey = fold(email.trim())
+  const member = await checkGuess(sql, { address: origin.address, key: emailKey }, async () => {
+    const candidates = await sql<{ workspace_id: string; id: string; password_hash: string }[]>`
+      select workspace_id, id, password_hash from members
+      where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
+      order by id desc
+      limit 10`
+    for (const candidate of candidates) {
+      if (await verifyPassword(password, candidate.password_hash)) return candidate
     }
-  }
-  if (candidates.length === 0) await verifyPassword(password, undefined)
-  throw new ApiError('unauthorized', 'wrong e-mail or password')
+    if (candidates.length === 0) await verifyPassword(password, undefined)
+    return undefined
+  })
+  if (!member) throw new ApiError('unauthorized', 'wrong e-mail or password')
+  return createSession(sql, member.workspace_id, member.id, origin)
 }
 
 /** Answers the token for the cookie. */
-export async function createSession(sql: Sql, workspaceId: string, memberId: string): Promise<string> {
+export async function createSession(
+  sql: Sql,
+  workspaceId: string,
+  memberId: string,
+  { address, userAgent }: Origin,
+): Promise<string> {
   const token = randomToken()
   const id = newId()
   await sql`
-    insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at)
+    insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at, address, user_agent, last_seen_at)
     values (${workspaceId}, ${id}, ${sha256(token)}, ${memberId}, ${timeOfId(id)},
-      now() + make_interval(days => ${sessionDays}))`
+      now() + make_interval(days => ${sessionDays}), ${address}, ${userAgent?.slice(0, maxUserAgent) ?? null}, now())`
   return token
 }
 
 export async function getSession(sql: Sql, token: string): Promise<Session | undefined> {
-  type Row = Member & { workspace_id: string; workspace_name: string; default_country: string; session_id: string }
+  type Row = Member & {
+    workspace_id: string
+    workspace_name: string
+    default_country: string
+    session_id: string
+    is_fresh: boolean
+  }
   const [row] = await sql<Row[]>`
     select s.id as session_id, s.workspace_id, w.name as workspace_name, w.default_country,
+      coalesce(s.last_seen_at >= date_trunc('minute', now()), false) as is_fresh,
       m.id, m.email, m.name, m.role, m.created_at
     from sessions s
     join members m on m.workspace_id = s.workspace_id and m.id = s.member_id
     join workspaces w on w.id = s.workspace_id
     where s.token_hash = ${sha256(token)} and s.expires_at > now()`
   if (!row) return undefined
-  const { session_id, workspace_id, workspace_name, default_country, ...member } = row
+  const { session_id, workspace_id, workspace_name, default_country, is_fresh, ...member } = row
   return {
     id: session_id,
     workspaceId: workspace_id,
     workspaceName: workspace_name,
     defaultCountry: default_country,
     member,
+    isFresh: is_fresh,
   }
+}
+
+/** Kept to the minute: of requests that come together one writes it down, and the others do not wait for that one. */
+async function noteSeen(sql: Sql, { id, workspaceId }: Session): Promise<void> {
+  await sql`
+    with stale as (
+      select workspace_id, id from sessions
+      where workspace_id = ${workspaceId} and id = ${id}
+        and (last_seen_at is null or last_seen_at < date_trunc('minute', now()))
+      for no key update skip locked
+    )
+    update sessions s set last_seen_at = now()
+    from stale where s.workspace_id = stale.workspace_id and s.id = stale.id`
+}
+
+/** A session as its own member sees it. */
+export type ListedSession = {
+  id: string
+  created_at: string
+  /** To the minute. */
+  last_seen_at: string
+  address: string | null
+  user_agent: string | null
+  is_current: boolean
+}
+
+/** Whoever signs in by a script has thousands; the newest are enough to look at, and all can be ended. */
+const maxListed = 100
+
+/** Where a member is signed in: here first, then newest first. */
+export async function listSessions(sql: Sql, { id, workspaceId, member }: Session): Promise<ListedSession[]> {
+  return sql<ListedSession[]>`
+    select id, created_at, coalesce(last_seen_at, created_at) as last_seen_at, address, user_agent,
+      id = ${id} as is_current
+    from sessions
+    where workspace_id = ${workspaceId} and member_id = ${member.id} and expires_at > now()
+    order by is_current desc, id desc
+    limit ${maxListed}`
+}
+
+/** End one of a member's own sessions. */
+export async function endSessionById(sql: Sql, { workspaceId, member }: Session, id: string): Promise<void> {
+  const ended = isUuid(id)
+    ? await sql`
+        delete from sessions
+        where workspace_id = ${workspaceId} and id = ${id} and member_id = ${member.id} and expires_at > now()
+        returning id`
+    : []
+  if (ended.length === 0) throw notFound('session')
+}
+
+/** End all sessions of a member but this one; answers how many there were. */
+export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Session): Promise<number> {
+  const ended = await sql`
+    delete from sessions
+    where workspace_id = ${workspaceId} and member_id = ${member.id} and id <> ${id} and expires_at > now()`
+  return ended.count
 }
 
 export async function endSession(sql: Sql, { id, workspaceId }: Session): Promise<void> {
@@ -154,28 +219,4 @@ function requireSameOrigin(request: FastifyRequest, publicUrl: string): void {
   const origin = URL.parse(request.headers.origin ?? '')
   const own = origin && (origin.origin === new URL(publicUrl).origin || origin.host === request.headers.host)
   if (!own) throw forbidden('must come from the same origin')
-}
-
-/** Count a failure before there is one: however many processes are asked at once, no more than ten get through. */
-async function countFailure(sql: Sql, address: string, emailKey: string): Promise<void> {
-  const [window] = await sql<{ failure_count: number; seconds: number }[]>`
-    insert into sign_in_failures as f (address, email_key, started_at, failure_count)
-    values (${address}, ${emailKey}, now(), 1)
-    on conflict (address, email_key) do update set
-      started_at = case when f.started_at > now() - interval '60 seconds' then f.started_at else now() end,
-      failure_count = 1 + case when f.started_at > now() - interval '60 seconds' then f.failure_count else 0 end
-    returning failure_count, ceil(extract(epoch from started_at + interval '60 seconds' - now()))::int as seconds`
-  if (window && window.failure_count > maxFailures) throw tooMany('too many failed sign-ins', window.seconds)
-}
-
-/** It was none. */
-async function uncountFailure(sql: Sql, address: string, emailKey: string): Promise<void> {
-  await sql`
-    update sign_in_failures set failure_count = greatest(0, failure_count - 1)
-    where address = ${address} and email_key = ${emailKey}`
-}
-
-function tooMany(what: string, seconds: number): ApiError {
-  const retryAfter = String(Math.max(1, seconds))
-  return new ApiError('rate_limited', `${what}; try again in ${retryAfter} s`, { 'retry-after': retryAfter })
 }

@@ -25,16 +25,14 @@ export type CreatedWorkspace = { workspace_id: string; owner: { email: string; p
 /** Make a workspace and its owner, in the caller's transaction. Without a password one is made up; it is answered once. */
 export async function createWorkspace(sql: Sql, given: NewWorkspace): Promise<CreatedWorkspace> {
   const name = readName(given.name)
-  if (!isSupportedCountry(given.default_country)) {
-    throw badRequest(`country: '${given.default_country}' is no two-letter country code such as US`)
-  }
+  const defaultCountry = readCountry(given.default_country)
   const id = newId()
   const password = given.owner.password ?? randomPassword()
   requirePassword(password)
   const passwordHash = await hashPassword(password)
   await sql`
     insert into workspaces (id, name, default_country, is_demo, created_at)
-    values (${id}, ${name}, ${given.default_country}, ${given.is_demo ?? false}, ${timeOfId(id)})`
+    values (${id}, ${name}, ${defaultCountry}, ${given.is_demo ?? false}, ${timeOfId(id)})`
   const member = { email: given.owner.email, name: given.owner.name ?? null, role: 'owner', passwordHash } as const
   const { email } = await insertMember(sql, id, member)
   return { workspace_id: id, owner: { email, password } }
@@ -71,22 +69,35 @@ export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<W
   return { ...workspace, plan: { state, messages_per_month: most, used, left, resets_at } }
 }
 
-export type WorkspaceChanges = { name?: string | undefined; opt_out_words?: readonly string[] | undefined }
+export type WorkspaceChanges = {
+  name?: string | undefined
+  default_country?: string | undefined
+  opt_out_words?: readonly string[] | undefined
+}
 
 /** Change the fields that are present; `opt_out_words` replaces them all. */
 export async function updateWorkspace(sql: Sql, workspaceId: string, changes: WorkspaceChanges): Promise<Workspace> {
   const columns = {
     ...(changes.name === undefined ? {} : { name: readName(changes.name) }),
+    ...(changes.default_country === undefined
+      ? {}
+      : { default_country: readCountry(changes.default_country, 'default_country') }),
     ...(changes.opt_out_words === undefined ? {} : { opt_out_words: readOptOutWords(changes.opt_out_words) }),
   }
   if (Object.keys(columns).length > 0) await sql`update workspaces set ${sql(columns)} where id = ${workspaceId}`
   return requireWorkspace(sql, workspaceId)
 }
 
-function readName(given: string): string {
+export function readName(given: string, field = 'name'): string {
   const name = given.trim()
-  if (name === '' || lengthOf(name) > 80) throw badRequest('name: must have 1 to 80 characters')
+  if (name === '' || lengthOf(name) > 80) throw badRequest(`${field}: must have 1 to 80 characters`)
   return name
+}
+
+/** The country of phone numbers that are written without one. */
+export function readCountry(given: string, field = 'country'): string {
+  if (!isSupportedCountry(given)) throw badRequest(`${field}: '${given}' is no two-letter country code such as US`)
+  return given
 }
 
 export async function setPlan(sql: Sql, workspaceId: string, plan: Plan): Promise<Plan> {

@@ -76,6 +76,8 @@ const RecipientView = Type.Object({
   conversation_id: NullableText({ format: 'uuid' }),
 })
 
+const nameOf = ({ name }: Broadcast) => name
+
 /** A million recipients are copied in half a minute where the disk is fast. */
 const copyMs = 10 * 60_000
 
@@ -106,7 +108,10 @@ export const broadcastDashboard =
     )
     app.post(
       '/broadcasts',
-      { schema: { body: NewBroadcastSchema, response: { 202: DataOf(MemberBroadcast) } } },
+      {
+        config: { audit: { action: 'broadcast.created', summary: nameOf } },
+        schema: { body: NewBroadcastSchema, response: { 202: DataOf(MemberBroadcast) } },
+      },
       async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
         const caller = { workspaceId, defaultCountry, subject: undefined }
         const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
@@ -117,14 +122,14 @@ export const broadcastDashboard =
     )
     app.post(
       '/broadcasts/preview',
-      { schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
+      { config: { audit: false }, schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
       async ({ session, body }) => ({
         data: await previewBroadcast(accepting, session, readBroadcast({ ...body, name: '' })),
       }),
     )
     app.post(
       '/broadcasts/test',
-      { schema: { body: TestMessage, response: { 201: DataOf(MemberMessage) } } },
+      { config: { audit: false }, schema: { body: TestMessage, response: { 201: DataOf(MemberMessage) } } },
       async ({ session: { workspaceId, defaultCountry, member }, body }, reply) => {
         const { name, language = 'en_US', params } = body.template
         const sent = await sendTest(
@@ -144,14 +149,17 @@ export const broadcastDashboard =
       { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
       async ({ session, params }) => ({ data: await requireBroadcast(db, session.workspaceId, params.id) }),
     )
-    for (const [word, change] of [
-      ['pause', pauseBroadcast],
-      ['resume', resumeBroadcast],
-      ['cancel', cancelBroadcast],
+    for (const [word, change, action] of [
+      ['pause', pauseBroadcast, 'broadcast.paused'],
+      ['resume', resumeBroadcast, 'broadcast.resumed'],
+      ['cancel', cancelBroadcast, 'broadcast.canceled'],
     ] as const) {
       app.post(
         `/broadcasts/:id/${word}`,
-        { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
+        {
+          config: { audit: { action, summary: nameOf } },
+          schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } },
+        },
         async ({ session: { workspaceId }, params: { id } }) => {
           await change(db, workspaceId, id)
           onBroadcast(workspaceId)
@@ -161,7 +169,11 @@ export const broadcastDashboard =
     }
     app.post(
       '/broadcasts/:id/again',
-      { handlerTimeout: copyMs, schema: { params: IdParams, body: Again, response: { 202: DataOf(MemberBroadcast) } } },
+      {
+        config: { audit: { action: 'broadcast.sent_again', summary: nameOf } },
+        handlerTimeout: copyMs,
+        schema: { params: IdParams, body: Again, response: { 202: DataOf(MemberBroadcast) } },
+      },
       async ({ session: { workspaceId }, params, body }, reply) => {
         const broadcast = await sendAgain(accepting, workspaceId, params.id, body ?? {})
         onBroadcast(workspaceId)
@@ -186,7 +198,7 @@ export const broadcastDashboard =
     )
     app.get(
       '/broadcasts/:id/recipients.csv',
-      { handlerTimeout: downloadMs, schema: { params: IdParams } },
+      { config: { audit: 'broadcast.exported' }, handlerTimeout: downloadMs, schema: { params: IdParams } },
       async ({ session: { workspaceId }, params }, reply) => {
         const { id } = await requireBroadcast(db, workspaceId, params.id)
         reply.headers({

@@ -154,13 +154,14 @@ export async function lockConnection(
   return row && toReadable(sealer, row)
 }
 
-export async function deleteConnection(sql: Sql, workspaceId: string, id: string): Promise<void> {
+export async function deleteConnection(sql: Sql, workspaceId: string, id: string): Promise<ChannelName> {
   const [gone] = isUuid(id)
     ? await sql<{ channel: ChannelName }[]>`
         delete from channel_connections where workspace_id = ${workspaceId} and id = ${id} returning channel`
     : []
   if (!gone) throw notFound('channel')
   if (gone.channel === 'msgapp') await deleteTemplates(sql, workspaceId)
+  return gone.channel
 }
 
 /** What a check showed. */

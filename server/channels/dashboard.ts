@@ -2,6 +2,7 @@
  * What signed-in members do with their channels: connect, check, disconnect,
  * look at the templates. Owners and admins change, everybody sees.
  */
+import { managers } from '../accounts/members.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -14,6 +15,7 @@ import {
   NullableDateTime,
   NullableText,
   OneOf,
+  type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
@@ -23,7 +25,6 @@ import { deleteConnection, listConnections, requireConnection, requireMsgapp, se
 import { configureConnection } from './settings.ts'
 import { listTemplates, refreshTemplates } from './templates.ts'
 
-const managers = ['owner', 'admin'] as const
 const states = ['unchecked', 'connected', 'failing'] as const
 
 const ConnectionView = Type.Object({
@@ -83,7 +84,10 @@ export const channelDashboard =
     app.put(
       '/channels/:channel',
       {
-        config: { members: managers },
+        config: {
+          members: managers,
+          audit: { action: 'channel.connected', summary: ({ channel }: Static<typeof ConnectionView>) => channel },
+        },
         schema: {
           params: Type.Object({ channel: Type.String() }),
           body: Settings,
@@ -101,7 +105,13 @@ export const channelDashboard =
     )
     app.post(
       '/channels/:id/check',
-      { config: { members: managers }, schema: { params: IdParams, response: { 200: DataOf(CheckView) } } },
+      {
+        config: {
+          members: managers,
+          audit: { action: 'channel.checked', summary: ({ state }: Static<typeof CheckView>) => state },
+        },
+        schema: { params: IdParams, response: { 200: DataOf(CheckView) } },
+      },
       async ({ session: { workspaceId }, params: { id } }) => {
         const connection = await requireConnection(db, sealer, workspaceId, id)
         const steps = await channels[connection.channel].check(connection)
@@ -112,10 +122,16 @@ export const channelDashboard =
     )
     app.delete(
       '/channels/:id',
-      { config: { members: managers }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+      {
+        config: {
+          members: managers,
+          audit: { action: 'channel.disconnected', summary: ({ channel }: { channel: ChannelName }) => channel },
+        },
+        schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+      },
       async ({ session: { workspaceId }, params: { id } }) => {
-        await db.begin((sql) => deleteConnection(sql, workspaceId, id))
-        return { data: { id, deleted: true } }
+        const data = { id, deleted: true, channel: await db.begin((sql) => deleteConnection(sql, workspaceId, id)) }
+        return { data }
       },
     )
 
@@ -124,7 +140,10 @@ export const channelDashboard =
     }))
     app.post(
       '/templates/refresh',
-      { config: { members: managers }, schema: { response: { 200: DataOf(Type.Array(TemplateView)) } } },
+      {
+        config: { members: managers, audit: 'template.refreshed' },
+        schema: { response: { 200: DataOf(Type.Array(TemplateView)) } },
+      },
       async ({ session: { workspaceId } }) => {
         const connection = await requireMsgapp(db, sealer, workspaceId)
         if (!(await refreshTemplates(db, channels.msgapp, connection))) {

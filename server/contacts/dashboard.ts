@@ -1,6 +1,7 @@
 /** What members do with a contact: look, change, and switch broadcasts off or on for them. */
+import { nameFields } from '../accounts/audit.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, IdParams, NullableDateTime, Type } from '../lib/schema.ts'
+import { DataOf, IdParams, NullableDateTime, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { requireContact, updateContact } from './contacts.ts'
 import { deciders } from './opt-out.ts'
@@ -15,6 +16,9 @@ const ContactView = Type.Object({
 
 const Changes = Type.Object({ ...changeFields, opted_out: Type.Optional(Type.Boolean()) })
 
+const whatChanged = (_: unknown, body: Static<typeof Changes>) =>
+  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'opted_out')
+
 export const contactDashboard = (db: Db) => async (app: App) => {
   app.get(
     '/contacts/:id',
@@ -23,7 +27,10 @@ export const contactDashboard = (db: Db) => async (app: App) => {
   )
   app.patch(
     '/contacts/:id',
-    { schema: { params: IdParams, body: Changes, response: { 200: DataOf(ContactView) } } },
+    {
+      config: { audit: { action: 'contact.changed', summary: whatChanged } },
+      schema: { params: IdParams, body: Changes, response: { 200: DataOf(ContactView) } },
+    },
     async ({ session, params, body }) => {
       const { workspaceId, defaultCountry } = session
       return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out) }

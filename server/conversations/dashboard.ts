@@ -3,7 +3,7 @@
 import { channels } from '../contacts/contacts.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, Type } from '../lib/schema.ts'
+import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { listConversations, readConversation, requireConversation, updateConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
@@ -13,6 +13,11 @@ const Changes = Type.Object({
   status: Type.Optional(OneOf(statuses)),
   assigned_agent_id: Type.Optional(NullableText({ format: 'uuid' })),
 })
+
+const whatChanged = (_: unknown, { status, assigned_agent_id: agentId }: Static<typeof Changes>) => {
+  const assigned = agentId === undefined ? [] : [agentId ? `assigned to ${agentId}` : 'assigned to nobody']
+  return [...(status ? [status] : []), ...assigned].join(', ')
+}
 
 export const conversationDashboard = (db: Db) => async (app: App) => {
   app.get(
@@ -36,12 +41,15 @@ export const conversationDashboard = (db: Db) => async (app: App) => {
   )
   app.patch(
     '/conversations/:id',
-    { schema: { params: IdParams, body: Changes, response: { 200: DataOf(ConversationSchema) } } },
+    {
+      config: { audit: { action: 'conversation.changed', summary: whatChanged } },
+      schema: { params: IdParams, body: Changes, response: { 200: DataOf(ConversationSchema) } },
+    },
     async ({ session, params, body }) => ({ data: await updateConversation(db, session.workspaceId, params.id, body) }),
   )
   app.post(
     '/conversations/:id/read',
-    { schema: { params: IdParams, response: { 200: DataOf(ConversationSchema) } } },
+    { config: { audit: false }, schema: { params: IdParams, response: { 200: DataOf(ConversationSchema) } } },
     async ({ session, params }) => ({ data: await readConversation(db, session.workspaceId, params.id) }),
   )
 }

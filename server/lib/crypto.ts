@@ -7,7 +7,7 @@
  * we have to use (a channel's token, a webhook's key) are sealed with
  * AES-256-GCM: unreadable without the key, and no change goes unseen.
  */
-import { argon2, createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
 const argon2Async = promisify(argon2)
@@ -17,14 +17,27 @@ export const sha256 = (data: string | Buffer): string => hash('sha256', data, 'h
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** 256 random bits as 43 base62 characters (62^43 > 2^256). */
-export function randomToken(): string {
-  let rest = BigInt(`0x${randomBytes(32).toString('hex')}`)
-  let token = ''
+export const randomToken = (): string => toBase62(randomBytes(32))
+
+/** A token that whoever has the key (64 hex characters) knows without being told: 131 bits as 22 base62 characters. */
+export function deriveToken(keyHex: string, purpose: string): string {
+  return toBase62(createHmac('sha256', Buffer.from(keyHex, 'hex')).update(purpose).digest()).slice(-22)
+}
+
+/** Whether two tokens are the same, in a time that does not tell how much of them is. */
+export function isSameToken(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
+}
+
+/** 32 bytes as 43 characters. */
+function toBase62(bytes: Buffer): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`)
+  let text = ''
   for (let i = 0; i < 43; i++) {
-    token = base62.charAt(Number(rest % 62n)) + token
+    text = base62.charAt(Number(rest % 62n)) + text
     rest /= 62n
   }
-  return token
+  return text
 }
 
 /** A password for a person to copy: 20 base62 characters, 119 bits. */

@@ -30,7 +30,10 @@ export const messageDashboard =
     )
     app.post(
       '/conversations/:id/messages',
-      { schema: { params: IdParams, body: Reply, response: { 201: DataOf(MemberMessage) } } },
+      {
+        config: { audit: false },
+        schema: { params: IdParams, body: Reply, response: { 201: DataOf(MemberMessage) } },
+      },
       async ({ session, params, body }, reply) => {
         const { workspaceId, member } = session
         const draft = readDraft(body)

@@ -1,27 +1,38 @@
 /**
- * What signed-in members do with webhooks: connect an automation tool and test
- * it, look at what was delivered, send it again. Owners and admins change,
- * everybody sees.
+ * What signed-in members do with webhooks: make and change them, connect an
+ * automation tool and test it, look at what was delivered, send it again.
+ * Owners and admins change, everybody sees.
  */
+import { describeFields } from '../accounts/audit.ts'
+import { managers } from '../accounts/members.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
   DateTime,
+  Deleted,
   IdParams,
   ListOf,
   ListQuery,
   NullableDateTime,
   NullableText,
   OneOf,
+  type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { createEndpoint, listEndpoints, tools } from './endpoints.ts'
-import { deliveryStatuses, listDeliveries, redeliver, replay, sendTest } from './log.ts'
-import { CreatedEndpoint, EndpointSchema, Events, Url, type Webhooks } from './routes.ts'
-
-const managers = ['owner', 'admin'] as const
+import {
+  createEndpoint,
+  type DeletedEndpoint,
+  deleteEndpoint,
+  type Endpoint,
+  listEndpoints,
+  tools,
+  updateEndpoint,
+} from './endpoints.ts'
+import { deliveryStatuses, listDeliveries, requireDelivery } from './log.ts'
+import { redeliver, replay, sendTest } from './resend.ts'
+import { CreatedEndpoint, EndpointChanges, EndpointSchema, Events, NewEndpoint, Url, type Webhooks } from './routes.ts'
 
 const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: Events })
 
@@ -48,14 +59,38 @@ const DeliveryView = Type.Object({
   ),
 })
 
+const DeliveryWithRequest = Type.Object({
+  ...DeliveryView.properties,
+  request: Type.Object({
+    body: NullableText(),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+  }),
+})
+
 const Range = Type.Object({ from: DateTime, to: DateTime })
+
+const Replayed = Type.Object({ queued: Type.Integer() })
+
+/** Some tools hand out a URL that is itself a secret: the log names the host alone. */
+const hostOf = (url: string): string => new URL(url).host
+
+const madeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
 export const webhookDashboard =
   ({ db, sealer, guard, onQueued }: Webhooks) =>
   async (app: App) => {
     app.post(
       '/integrations',
-      { config: { members: managers }, schema: { body: NewIntegration, response: { 201: DataOf(CreatedEndpoint) } } },
+      {
+        config: {
+          members: managers,
+          audit: {
+            action: 'integration.connected',
+            summary: (made: Endpoint) => `${made.provider}, ${madeEndpoint(made)}`,
+          },
+        },
+        schema: { body: NewIntegration, response: { 201: DataOf(CreatedEndpoint) } },
+      },
       async ({ session, body }, reply) => {
         reply.code(201)
         return { data: await createEndpoint(db, sealer, guard, session.workspaceId, body) }
@@ -63,7 +98,10 @@ export const webhookDashboard =
     )
     app.post(
       '/integrations/:id/test',
-      { config: { members: managers }, schema: { params: IdParams, response: { 201: DataOf(DeliveryView) } } },
+      {
+        config: { members: managers, audit: 'integration.tested' },
+        schema: { params: IdParams, response: { 201: DataOf(DeliveryView) } },
+      },
       async ({ session, params }, reply) => {
         const delivery = await sendTest(db, guard, session.workspaceId, params.id)
         onQueued()
@@ -77,14 +115,71 @@ export const webhookDashboard =
       { schema: { response: { 200: DataOf(Type.Array(EndpointSchema)) } } },
       async ({ session }) => ({ data: await listEndpoints(db, session.workspaceId) }),
     )
+    app.post(
+      '/webhooks',
+      {
+        config: { members: managers, audit: { action: 'webhook.created', summary: madeEndpoint } },
+        schema: { body: NewEndpoint, response: { 201: DataOf(CreatedEndpoint) } },
+      },
+      async ({ session, body }, reply) => {
+        reply.code(201)
+        return { data: await createEndpoint(db, sealer, guard, session.workspaceId, { ...body, provider: 'api' }) }
+      },
+    )
+    app.patch(
+      '/webhooks/:id',
+      {
+        config: {
+          members: managers,
+          audit: {
+            action: 'webhook.changed',
+            summary: ({ url }: Endpoint, body: Static<typeof EndpointChanges>) =>
+              [hostOf(url), body.url && 'url', describeFields(body, 'events', 'is_active')].filter(Boolean).join(', '),
+          },
+        },
+        schema: { params: IdParams, body: EndpointChanges, response: { 200: DataOf(EndpointSchema) } },
+      },
+      async ({ session, params, body }) => ({
+        data: await updateEndpoint(db, guard, session.workspaceId, params.id, body),
+      }),
+    )
+    app.delete(
+      '/webhooks/:id',
+      {
+        config: {
+          members: managers,
+          audit: { action: 'webhook.deleted', summary: ({ url }: DeletedEndpoint) => hostOf(url) },
+        },
+        schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+      },
+      async ({ session, params }) => ({ data: await deleteEndpoint(db, session.workspaceId, params.id) }),
+    )
     app.get(
       '/webhooks/:id/deliveries',
-      { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(DeliveryView) } } },
-      async ({ session, params, query }) => listDeliveries(db, session.workspaceId, params.id, readPosition(query)),
+      {
+        schema: {
+          params: IdParams,
+          querystring: ListQuery({ status: Type.Optional(OneOf(deliveryStatuses)) }),
+          response: { 200: ListOf(DeliveryView) },
+        },
+      },
+      async ({ session, params, query }) =>
+        listDeliveries(db, session.workspaceId, params.id, query, readPosition(query)),
+    )
+    app.get(
+      '/deliveries/:id',
+      { schema: { params: IdParams, response: { 200: DataOf(DeliveryWithRequest) } } },
+      async ({ session, params }) => ({ data: await requireDelivery(db, session.workspaceId, params.id) }),
     )
     app.post(
       '/deliveries/:id/redeliver',
-      { config: { members: managers }, schema: { params: IdParams, response: { 201: DataOf(DeliveryView) } } },
+      {
+        config: {
+          members: managers,
+          audit: { action: 'delivery.redelivered', summary: ({ event }: Static<typeof DeliveryView>) => event },
+        },
+        schema: { params: IdParams, response: { 201: DataOf(DeliveryView) } },
+      },
       async ({ session, params }, reply) => {
         const delivery = await redeliver(db, guard, session.workspaceId, params.id)
         onQueued()
@@ -95,12 +190,15 @@ export const webhookDashboard =
     app.post(
       '/webhooks/:id/replay',
       {
-        config: { members: managers },
-        schema: {
-          params: IdParams,
-          body: Range,
-          response: { 202: DataOf(Type.Object({ queued: Type.Integer() })) },
+        config: {
+          members: managers,
+          audit: {
+            action: 'webhook.replayed',
+            summary: ({ queued }: Static<typeof Replayed>, { from, to }: Static<typeof Range>) =>
+              `from ${from} to ${to}: ${queued}`,
+          },
         },
+        schema: { params: IdParams, body: Range, response: { 202: DataOf(Replayed) } },
       },
       async ({ session, params, body }, reply) => {
         const replayed = await replay(db, guard, session.workspaceId, params.id, body)

@@ -115,12 +115,14 @@ export async function updateEndpoint(
   })
 }
 
-export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<{ id: string; deleted: true }> {
+export type DeletedEndpoint = { id: string; deleted: true; url: string }
+
+export async function deleteEndpoint(db: Db, workspaceId: string, id: string): Promise<DeletedEndpoint> {
   return db.begin(async (sql) => {
     const endpoint = await lockEndpoint(sql, workspaceId, id)
     await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deleted')
     await sql`delete from webhook_endpoints where workspace_id = ${workspaceId} and id = ${id}`
-    return { id: endpoint.id, deleted: true }
+    return { id: endpoint.id, deleted: true, url: endpoint.url }
   })
 }
 

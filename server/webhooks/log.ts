@@ -1,18 +1,18 @@
 /**
- * The log of deliveries, for members to look at, and sending again.
+ * The log of deliveries, for members to look at.
  *
  * A delivery is listed once, at its first word: what came of its first attempt,
  * or that it was canceled before. One that has not been spoken of yet is in the
- * queue alone, and comes first. Sending again makes a new delivery of the same
- * event, with the same id in its envelope: receivers know it by that.
+ * queue alone, and comes first. Those of one status are listed at the word that
+ * gave it to them, and those that wait in the order of their ids, which is none.
+ * Whatever is asked for, a page is read off an index.
  */
-import type { Sql } from '../lib/db.ts'
-import { badRequest, notFound } from '../lib/errors.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
-import { toEvent } from './emit.ts'
-import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
-import type { Guard } from './guard.ts'
+import { requireEndpoint } from './endpoints.ts'
+import { headersOf } from './post.ts'
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -54,158 +54,134 @@ export async function listDeliveries(
   sql: Sql,
   workspaceId: string,
   endpointId: string,
+  { status }: { status?: DeliveryStatus | undefined },
   { limit, before }: Position,
 ): Promise<Page<Delivery>> {
   await requireEndpoint(sql, workspaceId, endpointId)
   // Looked at first, so that one which is spoken of meanwhile is in both, and not in neither.
-  const isFirstPage = before > newId()
+  const isFirstPage = status === undefined && before > newId()
   const untold = isFirstPage ? await listUntold(sql, workspaceId, endpointId) : []
-  const told = await sql<Told[]>`
-    with firsts as (
-      select id, delivery_id, event_id, event from webhook_attempts
-      where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and id < ${before} and is_first
-      order by id desc
-      limit ${limit + 1}
-    )
-    select f.id as first_id, f.delivery_id as id, f.event_id, f.event, d.attempt_count, d.next_attempt_at, w.words
-    from firsts f
+  const place = { endpointId, before, limit: limit + 1 }
+  const picked = status === undefined ? pickFirsts(sql, workspaceId, place) : pickOf(sql, workspaceId, place, status)
+  const told = await readPicked(sql, workspaceId, endpointId, picked)
+  const shown = told.slice(0, limit)
+  const last = shown.at(-1)
+  const known = new Set(shown.map(({ id }) => id))
+  return {
+    data: [...untold.filter(({ id }) => !known.has(id)), ...shown.map(toDelivery)],
+    meta: { next_cursor: told.length > limit && last ? encodeCursor(last.place) : null },
+  }
+}
+
+/** What an attempt sends, as far as it is kept. */
+export type SentRequest = {
+  /** Null: the event is no longer kept. */
+  body: string | null
+  headers: { name: string; value: string }[]
+}
+
+/** A delivery with what was sent, or is to be. */
+export async function requireDelivery(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+): Promise<Delivery & { request: SentRequest }> {
+  const known = await getKnown(sql, workspaceId, id)
+  if (!known) throw notFound('delivery')
+  const { endpoint_id, event_id, event } = known
+  const picked = sql`
+    select ${id}::uuid as place, ${id}::uuid as delivery_id, ${event_id}::uuid as event_id, ${event}::text as event`
+  const [delivery] = await readPicked(sql, workspaceId, endpoint_id, picked)
+  // It was in the queue a moment ago, and left it without a word.
+  if (!delivery || !(delivery.words || delivery.queued_at)) throw notFound('delivery')
+  const [kept] = await sql<{ body: string }[]>`
+    select body from webhook_events where workspace_id = ${workspaceId} and id = ${event_id}`
+  // A signature is made for an attempt, and is not kept.
+  const headers = Object.entries(headersOf(event, endpoint_id, 't=…,v1=…')).map(([name, value]) => ({ name, value }))
+  return { ...toDelivery(delivery), request: { body: kept?.body ?? null, headers } }
+}
+
+type Place = { endpointId: string; before: string; limit: number }
+
+/** Deliveries at their first word. */
+const pickFirsts = (sql: Sql, workspaceId: string, { endpointId, before, limit }: Place): Fragment => sql`
+  select id as place, delivery_id, event_id, event from webhook_attempts
+  where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and id < ${before} and is_first
+  order by id desc
+  limit ${limit}`
+
+/**
+ * Deliveries of a status. A success is a success, also of what was canceled before; otherwise the last word counts.
+ * Successes are never far from each other, as an endpoint without any is switched off; the rest has its own index.
+ */
+function pickOf(sql: Sql, workspaceId: string, { endpointId, before, limit }: Place, status: DeliveryStatus): Fragment {
+  if (status === 'pending') {
+    return sql`
+      select d.id as place, d.id as delivery_id, d.event_id, v.event
+      from webhook_deliveries d
+      join webhook_events v on v.workspace_id = d.workspace_id and v.id = d.event_id
+      where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId} and d.id < ${before}
+      order by d.id desc
+      limit ${limit}`
+  }
+  // Written out, so that the planner sees which index it is about.
+  const word = { delivered: sql`'delivered'`, failed: sql`'failed'`, canceled: sql`'canceled'` }[status]
+  const isOverruled =
+    status === 'delivered'
+      ? sql`b.status = 'delivered' and b.id > a.id`
+      : sql`b.status = 'delivered' or (b.status <> 'pending' and b.id > a.id)`
+  return sql`
+    select a.id as place, a.delivery_id, a.event_id, a.event from webhook_attempts a
+    where a.workspace_id = ${workspaceId} and a.endpoint_id = ${endpointId} and a.id < ${before} and a.status = ${word}
+      and not exists (
+        select from webhook_attempts b
+        where b.workspace_id = ${workspaceId} and b.delivery_id = a.delivery_id and (${isOverruled})
+        -- Keeps it a probe for each row of the page: joined instead, it may be the whole log against itself.
+        offset 0
+      )
+    order by a.id desc
+    limit ${limit}`
+}
+
+/** All there is to know of some deliveries to an endpoint, in the order of their places. */
+async function readPicked(sql: Sql, workspaceId: string, endpointId: string, picked: Fragment): Promise<Told[]> {
+  return sql<Told[]>`
+    with picked as (${picked})
+    select p.place, p.delivery_id as id, p.event_id, p.event, d.attempt_count, d.next_attempt_at,
+      d.created_at as queued_at, w.words
+    from picked p
     -- One probe each: the queue behind them is never read.
     left join lateral (
-      select d.attempt_count, d.next_attempt_at from webhook_deliveries d
-      where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId} and d.id = f.delivery_id
+      select d.attempt_count, d.next_attempt_at, d.created_at from webhook_deliveries d
+      where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId} and d.id = p.delivery_id
       limit 1
     ) d on true
     cross join lateral (
       select json_agg(json_build_object('id', a.id, 'attempt', a.attempt, 'status', a.status, 'http_status', a.http_status,
         'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as words
       from webhook_attempts a
-      where a.workspace_id = ${workspaceId} and a.delivery_id = f.delivery_id
+      where a.workspace_id = ${workspaceId} and a.delivery_id = p.delivery_id
     ) w
-    order by f.id desc`
-  const shown = told.slice(0, limit)
-  const last = shown.at(-1)
-  const known = new Set(shown.map(({ id }) => id))
-  return {
-    data: [...untold.filter(({ id }) => !known.has(id)), ...shown.map(toDelivery)],
-    meta: { next_cursor: told.length > limit && last ? encodeCursor(last.first_id) : null },
-  }
-}
-
-/** Send the event of a delivery once more. Answers the new delivery. */
-export async function redeliver(sql: Sql, guard: Guard, workspaceId: string, id: string): Promise<Delivery> {
-  const known = await getKnown(sql, workspaceId, id)
-  if (!known) throw notFound('delivery')
-  const endpoint = await getEndpoint(sql, workspaceId, known.endpoint_id)
-  if (!endpoint) throw badRequest('webhook: deleted meanwhile')
-  await requireReady(guard, endpoint)
-  const [queued] = await sql<Queued[]>`
-    insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id)
-    select e.workspace_id, e.id, ${newId()}, v.id
-    from webhook_endpoints e join webhook_events v on v.workspace_id = e.workspace_id
-    where e.workspace_id = ${workspaceId} and e.id = ${endpoint.id} and e.is_active and v.id = ${known.event_id}
-    for key share of e
-    returning d.id, d.created_at, d.next_attempt_at`
-  if (!queued) throw badRequest('delivery: its event is no longer kept')
-  return toPending(queued, known)
-}
-
-export type Range = { from: string; to: string }
-
-const maxRangeMs = 31 * 86_400_000
-/** Events looked at by one statement: 5,000 are queued in 120 ms, and the engine begins with them. */
-const chunk = 5_000
-
-/**
- * Send again what an endpoint is subscribed to, of a time: events that were recorded from `from` on and before `to`.
- * What is not kept any more is not sent.
- */
-export async function replay(
-  sql: Sql,
-  guard: Guard,
-  workspaceId: string,
-  endpointId: string,
-  { from, to }: Range,
-): Promise<{ queued: number }> {
-  const begin = requireTime('from', from)
-  const end = requireTime('to', to)
-  if (begin >= end) throw badRequest('to: must be after from')
-  if (end - begin > maxRangeMs) throw badRequest('to: at most 31 days after from')
-  const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
-  await requireReady(guard, endpoint)
-  // What happens from now on is queued by itself.
-  const below = firstIdAt(Math.min(end, Date.now()))
-  let above: string | null = firstIdAt(begin)
-  let queued = 0
-  while (above) {
-    const [done]: { queued: number; last_id: string | null }[] = await sql<
-      { queued: number; last_id: string | null }[]
-    >`
-      with part as (
-        select id, event from webhook_events
-        where workspace_id = ${workspaceId} and id > ${above} and id < ${below}
-        order by id
-        limit ${chunk}
-      ),
-      open as (
-        select workspace_id, id, events from webhook_endpoints
-        where workspace_id = ${workspaceId} and id = ${endpointId} and is_active
-        for key share
-      ),
-      queued as (
-        insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
-        select o.workspace_id, o.id, gen_random_uuid(), p.id from part p join open o on p.event = any(o.events)
-        returning id
-      )
-      select (select count(*)::int from queued) as queued,
-        (select id from part where (select count(*) from part) = ${chunk} order by id desc limit 1) as last_id`
-    queued += done?.queued ?? 0
-    above = done?.last_id ?? null
-  }
-  return { queued }
-}
-
-/** Send a test event to an integration, and to nobody else. */
-export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endpointId: string): Promise<Delivery> {
-  const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
-  if (endpoint.provider === 'api') throw notFound('integration')
-  await requireReady(guard, endpoint)
-  const { event_id, event, event_body, occurred_at } = toEvent(
-    workspaceId,
-    `${endpoint.provider}.test`,
-    new Date().toISOString(),
-    { message: 'A test from your workspace: this integration works.' },
-  )
-  const [queued] = await sql<Queued[]>`
-    with told as (
-      select workspace_id, id from webhook_endpoints
-      where workspace_id = ${workspaceId} and id = ${endpoint.id} and is_active
-      for key share
-    ),
-    emitted as (
-      insert into webhook_events (workspace_id, id, event, body, occurred_at)
-      select t.workspace_id, ${event_id}, ${event}, ${event_body}, ${occurred_at} from told t
-    )
-    insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id)
-    select t.workspace_id, t.id, ${newId()}, ${event_id} from told t
-    returning d.id, d.created_at, d.next_attempt_at`
-  if (!queued) throw badRequest('webhook: not active; switch it on first')
-  return toPending(queued, { event_id, event })
+    order by p.place desc`
 }
 
 type Told = {
-  first_id: string
+  /** Where it stands in its list. */
+  place: string
   id: string
   event_id: string
   event: string
-  /** Null when it is not in the queue any more. */
+  /** Null when it is not in the queue any more, with the next two. */
   attempt_count: number | null
   next_attempt_at: string | null
-  words: (Omit<Attempt, 'at'> & { id: string })[]
+  queued_at: string | null
+  /** Null before the first. */
+  words: (Omit<Attempt, 'at'> & { id: string })[] | null
 }
 
-function toDelivery({ first_id, words, id, event_id, event, attempt_count, next_attempt_at }: Told): Delivery {
-  const attempts = words.map(({ id, ...word }) => ({ ...word, at: timeOfId(id) }))
-  const tried = Math.max(...attempts.map(({ attempt }) => attempt))
+function toDelivery({ words, id, event_id, event, attempt_count, next_attempt_at, queued_at }: Told): Delivery {
+  const attempts = (words ?? []).map(({ id, ...word }) => ({ ...word, at: timeOfId(id) }))
+  const tried = Math.max(0, ...attempts.map(({ attempt }) => attempt))
   const isUnderWay = attempt_count !== null && attempt_count > tried
   return {
     id,
@@ -213,7 +189,7 @@ function toDelivery({ first_id, words, id, event_id, event, attempt_count, next_
     event,
     status: attempt_count === null ? endOf(attempts) : 'pending',
     attempt_count: attempt_count ?? tried,
-    created_at: timeOfId(first_id),
+    created_at: attempts[0]?.at ?? queued_at ?? timeOfId(id),
     next_attempt_at: isUnderWay ? null : next_attempt_at,
     attempts,
   }
@@ -253,7 +229,7 @@ async function listUntold(sql: Sql, workspaceId: string, endpointId: string): Pr
 type Known = { endpoint_id: string; event_id: string; event: string }
 
 /** A delivery by its id alone, in the log or, before its first word, in the queue of one of the endpoints. */
-async function getKnown(sql: Sql, workspaceId: string, id: string): Promise<Known | undefined> {
+export async function getKnown(sql: Sql, workspaceId: string, id: string): Promise<Known | undefined> {
   if (!isUuid(id)) return undefined
   const [told] = await sql<Known[]>`
     select endpoint_id, event_id, event from webhook_attempts
@@ -273,24 +249,11 @@ async function getKnown(sql: Sql, workspaceId: string, id: string): Promise<Know
   return queued
 }
 
-type Queued = { id: string; created_at: string; next_attempt_at: string }
+export type Queued = { id: string; created_at: string; next_attempt_at: string }
 
-function toPending(
+export function toPending(
   { id, created_at, next_attempt_at }: Queued,
   { event_id, event }: Pick<Known, 'event_id' | 'event'>,
 ): Delivery {
   return { id, event_id, event, status: 'pending', attempt_count: 0, created_at, next_attempt_at, attempts: [] }
-}
-
-/** A second 60 has the form of a time, but is none. */
-function requireTime(name: string, text: string): number {
-  const time = Date.parse(text)
-  if (Number.isNaN(time)) throw badRequest(`${name}: not a date-time`)
-  return time
-}
-
-/** Below every id made from this millisecond on, above every one made before. */
-function firstIdAt(ms: number): string {
-  const time = Math.max(0, ms).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }

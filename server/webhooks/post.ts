@@ -84,16 +84,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
         path: target.pathname + target.search,
         method: 'POST' as const,
         body,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'Parley-Webhooks/1',
-          'x-service-event': event,
-          'x-service-webhook-id': endpoint_id,
-          'x-service-signature': signature,
-          'x-legacy-event': event,
-          'x-legacy-webhook-id': endpoint_id,
-          'x-legacy-signature': signature,
-        },
+        headers: headersOf(event, endpoint_id, signature),
       }
       return new Promise((resolve) => {
         const ask = (attempt: Attempt) => agent.dispatch(request, attempt)
@@ -104,6 +95,18 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
     stop: () => agent.destroy(),
   }
 }
+
+/** What goes along with a body. */
+export const headersOf = (event: string, endpointId: string, signature: string): Record<string, string> => ({
+  'content-type': 'application/json',
+  'user-agent': 'Parley-Webhooks/1',
+  'x-service-event': event,
+  'x-service-webhook-id': endpointId,
+  'x-service-signature': signature,
+  'x-legacy-event': event,
+  'x-legacy-webhook-id': endpointId,
+  'x-legacy-signature': signature,
+})
 
 type Asking = {
   budgetMs: number

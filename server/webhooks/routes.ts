@@ -43,8 +43,8 @@ export const Events = Type.Array(OneOf(eventNames), {
   maxItems: 100,
   description: 'What to be told of; the same name twice counts once.',
 })
-const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook' })
-const EndpointChanges = Type.Object(
+export const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook' })
+export const EndpointChanges = Type.Object(
   {
     url: Type.Optional(Url),
     events: Type.Optional(Events),

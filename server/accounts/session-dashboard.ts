@@ -1,0 +1,216 @@
+/**
+ * Who somebody is in the dashboard: the first run, signing in and out, an
+ * invitation, one's own sessions and profile.
+ */
+import type { FastifyRequest } from 'fastify'
+import type { Db } from '../lib/db.ts'
+import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { nameFields } from './audit.ts'
+import { acceptInvitation, requireInvitation, roles, updateProfile } from './members.ts'
+import {
+  createSession,
+  endOtherSessions,
+  endSession,
+  endSessionById,
+  getSession,
+  listSessions,
+  type Origin,
+  type Session,
+  setSessionCookie,
+  signIn,
+} from './sessions.ts'
+import { getDemoHint, needsSetup, type Setup, setUp } from './setup.ts'
+
+const SetupView = Type.Object({
+  needed: Type.Boolean(),
+  demo: Type.Unsafe<{ email: string; password: string | null } | null>({
+    type: ['object', 'null'],
+    properties: { email: { type: 'string' }, password: { type: ['string', 'null'] } },
+    required: ['email', 'password'],
+  }),
+})
+const FirstWorkspace = Type.Object({
+  token: Type.String({ maxLength: 200 }),
+  workspace_name: Type.String({ maxLength: 200 }),
+  default_country: Type.String({ maxLength: 20 }),
+  name: Type.String({ maxLength: 200 }),
+  email: Type.String({ maxLength: 320 }),
+  password: Type.String({ maxLength: 1_000 }),
+})
+
+const SignIn = Type.Object({
+  email: Type.String({ maxLength: 320 }),
+  password: Type.String({ maxLength: 1_000 }),
+  workspace_id: Type.Optional(Uuid),
+})
+
+const SessionView = Type.Object({
+  member: Type.Object({ id: Uuid, email: Type.String(), name: NullableText(), role: OneOf(roles) }),
+  role: OneOf(roles),
+  workspace: Type.Object({ id: Uuid, name: Type.String(), default_country: Type.String() }),
+})
+
+const ListedSession = Type.Object({
+  id: Uuid,
+  created_at: DateTime,
+  last_seen_at: DateTime,
+  address: NullableText(),
+  user_agent: NullableText(),
+  is_current: Type.Boolean(),
+})
+const Ended = Type.Object({ ended: Type.Integer() })
+
+const ProfileChanges = Type.Object({
+  name: Type.Optional(Type.String({ maxLength: 200 })),
+  current_password: Type.Optional(Type.String({ maxLength: 1_000 })),
+  new_password: Type.Optional(Type.String({ maxLength: 1_000 })),
+})
+
+const TokenParams = Type.Object({ token: Type.String() })
+const InvitationView = Type.Object({ workspace_name: Type.String(), email: Type.String(), role: OneOf(roles) })
+const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 1_000 }) })
+
+const fromAddress = (_data: unknown, _body: unknown, { ip }: FastifyRequest) => `from ${ip}`
+
+export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => async (app: App) => {
+  app.get(
+    '/setup',
+    { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
+    async ({ ip, headers }) => ({
+      data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, { ip, headers, publicUrl }) },
+    }),
+  )
+  app.post(
+    '/setup',
+    {
+      config: {
+        members: 'public',
+        audit: {
+          action: 'workspace.created',
+          summary: (_: unknown, { workspace_name }: Static<typeof FirstWorkspace>) => workspace_name.trim(),
+        },
+      },
+      schema: { body: FirstWorkspace, response: { 201: DataOf(SessionView) } },
+    },
+    async (request, reply) => {
+      const token = await setUp(db, setup, request.body, originOf(request))
+      setSessionCookie(reply, token, publicUrl)
+      request.session = await requireSession(db, token)
+      reply.code(201)
+      return { data: toView(request.session) }
+    },
+  )
+
+  app.post(
+    '/session',
+    {
+      config: { members: 'public', audit: { action: 'session.created', summary: fromAddress } },
+      schema: { body: SignIn, response: { 200: DataOf(SessionView) } },
+    },
+    async (request, reply) => {
+      const { email, password, workspace_id: workspaceId } = request.body
+      const token = await signIn(db, { email, password, workspaceId }, originOf(request))
+      setSessionCookie(reply, token, publicUrl)
+      request.session = await requireSession(db, token)
+      return { data: toView(request.session) }
+    },
+  )
+  app.get('/session', { schema: { response: { 200: DataOf(SessionView) } } }, async ({ session }) => ({
+    data: toView(session),
+  }))
+  app.delete(
+    '/session',
+    {
+      config: { audit: 'session.ended' },
+      schema: { response: { 200: DataOf(Type.Object({ signed_out: Type.Boolean() })) } },
+    },
+    async ({ session }, reply) => {
+      await endSession(db, session)
+      setSessionCookie(reply, '', publicUrl)
+      return { data: { signed_out: true } }
+    },
+  )
+
+  app.get('/sessions', { schema: { response: { 200: DataOf(Type.Array(ListedSession)) } } }, async ({ session }) => ({
+    data: await listSessions(db, session),
+  }))
+  app.delete(
+    '/sessions/:id',
+    { config: { audit: 'session.ended' }, schema: { params: IdParams, response: { 200: DataOf(Ended) } } },
+    async ({ session, params }) => {
+      await endSessionById(db, session, params.id)
+      return { data: { ended: 1 } }
+    },
+  )
+  app.delete(
+    '/sessions',
+    {
+      config: {
+        audit: { action: 'session.ended', summary: ({ ended }: Static<typeof Ended>) => `all others: ${ended}` },
+      },
+      schema: { response: { 200: DataOf(Ended) } },
+    },
+    async ({ session }) => ({ data: { ended: await endOtherSessions(db, session) } }),
+  )
+  app.patch(
+    '/profile',
+    {
+      config: {
+        audit: {
+          action: 'profile.changed',
+          summary: (_: unknown, body: Static<typeof ProfileChanges>) => nameFields(body, 'name', 'new_password'),
+        },
+      },
+      schema: { body: ProfileChanges, response: { 200: DataOf(SessionView) } },
+    },
+    async (request) => {
+      const { session, body, ip } = request
+      await updateProfile(db, session, body, ip)
+      const name = body.name === undefined ? session.member.name : body.name.trim()
+      return { data: toView({ ...session, member: { ...session.member, name } }) }
+    },
+  )
+
+  app.get(
+    '/invitations/:token',
+    { config: { members: 'public' }, schema: { params: TokenParams, response: { 200: DataOf(InvitationView) } } },
+    async ({ params }) => ({ data: await requireInvitation(db, params.token) }),
+  )
+  app.post(
+    '/invitations/:token',
+    {
+      config: {
+        members: 'public',
+        audit: { action: 'member.joined', summary: ({ role }: Static<typeof SessionView>) => `as ${role}` },
+      },
+      schema: { params: TokenParams, body: Acceptance, response: { 201: DataOf(SessionView) } },
+    },
+    async (request, reply) => {
+      const { workspaceId, member } = await acceptInvitation(db, request.params.token, request.body)
+      const token = await createSession(db, workspaceId, member.id, originOf(request))
+      setSessionCookie(reply, token, publicUrl)
+      request.session = await requireSession(db, token)
+      reply.code(201)
+      return { data: toView(request.session) }
+    },
+  )
+}
+
+const originOf = ({ ip, headers }: FastifyRequest): Origin => ({ address: ip, userAgent: headers['user-agent'] })
+
+function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
+  const { id, email, name, role } = member
+  return {
+    member: { id, email, name, role },
+    role,
+    workspace: { id: workspaceId, name: workspaceName, default_country: defaultCountry },
+  }
+}
+
+/** The session just made. */
+async function requireSession(db: Db, token: string): Promise<Session> {
+  const session = await getSession(db, token)
+  if (!session) throw new Error('a session just made is not there')
+  return session
+}

@@ -1,0 +1,119 @@
+/**
+ * The first run: how the first workspace of an installation comes about.
+ *
+ * Whoever started the service was shown a link with a token. The token is
+ * derived from the encryption key, so every process of an installation knows
+ * it and none stores it. With it somebody makes the first workspace and is its
+ * owner; once there is a workspace, whoever made it, the token opens nothing.
+ *
+ * Where there is a demo workspace, its sign-in can be offered to whoever tries
+ * the service on their own machine. Its password is told only to a request
+ * that really comes from there: over the loopback, asking for a loopback name
+ * (no other name can be made to point here), handed on by nobody, of a service
+ * that calls itself by a loopback name. A service that others reach, or one
+ * behind a proxy on the same machine, is none of that. And only while it is
+ * the password: one that was changed is the owner's own.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isSameToken, verifyPassword } from '../lib/crypto.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import { forbidden } from '../lib/errors.ts'
+import { fold } from '../lib/text.ts'
+import { readPersonName } from './members.ts'
+import { createSession, type Origin } from './sessions.ts'
+import { checkGuess } from './throttle.ts'
+import { createWorkspace, readCountry, readName } from './workspaces.ts'
+
+/** What the program knows about it. */
+export type Setup = {
+  token: string
+  /** The demo workspace of this process, if it has one. */
+  getDemo: () => Demo | undefined
+}
+
+type Demo = { workspace_id: string; owner: { email: string; password: string } }
+
+const setupLock = 7_263_565
+
+/** Nobody's e-mail: what guesses at the token are counted under. */
+const guessKey = ' setup'
+
+export async function needsSetup(sql: Sql): Promise<boolean> {
+  const [found] = await sql`select 1 from workspaces limit 1`
+  return !found
+}
+
+export type FirstWorkspace = {
+  token: string
+  workspace_name: string
+  default_country: string
+  name: string
+  email: string
+  password: string
+}
+
+/** Make the first workspace and sign its owner in; answers the token for the cookie. Of two at once, one is too late. */
+export async function setUp(db: Db, { token }: Setup, given: FirstWorkspace, origin: Origin): Promise<string> {
+  const isRight = await checkGuess(
+    db,
+    { address: origin.address, key: guessKey },
+    async () => isSameToken(given.token, token) || undefined,
+  )
+  if (!isRight) throw forbidden('token: wrong; the right one is in what the service printed at its start')
+  const owner = { email: given.email, password: given.password, name: readPersonName(given.name) }
+  const name = readName(given.workspace_name, 'workspace_name')
+  const default_country = readCountry(given.default_country, 'default_country')
+  return db.begin(async (sql) => {
+    await sql`select pg_advisory_xact_lock(${setupLock})`
+    if (!(await needsSetup(sql))) throw forbidden('there is a workspace already: sign in, or ask to be invited')
+    const { workspace_id } = await createWorkspace(sql, { name, default_country, owner })
+    const [member] = await sql<{ id: string }[]>`select id from members where workspace_id = ${workspace_id}`
+    if (!member) throw new Error('an owner just made is not there')
+    return createSession(sql, workspace_id, member.id, origin)
+  })
+}
+
+export type Visit = { ip: string; headers: IncomingHttpHeaders; publicUrl: string }
+
+/** The demo workspace's sign-in, for a page to offer; the password is null for whoever is not to know it. */
+export async function getDemoHint(
+  sql: Sql,
+  { getDemo }: Setup,
+  visit: Visit,
+): Promise<{ email: string; password: string | null } | null> {
+  const demo = getDemo()
+  if (!demo) return null
+  const { email, password } = demo.owner
+  const [owner] = await sql<{ password_hash: string }[]>`
+    select m.password_hash from members m
+    join workspaces w on w.id = m.workspace_id
+    where m.workspace_id = ${demo.workspace_id} and m.email_key = ${fold(email)} and w.is_demo`
+  if (!owner) return null
+  const isTold = isFromHere(visit) && (await isPassword(password, owner.password_hash))
+  return { email, password: isTold ? password : null }
+}
+
+const isLoopbackName = (name: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/i.test(name)
+
+/** Whether somebody sits at the machine the service runs on, as far as a request can show it. */
+export function isFromHere({ ip, headers, publicUrl }: Visit): boolean {
+  const isHandedOn = Object.keys(headers).some((name) =>
+    /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|.*-connecting-ip|true-client-ip|x-original-.*)$/.test(name),
+  )
+  return (
+    !isHandedOn &&
+    /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i.test(ip) &&
+    isLoopbackName((headers.host ?? '').replace(/:\d+$/, '')) &&
+    isLoopbackName(new URL(publicUrl).hostname)
+  )
+}
+
+/** Checking takes 50 ms of a core, so the last answer is kept: both texts change once in a lifetime. */
+let checked = { password: '', hash: '', isRight: false }
+
+async function isPassword(password: string, hash: string): Promise<boolean> {
+  if (checked.password !== password || checked.hash !== hash) {
+    checked = { password, hash, isRight: await verifyPassword(password, hash) }
+  }
+  return checked.isRight
+}

@@ -1,0 +1,143 @@
+/** The audit log: nothing a member changes is left out, and nothing secret is in it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sweepEntries } from '../server/accounts/audit.ts'
+import { assertRefused, type Browser, createBrowser, type Json, start } from './support.ts'
+
+/** Calls that are not recorded, each with its reason. */
+const unrecorded: Record<string, string> = {
+  'POST /conversations/:id/read': 'looking at something changes nothing for others',
+  'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
+  'POST /broadcasts/preview': 'nothing is sent or kept',
+  'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',
+}
+
+test('every call that changes something is recorded, or has a reason not to be', async (t) => {
+  const { memberRoutes } = await start(t)
+  const silent = new Set<string>()
+  const forgotten: string[] = []
+  let count = 0
+  for (const { method, url, config } of memberRoutes) {
+    const name = `${method} ${url.replace('/app/api', '')}`
+    const audit = config?.audit
+    if (audit === false) silent.add(name)
+    if (method === 'GET') continue
+    count++
+    if (audit === undefined) forgotten.push(name)
+    if (audit) assert.match(typeof audit === 'string' ? audit : audit.action, /^[a-z]+\.[a-z_]+$/, name)
+  }
+  assert.ok(count >= 30, `${count}`)
+  assert.deepEqual(forgotten, [], 'say in their config what the audit log says of them')
+  assert.deepEqual([...silent].sort(), Object.keys(unrecorded).sort())
+})
+
+const entriesOf = async (browser: Browser, query = ''): Promise<Json> => {
+  const answer = await browser.call('GET', `/audit${query}`)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+
+test('the log says who did what, and holds no secret and nothing of a customer', async (t) => {
+  const world = await start(t)
+  const { url, owner, db, api } = world
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.get('set-cookie') ?? ''
+  const { member: self } = (await browser.call('GET', '/session')).body.data
+  const password = 'a long password'
+  const made = async (method: string, path: string, body?: Json, who = browser) => {
+    const answer = await who.call(method, path, body)
+    assert.ok(answer.status < 300, answer.text)
+    return answer.body.data
+  }
+  const invited = await made('POST', '/members', { email: 'ann@acme.test', role: 'admin' })
+  const ann = createBrowser(url)
+  const joined = await made('POST', `/invitations/${invited.invitation_token}`, { name: 'Ann', password }, ann)
+  // What a schema does not name is not looked at, and not kept either.
+  const key = await made('POST', '/keys', { name: 'CRM', scopes: ['contacts:read'], secret: 'unasked' }, ann)
+  await made('POST', `/keys/${key.id}/revoke`, undefined, ann)
+  await made('PATCH', `/members/${joined.member.id}`, { role: 'agent' })
+  await made('PATCH', '/workspace', { name: 'Acme Ltd', opt_out_words: ['enough'], secret: 'unasked' })
+  const newPassword = 'another password'
+  await made('PATCH', '/profile', { new_password: newPassword, current_password: password }, ann)
+  const hook = 'https://127.0.0.1:9/hooks/secret-path?token=secret-token'
+  const webhook = await made('POST', '/webhooks', { url: hook, events: ['contact.created'] })
+  await made('PATCH', `/webhooks/${webhook.id}`, { url: `${hook}2`, is_active: false })
+  await made('DELETE', `/webhooks/${webhook.id}`)
+  const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
+  await made('PATCH', `/contacts/${contact.id}`, { name: 'Robert Customer', email: 'bob@customer.test' })
+  await made('DELETE', `/members/${joined.member.id}`)
+  // What was refused is not there.
+  assertRefused(await ann.call('POST', '/keys', { name: 'No', scopes: [] }), 401, 'unauthorized')
+  assertRefused(await browser.call('POST', '/keys', { name: ' ', scopes: [] }), 400, 'bad_request')
+  assertRefused(await browser.call('DELETE', `/webhooks/${webhook.id}`), 404, 'not_found')
+
+  const { data, meta } = await entriesOf(browser)
+  const who = { [self.id]: owner.email, [joined.member.id]: 'ann@acme.test' }
+  assert.deepEqual(
+    data.toReversed().map((entry: Json) => [who[entry.member.id], entry.action, entry.subject_id, entry.summary]),
+    [
+      [owner.email, 'session.created', null, 'from 127.0.0.1'],
+      [owner.email, 'member.invited', invited.id, 'ann@acme.test, admin'],
+      ['ann@acme.test', 'member.joined', null, 'as admin'],
+      ['ann@acme.test', 'key.created', key.id, 'CRM, contacts:read'],
+      ['ann@acme.test', 'key.revoked', key.id, 'CRM'],
+      [owner.email, 'member.role_changed', joined.member.id, 'ann@acme.test, agent'],
+      [owner.email, 'workspace.changed', api.workspaceId, 'name: Acme Ltd, opt_out_words: enough'],
+      ['ann@acme.test', 'profile.changed', null, 'new_password'],
+      [owner.email, 'webhook.created', webhook.id, '127.0.0.1:9, contact.created'],
+      [owner.email, 'webhook.changed', webhook.id, '127.0.0.1:9, url, is_active: false'],
+      [owner.email, 'webhook.deleted', webhook.id, '127.0.0.1:9'],
+      [owner.email, 'contact.changed', contact.id, 'name, email'],
+      [owner.email, 'member.removed', joined.member.id, 'ann@acme.test'],
+    ],
+  )
+  assert.equal(meta.next_cursor, null)
+  // Who is gone is still named.
+  assert.deepEqual(data.at(-4).member, { id: joined.member.id, email: 'ann@acme.test', name: null })
+  assert.ok(Math.abs(Date.parse(data[0].at) - Date.now()) < 60_000)
+
+  const everything = (await db`select row_to_json(a)::text as text from audit_log a`).map(({ text }) => text).join('\n')
+  const token = /=([^;]+)/.exec(cookie)?.[1] ?? assert.fail()
+  const secrets = [owner.password, password, newPassword, token, key.key, key.prefix, webhook.secret, 'unasked']
+  for (const secret of [...secrets, invited.invitation_token, 'secret-path', 'secret-token', 'Customer', 'bob@']) {
+    assert.ok(!everything.includes(secret), secret)
+  }
+})
+
+test('the log is for owners and admins, by pages, and forgets after four hundred days', async (t) => {
+  const { url, owner, db } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  for (const role of ['admin', 'agent'] as const) {
+    const { invitation_token } = (await browser.call('POST', '/members', { email: `${role}@acme.test`, role })).body
+      .data
+    const member = createBrowser(url)
+    await member.call('POST', `/invitations/${invitation_token}`, { name: role, password: 'long enough' })
+    if (role === 'agent') assertRefused(await member.call('GET', '/audit'), 403, 'forbidden')
+    else assert.equal((await entriesOf(member)).data.length, 3)
+  }
+  const all = (await entriesOf(browser)).data.map(({ id }: Json) => id)
+  assert.equal(all.length, 5)
+  const paged: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Json = await entriesOf(browser, `?limit=2&cursor=${cursor}`)
+    paged.push(...page.data.map(({ id }: Json) => id))
+    cursor = page.meta.next_cursor
+  }
+  assert.deepEqual(paged, all)
+  await db`update audit_log set created_at = now() - interval '401 days' where id = ${all[1]}`
+  await db`update audit_log set created_at = now() - interval '399 days' where id = ${all[2]}`
+  await sweepEntries(db)
+  const left = (await entriesOf(browser)).data.map(({ id }: Json) => id)
+  assert.deepEqual(left, [all[0], ...all.slice(2)])
+})
+
+test('what cannot be recorded is not answered as done', async (t) => {
+  const { url, owner, db } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
+  await db`alter table audit_log add constraint full_disk check (action <> 'key.created')`
+  const answer = await browser.call('POST', '/keys', { name: 'Unseen', scopes: [] })
+  assertRefused(answer, 500, 'internal')
+  assert.doesNotMatch(answer.text, /svc_live_/)
+})

@@ -1,0 +1,251 @@
+/** People of a workspace and where they are signed in: who may change whom, and what is over when. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+
+type Role = 'owner' | 'admin' | 'agent'
+type Person = { browser: Browser; id: string; email: string; password: string }
+
+const password = 'long enough'
+let invited = 0
+
+async function signIn({ url }: World, who: { email: string; password: string }): Promise<Browser> {
+  const browser = createBrowser(url)
+  assert.equal((await browser.signIn(who)).status, 200)
+  return browser
+}
+
+/** Somebody of the given role, invited by the owner and signed in. */
+async function join(world: World, owner: Browser, role: Role): Promise<Person> {
+  const email = `${role}-${invited++}@acme.test`
+  const invitation = await owner.call('POST', '/members', { email, role })
+  const browser = createBrowser(world.url)
+  const path = `/invitations/${invitation.body.data.invitation_token}`
+  const joined = await browser.call('POST', path, { name: `The ${role}`, password })
+  assert.equal(joined.status, 201, joined.text)
+  return { browser, id: joined.body.data.member.id, email, password }
+}
+
+const idOf = async (browser: Browser): Promise<string> => (await browser.call('GET', '/session')).body.data.member.id
+
+test('who may give whom which role, and remove whom', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world, world.owner)
+  const actors = { owner, admin: (await join(world, owner, 'admin')).browser }
+  // by, whom, which role (or null: out), allowed
+  for (const [by, whom, role, isAllowed] of [
+    ['owner', 'agent', 'owner', true],
+    ['owner', 'owner', 'admin', true],
+    ['owner', 'owner', null, true],
+    ['admin', 'agent', 'admin', true],
+    ['admin', 'admin', 'agent', true],
+    ['admin', 'admin', null, true],
+    ['admin', 'agent', 'owner', false],
+    ['admin', 'owner', 'agent', false],
+    ['admin', 'owner', 'owner', false],
+    ['admin', 'owner', null, false],
+  ] as const) {
+    const person = await join(world, owner, whom)
+    const path = `/members/${person.id}`
+    const answer = await (role ? actors[by].call('PATCH', path, { role }) : actors[by].call('DELETE', path))
+    const session = await person.browser.call('GET', '/session')
+    if (!isAllowed) {
+      assertRefused(answer, 403, 'forbidden', /owner/)
+      assert.equal(session.body.data.role, whom)
+    } else if (role) {
+      assert.deepEqual([answer.status, answer.body.data.role, session.body.data.role], [200, role, role], answer.text)
+    } else {
+      assert.deepEqual(answer.body.data, { id: person.id, deleted: true })
+      assertRefused(session, 401, 'unauthorized')
+      assertRefused(await createBrowser(world.url).signIn(person), 401, 'unauthorized')
+    }
+  }
+  const agent = await join(world, owner, 'agent')
+  assertRefused(await agent.browser.call('PATCH', `/members/${agent.id}`, { role: 'owner' }), 403, 'forbidden')
+  assertRefused(await agent.browser.call('DELETE', `/members/${await idOf(actors.admin)}`), 403, 'forbidden')
+  assertRefused(await owner.call('PATCH', `/members/${agent.id}`, { role: 'king' }), 400, 'bad_request', /^role: /)
+  for (const id of ['nonsense', world.api.workspaceId]) {
+    assertRefused(await owner.call('PATCH', `/members/${id}`, { role: 'agent' }), 404, 'not_found')
+    assertRefused(await owner.call('DELETE', `/members/${id}`), 404, 'not_found')
+  }
+})
+
+test('the last owner stays, also when two owners turn on each other at once', async (t) => {
+  const world = await start(t)
+  const first = { browser: await signIn(world, world.owner) }
+  const own = `/members/${await idOf(first.browser)}`
+  assertRefused(await first.browser.call('PATCH', own, { role: 'admin' }), 403, 'forbidden', /last owner/)
+  assertRefused(await first.browser.call('DELETE', own), 403, 'forbidden', /last owner/)
+  assert.equal((await first.browser.call('PATCH', own, { role: 'owner' })).status, 200)
+
+  const second = await join(world, first.browser, 'owner')
+  const answers = await Promise.all([
+    first.browser.call('PATCH', `/members/${second.id}`, { role: 'agent' }),
+    second.browser.call('DELETE', own),
+  ])
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ text }) => text).join())
+  const [owners] = await world.db`select count(*)::int as count from members where role = 'owner'`
+  assert.equal(owners?.count, 1)
+})
+
+test('an invitation shows what it is to, and can be taken back by whoever may invite to it', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world, world.owner)
+  const admin = await join(world, owner, 'admin')
+  const invite = async (role: Role) =>
+    (await owner.call('POST', '/members', { email: `${role}@new.test`, role })).body.data
+  const agents = await invite('agent')
+  const path = `/invitations/${agents.invitation_token}`
+  const anybody = createBrowser(world.url)
+  assert.deepEqual((await anybody.call('GET', path)).body.data, {
+    workspace_name: 'Acme',
+    email: 'agent@new.test',
+    role: 'agent',
+  })
+  assertRefused(await anybody.call('GET', '/invitations/nonsense'), 404, 'not_found')
+  assert.equal((await admin.browser.call('DELETE', `/members/${agents.id}`)).status, 200)
+  assertRefused(await anybody.call('GET', path), 404, 'not_found')
+  assertRefused(await anybody.call('POST', path, { name: 'Late', password }), 404, 'not_found')
+
+  const owners = await invite('owner')
+  assertRefused(await admin.browser.call('DELETE', `/members/${owners.id}`), 403, 'forbidden')
+  const lower = await admin.browser.call('POST', '/members', { email: 'owner@new.test', role: 'agent' })
+  assertRefused(lower, 400, 'bad_request', /^email: /)
+  assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
+})
+
+test('a removed member is out at the next request in every process, and what was theirs is nobody’s', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const twin = await world.twin()
+  const owner = await signIn(world, world.owner)
+  const admin = await join(world, owner, 'admin')
+  const agent = await join(world, owner, 'agent')
+  const elsewhere = createBrowser(twin)
+  await elsewhere.signIn(admin)
+  const { key } = (await admin.browser.call('POST', '/keys', { name: 'Stays', scopes: ['contacts:read'] })).body.data
+
+  const provider = await world.connect()
+  for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hello' })
+  const [one, other] = (await api.get('/conversations')).body.data
+  await owner.call('PATCH', `/conversations/${one.id}`, { assigned_agent_id: admin.id })
+  await owner.call('PATCH', `/conversations/${other.id}`, { assigned_agent_id: agent.id })
+
+  assert.equal((await owner.call('DELETE', `/members/${admin.id}`)).status, 200)
+  for (const browser of [admin.browser, elsewhere]) {
+    assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
+  }
+  const assigned = (await api.get('/conversations')).body.data.map((each: Json) => [each.id, each.assigned_agent_id])
+  assert.deepEqual(assigned, [
+    [one.id, null],
+    [other.id, agent.id],
+  ])
+  const refused = await owner.call('PATCH', `/conversations/${one.id}`, { assigned_agent_id: admin.id })
+  assertRefused(refused, 400, 'bad_request', /^assigned_agent_id: /)
+  assert.equal((await api.get('/contacts', { key })).status, 200)
+  assert.equal((await db`select 1 from sessions where member_id = ${admin.id}`).length, 0)
+})
+
+test('a member sees where they are signed in, and ends it there', async (t) => {
+  const world = await start(t)
+  const twin = await world.twin()
+  const owner = createBrowser(world.url)
+  const long = `Browser ${'x'.repeat(400)}`
+  await owner.call('POST', '/session', world.owner, { 'user-agent': long })
+  const others = [createBrowser(twin), createBrowser(world.url), createBrowser(twin)]
+  for (const other of others) await other.signIn(world.owner)
+  const agent = await join(world, owner, 'agent')
+
+  const { data } = (await owner.call('GET', '/sessions')).body
+  assert.deepEqual(
+    data.map((session: Json) => session.is_current),
+    [true, false, false, false],
+  )
+  assert.deepEqual(
+    [data[0].address, data[0].user_agent, data[0].last_seen_at >= data[0].created_at.slice(0, 16)],
+    ['127.0.0.1', long.slice(0, 300), true],
+  )
+  assert.deepEqual(Object.keys(data[0]).sort(), [
+    'address',
+    'created_at',
+    'id',
+    'is_current',
+    'last_seen_at',
+    'user_agent',
+  ])
+  // Newest first behind the current one.
+  const gone = data[1].id
+  assertRefused(await agent.browser.call('DELETE', `/sessions/${gone}`), 404, 'not_found')
+  assert.deepEqual((await owner.call('DELETE', `/sessions/${gone}`)).body.data, { ended: 1 })
+  assertRefused(await owner.call('DELETE', `/sessions/${gone}`), 404, 'not_found')
+  assertRefused(await owner.call('DELETE', '/sessions/nonsense'), 404, 'not_found')
+  assertRefused((await others[2]?.call('GET', '/session')) ?? assert.fail(), 401, 'unauthorized')
+  assert.equal((await others[1]?.call('GET', '/session'))?.status, 200)
+  assert.deepEqual((await owner.call('DELETE', '/sessions')).body.data, { ended: 2 })
+  for (const other of others) assertRefused(await other.call('GET', '/session'), 401, 'unauthorized')
+  assert.equal((await owner.call('GET', '/session')).status, 200)
+  assert.equal((await agent.browser.call('GET', '/sessions')).body.data.length, 1)
+})
+
+test('a session is marked as seen once a minute, and nobody waits for a mark', async (t) => {
+  const world = await start(t)
+  const { db } = world
+  const owner = await signIn(world, world.owner)
+  await db`update sessions set last_seen_at = now() - interval '1 hour'`
+  // Somebody holds the row: whoever calls is answered all the same, and the mark is left to a later call.
+  await db.begin(async (sql) => {
+    await sql`select 1 from sessions for update`
+    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.call('GET', '/session')))
+    assert.ok(answers.every(({ status }) => status === 200))
+  })
+  await until('the mark', async () => {
+    await owner.call('GET', '/session')
+    const [session] = await db`select last_seen_at > now() - interval '1 minute' as is_seen from sessions`
+    return session?.is_seen
+  })
+})
+
+test('a member changes the own name and password, and the old password is not guessed at faster than at sign-in', async (t) => {
+  const world = await start(t)
+  const { owner } = world
+  const browser = await signIn(world, owner)
+  const other = await signIn(world, owner)
+  const change = (body: object) => browser.call('PATCH', '/profile', body)
+  const named = await change({ name: ' Ann ' })
+  assert.deepEqual([named.status, named.body.data.member.name, named.body.data.role], [200, 'Ann', 'owner'])
+  assert.deepEqual((await browser.call('GET', '/session')).body, named.body)
+  assert.equal((await other.call('GET', '/session')).status, 200)
+
+  const wanted = 'a new password'
+  const refused = async (body: object, message: RegExp) =>
+    assertRefused(await change(body), 400, 'bad_request', message)
+  await refused({ name: ' ' }, /^name: /)
+  await refused({ new_password: wanted }, /^current_password: required/)
+  await refused({ new_password: 'short', current_password: owner.password }, /^new_password: /)
+  await refused({ new_password: wanted, current_password: 'wrong', name: 'Eve' }, /^current_password: wrong/)
+  assert.equal((await browser.call('GET', '/session')).body.data.member.name, 'Ann')
+
+  assert.equal((await change({ new_password: wanted, current_password: owner.password })).status, 200)
+  assert.equal((await browser.call('GET', '/session')).status, 200)
+  assertRefused(await other.call('GET', '/session'), 401, 'unauthorized')
+  assertRefused(await createBrowser(world.url).signIn(owner), 401, 'unauthorized')
+  await signIn(world, { ...owner, password: wanted })
+
+  for (let i = 0; i < 8; i++) await refused({ new_password: wanted, current_password: 'guess' }, /wrong/)
+  assertRefused(await change({ new_password: 'the right one', current_password: wanted }), 429, 'rate_limited')
+  assertRefused(await createBrowser(world.url).signIn({ ...owner, password: wanted }), 429, 'rate_limited')
+})
+
+test('the country of a workspace is changed to one there is, and numbers are read by it', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world, world.owner)
+  for (const default_country of ['de', 'XX', 'Germany', '']) {
+    const refused = await owner.call('PATCH', '/workspace', { default_country, name: 'Taken' })
+    assertRefused(refused, 400, 'bad_request', /^default_country: /)
+  }
+  const changed = await owner.call('PATCH', '/workspace', { default_country: 'DE' })
+  assert.deepEqual([changed.body.data.default_country, changed.body.data.name], ['DE', 'Acme'])
+  assert.equal((await owner.call('GET', '/session')).body.data.workspace.default_country, 'DE')
+  const contact = await world.api.post('/contacts', { phone: '030 901820' })
+  assert.equal(contact.body.data.phone, '+4930901820', contact.text)
+})

@@ -1,0 +1,165 @@
+/** The first run of an installation, and what a first visit is told. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { isFromHere } from '../server/accounts/setup.ts'
+import { freePort } from './free-port.ts'
+import { assertRefused, createBrowser, createDatabase, type Json, setupToken, start, until } from './support.ts'
+
+const first = {
+  token: setupToken,
+  workspace_name: ' First ',
+  default_country: 'DE',
+  name: ' Ann ',
+  email: 'ann@first.test',
+  password: 'correct horse',
+}
+
+/** An installation that was never used. */
+async function startEmpty(t: TestContext) {
+  const world = await start(t)
+  await world.db`delete from workspaces`
+  return { ...world, call: (body: object, url = world.url) => createBrowser(url).call('POST', '/setup', body) }
+}
+
+test('the first workspace is made with the printed token, once, and its owner is signed in', async (t) => {
+  const { url, db, call } = await startEmpty(t)
+  const browser = createBrowser(url)
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, { needed: true, demo: null })
+  const refused = async (change: object, message: RegExp) =>
+    assertRefused(await call({ ...first, ...change }), 400, 'bad_request', message)
+  await refused({ workspace_name: ' ' }, /^workspace_name: /)
+  await refused({ default_country: 'Germany' }, /^default_country: /)
+  await refused({ name: '' }, /^name: /)
+  await refused({ email: 'nobody' }, /^email: /)
+  await refused({ password: 'short' }, /^password: /)
+  for (const token of ['', 'wrong', `${setupToken} `, setupToken.slice(1)]) {
+    assertRefused(await call({ ...first, token }), 403, 'forbidden', /^token: /)
+  }
+  assertRefused(await browser.call('POST', '/setup', first, { origin: 'https://evil.test' }), 403, 'forbidden')
+  assert.deepEqual(await db`select id from workspaces`.then((rows) => [...rows]), [])
+
+  const made = await browser.call('POST', '/setup', first)
+  assert.equal(made.status, 201, made.text)
+  const { member, workspace, role } = made.body.data
+  assert.deepEqual([member.email, member.name, role], ['ann@first.test', 'Ann', 'owner'])
+  assert.deepEqual([workspace.name, workspace.default_country], ['First', 'DE'])
+  assert.deepEqual((await browser.call('GET', '/session')).body, made.body)
+  const [entry] = (await browser.call('GET', '/audit')).body.data
+  assert.deepEqual([entry.action, entry.member.email, entry.summary], ['workspace.created', 'ann@first.test', 'First'])
+  assert.equal((await createBrowser(url).signIn(first)).status, 200)
+  assert.deepEqual((await browser.call('GET', '/setup')).body.data, { needed: false, demo: null })
+  assertRefused(await call({ ...first, email: 'eve@first.test' }), 403, 'forbidden', /workspace already/)
+})
+
+test('of two who set up at once, in two processes, one makes the workspace', async (t) => {
+  const { url, db, twin, call } = await startEmpty(t)
+  const urls = [url, await twin(), url, await twin()]
+  const answers = await Promise.all(urls.map((each, i) => call({ ...first, email: `${i}@first.test` }, each)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 403, 403, 403])
+  assert.deepEqual([...(await db`select name from workspaces`)], [{ name: 'First' }])
+})
+
+test('the token is guessed at ten times a minute', async (t) => {
+  const { call } = await startEmpty(t)
+  for (let i = 0; i < 10; i++) assertRefused(await call({ ...first, token: `guess ${i}` }), 403, 'forbidden')
+  const refused = await call(first)
+  assertRefused(refused, 429, 'rate_limited')
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+})
+
+/** A request with whatever headers, which `fetch` does not let one send. */
+function ask(url: string, headers: Record<string, string>): Promise<Json> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/app/api/setup`, { headers }, async (response) => {
+      let text = ''
+      for await (const part of response) text += part
+      resolve(JSON.parse(text).data)
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+test("the demo's password is told on its own machine only, and only while it is the password", async (t) => {
+  const demo = { workspace_id: '', owner: { email: '', password: '' } }
+  const { url, db, api, owner } = await start(t, {
+    publicUrl: 'http://127.0.0.1:4000',
+    setup: { getDemo: () => demo },
+  })
+  Object.assign(demo, { workspace_id: api.workspaceId, owner })
+  assert.equal((await ask(url, {})).demo, null, 'no demo workspace')
+  await db`update workspaces set is_demo = true`
+  assert.deepEqual(await ask(url, {}), { needed: false, demo: owner })
+  assert.deepEqual((await ask(url, { host: 'localhost:4000' })).demo, owner)
+  const untold = { email: owner.email, password: null }
+  for (const headers of [{ 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { host: 'evil.test' }]) {
+    assert.deepEqual((await ask(url, headers)).demo, untold, JSON.stringify(headers))
+  }
+  const browser = createBrowser(url)
+  await browser.call('POST', '/session', owner, { origin: url })
+  const wanted = { current_password: owner.password, new_password: 'my very own' }
+  assert.equal((await browser.call('PATCH', '/profile', wanted, { origin: url })).status, 200)
+  assert.deepEqual((await ask(url, {})).demo, untold)
+})
+
+test('a visit is from here when nothing speaks against it', () => {
+  const here = { ip: '127.0.0.1', headers: { host: '127.0.0.1:4000' }, publicUrl: 'http://127.0.0.1:4000' }
+  const from = (change: { ip?: string; publicUrl?: string; headers?: IncomingHttpHeaders }) =>
+    isFromHere({ ...here, ...change })
+  for (const ip of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) assert.ok(from({ ip }), ip)
+  for (const ip of ['10.0.0.1', '::ffff:10.0.0.1', '127.0.0.1.evil', '', '1127.0.0.1']) assert.ok(!from({ ip }), ip)
+  for (const host of ['localhost', 'LOCALHOST:1', '[::1]:4000', '[::1]']) assert.ok(from({ headers: { host } }), host)
+  for (const host of ['', 'parley.test', 'localhost.evil.test', '127.0.0.1.nip.io', '0.0.0.0:4000', '127.0.0.1@evil']) {
+    assert.ok(!from({ headers: { host } }), host)
+  }
+  assert.ok(!from({ headers: {} }))
+  for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip', 'cf-connecting-ip']) {
+    assert.ok(!from({ headers: { ...here.headers, [name]: '' } }), name)
+  }
+  for (const publicUrl of ['http://localhost:1', 'http://[::1]:4000']) assert.ok(from({ publicUrl }), publicUrl)
+  for (const publicUrl of ['https://chat.acme.test', 'http://0.0.0.0:4000', 'http://192.168.1.2:4000']) {
+    assert.ok(!from({ publicUrl }), publicUrl)
+  }
+})
+
+test('processes that start on an empty database print the same link, and later ones none', async (t) => {
+  const { host, port: databasePort, database, username } = (await createDatabase(t)).address
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-setup-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const run = async () => {
+    const port = String(await freePort())
+    const env = {
+      PORT: port,
+      DATA_DIR: dataDir,
+      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
+      ENCRYPTION_KEY: 'ab'.repeat(32),
+      ROLES: 'api',
+    }
+    const child = spawn(process.execPath, ['server/main.ts'], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    t.after(() => child.kill() && gone)
+    let output = ''
+    child.stdout.on('data', (text) => (output += text))
+    await until('the welcome', async () => output.includes('Parley is ready'), 30_000)
+    return { url: `http://127.0.0.1:${port}`, output }
+  }
+  const tokenOf = ({ url, output }: { url: string; output: string }): string => {
+    const [, link = '', token = ''] = /First run +open (\S+\/setup\?token=([0-9A-Za-z]{22}))$/m.exec(output) ?? []
+    assert.equal(link, `${url}/setup?token=${token}`, output)
+    return token
+  }
+  const [one, other] = await Promise.all([run(), run()])
+  const token = tokenOf(one)
+  assert.equal(tokenOf(other), token)
+  const made = await createBrowser(other.url).call('POST', '/setup', { ...first, token }, { origin: other.url })
+  assert.equal(made.status, 201, made.text)
+  const { output } = await run()
+  assert.doesNotMatch(output, /setup|token/)
+})

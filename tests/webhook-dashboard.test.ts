@@ -1,0 +1,180 @@
+/** Webhooks as members run them: made and changed by owners and admins, looked into by everybody. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { newId } from '../server/lib/id.ts'
+import { readPosition } from '../server/lib/page.ts'
+import { listDeliveries } from '../server/webhooks/log.ts'
+import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
+import { startReceiver } from './receiver.ts'
+import { assertRefused, type Browser, createBrowser, type Json, start, type World } from './support.ts'
+
+async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent'): Promise<Browser> {
+  const inviter = createBrowser(url)
+  await inviter.signIn(owner)
+  if (role === 'owner') return inviter
+  const { invitation_token } = (await inviter.call('POST', '/members', { email: `${role}@acme.test`, role })).body.data
+  const browser = createBrowser(url)
+  await browser.call('POST', `/invitations/${invitation_token}`, { name: role, password: 'long enough' })
+  return browser
+}
+
+test('owners and admins make, change and delete webhooks, agents see them', async (t) => {
+  const world = await start(t)
+  const { db } = world
+  const agent = await member(world, 'agent')
+  const body = { url: 'https://127.0.0.1:9/in', events: ['contact.created', 'contact.created'] }
+  for (const role of ['owner', 'admin'] as const) {
+    const browser = await member(world, role)
+    const made = await browser.call('POST', '/webhooks', { ...body, provider: 'tool_a' })
+    assert.equal(made.status, 201, made.text)
+    const { secret, ...shown } = made.body.data
+    assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
+    assert.deepEqual([shown.events, shown.provider, shown.is_active], [['contact.created'], 'api', true])
+    const listed = await agent.call('GET', '/webhooks')
+    assert.deepEqual(listed.body.data, [shown])
+    assert.ok(!listed.text.includes(secret))
+
+    const path = `/webhooks/${shown.id}`
+    assertRefused(await agent.call('POST', '/webhooks', body), 403, 'forbidden')
+    assertRefused(await agent.call('PATCH', path, { is_active: false }), 403, 'forbidden')
+    assertRefused(await agent.call('DELETE', path), 403, 'forbidden')
+
+    const off = await browser.call('PATCH', path, { is_active: false, url: 'https://127.0.0.1:9/other' })
+    assert.deepEqual(off.body.data, { ...shown, is_active: false, url: 'https://127.0.0.1:9/other' })
+    await db`update webhook_endpoints set failure_count = 15 where id = ${shown.id}`
+    const on = await browser.call('PATCH', path, { is_active: true })
+    assert.deepEqual([on.body.data.is_active, on.body.data.failure_count], [true, 0])
+    assertRefused(await browser.call('PATCH', path, { url: 'http://10.0.0.1/' }), 400, 'bad_request', /^url: /)
+    assertRefused(await browser.call('POST', '/webhooks', { ...body, events: [] }), 400, 'bad_request', /^events: /)
+    assert.deepEqual((await browser.call('DELETE', path)).body.data, { id: shown.id, deleted: true })
+    assertRefused(await browser.call('DELETE', path), 404, 'not_found')
+    assertRefused(await browser.call('PATCH', path, {}), 404, 'not_found')
+  }
+})
+
+test('a delivery shows what was sent and what was answered', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const receiver = await startReceiver(t)
+  receiver.answers((response) => void response.writeHead(410).end('gone for good'))
+  const { id: endpointId, secret } = await addEndpoint(api, receiver.url)
+  await happen(api)
+  const [sent] = await receiver.until(1)
+  const [attempt] = await waitForAttempts(db, endpointId, 1)
+  const agent = await member(world, 'agent')
+  const [listed] = (await agent.call('GET', `/webhooks/${endpointId}/deliveries?status=failed`)).body.data
+  const answer = await agent.call('GET', `/deliveries/${attempt?.delivery_id}`)
+  assert.equal(answer.status, 200, answer.text)
+  const { request, ...delivery } = answer.body.data
+  assert.deepEqual(delivery, listed)
+  assert.deepEqual([delivery.status, delivery.attempts[0].response], ['failed', 'gone for good'])
+  assert.equal(request.body, sent?.raw)
+  for (const { name, value } of request.headers) {
+    if (name.endsWith('-signature')) assert.equal(value, 't=…,v1=…')
+    else assert.equal(value, sent?.headers[name], name)
+  }
+  assert.ok(request.headers.length >= 8)
+  assert.ok(!answer.text.includes(secret))
+
+  // Not tried yet, and one whose event is kept no longer.
+  await db`update webhook_endpoints set url = 'https://127.0.0.1:9/'`
+  const [eventId] = await queueEvents(db, api.workspaceId, [endpointId], ['{"n":1}'])
+  await db`update webhook_deliveries set next_attempt_at = now() + interval '1 hour'`
+  const [queued] = await db<{ id: string }[]>`select id from webhook_deliveries where event_id = ${eventId ?? ''}`
+  const waiting = (await agent.call('GET', `/deliveries/${queued?.id.toUpperCase()}`)).body.data
+  assert.deepEqual([waiting.status, waiting.request.body], ['pending', '{"n":1}'])
+  await db`delete from webhook_events where id = ${delivery.event_id}`
+  assert.equal((await agent.call('GET', `/deliveries/${delivery.id}`)).body.data.request.body, null)
+
+  const stranger = createBrowser(world.url)
+  await stranger.signIn((await world.workspace()).owner)
+  for (const id of [delivery.id, queued?.id]) {
+    assertRefused(await stranger.call('GET', `/deliveries/${id}`), 404, 'not_found')
+  }
+  for (const id of ['nonsense', endpointId, randomUUID()]) {
+    assertRefused(await agent.call('GET', `/deliveries/${id}`), 404, 'not_found')
+  }
+})
+
+test('deliveries are listed by where they stand, each once, off an index', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const browser = await member(world, 'owner')
+  const { id: endpointId } = await addEndpoint(api, 'https://127.0.0.1:9/')
+  await db`update webhook_endpoints set is_active = false`
+  const [eventId = ''] = await queueEvents(db, api.workspaceId, [], ['{}'])
+  const say = async (delivery: string, status: string, attempt = 1, isFirst = attempt <= 1) => {
+    await db`
+      insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, is_first)
+      values (${api.workspaceId}, ${endpointId}, ${newId()}, ${delivery}, ${eventId}, 'contact.created', ${attempt},
+        ${status}, ${isFirst})`
+  }
+  const named = (count: number) => Array.from({ length: count }, () => randomUUID())
+  const [spent = '', refused = '', canceled = '', late = '', good = '', retried = '', lateFailure = ''] = named(7)
+  for (const attempt of [1, 2]) await say(spent, 'pending', attempt)
+  await say(spent, 'failed', 3)
+  await say(refused, 'failed')
+  await say(canceled, 'canceled', 0)
+  await say(late, 'canceled', 1, false)
+  await say(late, 'delivered')
+  await say(lateFailure, 'canceled', 1, false)
+  await say(lateFailure, 'failed')
+  await say(good, 'delivered')
+  await say(retried, 'pending')
+  // The sweep of what waits for an endpoint that is off leaves us this moment.
+  await db`update webhook_endpoints set is_active = true`
+  const waiting = [retried, ...named(2)]
+  for (const id of waiting) {
+    await db`
+      insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id, attempt_count, is_retry, next_attempt_at)
+      values (${api.workspaceId}, ${endpointId}, ${id}, ${eventId}, ${id === retried ? 1 : 0}, ${id === retried},
+        now() + interval '1 hour')`
+  }
+  const list = async (status: string, more = ''): Promise<Json> => {
+    const answer = await browser.call('GET', `/webhooks/${endpointId}/deliveries?status=${status}${more}`)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+  for (const [status, ids] of [
+    ['delivered', [good, late]],
+    ['failed', [lateFailure, refused, spent]],
+    ['canceled', [canceled]],
+    ['pending', waiting.toSorted().toReversed()],
+  ] as const) {
+    const { data } = await list(status)
+    assert.deepEqual(
+      data.map((one: Json) => [one.id, one.status]),
+      ids.map((id) => [id, status]),
+    )
+    const paged: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await list(status, `&limit=1&cursor=${cursor}`)
+      paged.push(...page.data.map(({ id }: Json) => id))
+      cursor = page.meta.next_cursor
+    }
+    assert.deepEqual(paged, ids, status)
+  }
+  assert.equal((await browser.call('GET', `/webhooks/${endpointId}/deliveries?status=lost`)).status, 400)
+
+  // Among twenty thousand successes the three failures are found without reading those, and a page of those as well.
+  await db`
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, is_first)
+    select ${api.workspaceId}, ${endpointId}, ('ffff' || substr(gen_random_uuid()::text, 5))::uuid, gen_random_uuid(),
+      ${eventId}, 'contact.created', 1, 'delivered', true
+    from generate_series(1, 20000)`
+  await db`analyze webhook_attempts`
+  for (const [status, count] of [
+    ['failed', 3],
+    ['delivered', 50],
+  ] as const) {
+    await db.begin(async (sql) => {
+      const place = readPosition({})
+      assert.equal((await listDeliveries(sql, api.workspaceId, endpointId, { status }, place)).data.length, count)
+      const [read] = await sql<{ rows: number }[]>`
+        select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows
+        from pg_stat_xact_user_tables where relname like 'webhook_attempts%'`
+      assert.ok((read?.rows ?? 0) < 2_000, `${read?.rows} rows were read for ${count} that are ${status}`)
+    })
+  }
+})
