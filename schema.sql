@@ -86,6 +86,8 @@ create table broadcast_recipients (
 ) with (fillfactor=70);
 CREATE UNIQUE INDEX broadcast_recipients_by_message ON public.broadcast_recipients USING btree (workspace_id, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX broadcast_recipients_to_retry ON public.broadcast_recipients USING btree (workspace_id, broadcast_id, retry_at) WHERE (retry_at IS NOT NULL);
+CREATE INDEX broadcast_recipients_unsent_by_contact ON public.broadcast_recipients USING btree (workspace_id, contact_id) WHERE ((message_id IS NULL) AND (contact_id IS NOT NULL));
+CREATE INDEX broadcast_recipients_unsent_by_identity ON public.broadcast_recipients USING btree (workspace_id, identity) WHERE ((message_id IS NULL) AND (identity IS NOT NULL));
 
 create table broadcasts (
   workspace_id uuid not null,
@@ -199,6 +201,7 @@ create table contacts (
   constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text]))),
   constraint contacts_opted_out_by_somebody CHECK (((opted_out_at IS NULL) = (opted_out_by IS NULL)))
 );
+CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
 create table conversations (

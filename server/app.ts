@@ -27,6 +27,7 @@ import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
+import { createEraser } from './erase.ts'
 import { filterFields } from './filter-fields.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
@@ -44,7 +45,9 @@ import { mediaRoutes } from './messages/media-routes.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
+import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
+import { followTag, requireMembership } from './segments/segments.ts'
 import { simulatorMount } from './simulator-mount.ts'
 import { systemRoutes } from './system.ts'
 import { webhookDashboard } from './webhooks/dashboard.ts'
@@ -177,7 +180,17 @@ export async function createApp(application: Application): Promise<App> {
         members.register(accountDashboard(db))
         members.register(memberDashboard(db, publicUrl))
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))
-        members.register(contactDashboard(db))
+        members.register(
+          contactDashboard({
+            db,
+            onQueued,
+            announce: (workspaceId) => live.announce(`workspace:${workspaceId}`),
+            eraseContact: createEraser({ db, store, log }),
+            inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
+            onTagRenamed: followTag,
+          }),
+        )
+        members.register(segmentDashboard(db, filterFields))
         members.register(conversationDashboard(db))
         members.register(messageDashboard({ db, sender, publicUrl }))
         members.register(

@@ -860,9 +860,9 @@ test('whoever lost the lock while writing and whoever took it over make one plac
       and l.classid = 7263554`
   const table = await outside.reserve()
   await table`begin`
-  await table`lock table contacts in access exclusive mode`
+  await table`lock table segments in access exclusive mode`
   const second = fill().catch((error) => error)
-  await waitsFor('from contacts c')
+  await waitsFor('from segments')
   await row`commit`
   await until(
     'the first to have written',

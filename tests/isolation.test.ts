@@ -529,6 +529,61 @@ test('a member sees and runs broadcasts of the own workspace only', async (t) =>
   await assertUnchanged()
 })
 
+test('a member sees, imports, takes away and erases people of the own workspace only', async (t) => {
+  const neighbours = await startNeighbours(t)
+  const { url, owner, foreign, own, assertBlind, assertUnchanged } = neighbours
+  const call = await signIn(neighbours)
+  for (const query of ['', `?tag=${foreign.tag}`, '?search=theirword', `?cursor=${encodeCursor(foreign.contacts)}`]) {
+    assert.equal((await call('GET', `/contacts${query}`)).status, 200)
+  }
+  for (const id of [foreign.contacts, foreign.tag, foreign.segments]) {
+    assertRefused(await call('DELETE', `/contacts/${id}`), 404, 'not_found')
+    assertRefused(await call('DELETE', `/tags/${id}`), 404, 'not_found')
+    assertRefused(await call('PATCH', `/tags/${id}`, { name: 'Taken' }), 404, 'not_found')
+  }
+  for (const id of [foreign.segments, foreign.dynamicSegments]) {
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['PATCH', '', { name: 'Taken' }],
+      ['DELETE', ''],
+      ['GET', '/contacts'],
+      ['POST', '/contacts', { contact_ids: [own.contacts] }],
+      ['DELETE', '/contacts', { contact_ids: [foreign.contacts] }],
+    ] as const) {
+      assertRefused(await call(method, `/segments/${id}${path}`, body), 404, 'not_found')
+    }
+    assertRefused(await call('GET', `/contacts.csv?segment_id=${id}`), 404, 'not_found')
+  }
+  const rules = [{ field: 'tag', op: 'has', value: foreign.tag }]
+  const counted = await call('POST', '/segments/count', { filter: { match: 'any', rules } })
+  assert.deepEqual(counted.body.data, { count: 0, sample: [] })
+  assert.equal((await call('GET', '/segments')).body.data.length, 2)
+  assert.equal((await call('GET', '/tags')).body.data.length, 2)
+  assert.equal((await call('PATCH', `/tags/${own.tag}`, { name: 'theirword tag' })).status, 200)
+
+  const signedIn = await fetch(`${url}/app/api/session`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json' },
+    body: JSON.stringify(owner),
+  })
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const fetched = async (path: string, request: RequestInit = {}): Promise<Answer> => {
+    const headers = { origin: url, cookie, 'content-type': 'text/csv' }
+    const response = await fetch(`${url}/app/api${path}`, { ...request, headers })
+    const answer = { status: response.status, headers: response.headers, text: await response.text(), body: {} }
+    assertBlind(answer, `${path} ${request.body ?? ''} theirword`)
+    return answer
+  }
+  assert.match((await fetched('/contacts.csv')).text, /ourword name/)
+  // The same people as theirs: made or changed with us, and nowhere else.
+  const file = `phone,name,tags\n${shared.phone},Changed,${shared.tag}\n+14155550209,New,theirword tag\n`
+  const imported = await fetched('/contacts/import', { method: 'POST', body: file })
+  assert.match(imported.text, /"created":1,"updated":1/)
+  assert.equal((await call('DELETE', `/contacts/${own.contacts}`)).status, 200)
+  assert.equal((await call('DELETE', `/tags/${own.tag}`)).status, 200)
+  await assertUnchanged()
+})
+
 test('people of theirs are neither added to nor removed from a segment of ours', async (t) => {
   const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
   const theirIds = [...foreign.secrets].filter((secret) => /^[0-9a-f-]{36}$/.test(secret))

@@ -90,9 +90,9 @@ async function claim(sql: Sql, workspaceId: string, id: string, againId: string)
   if (claimed.count === 0) throw againAlready()
 }
 
-/** Recipient `r` was not reached. */
+/** Recipient `r` was not reached, and is not erased since. */
 const isUnreached = (sql: Sql): Fragment =>
-  sql`(r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceled})`
+  sql`(r.phone is not null and (r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceled}))`
 
 async function countUnreached(sql: Sql, workspaceId: string, id: string): Promise<number> {
   const [unreached] = await sql<{ count: number }[]>`

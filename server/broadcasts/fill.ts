@@ -15,6 +15,7 @@ import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { cancelBroadcast, optedOut } from './broadcasts.ts'
 import { addUp } from './counts.ts'
+import { erased, holdErasing } from './erase.ts'
 
 export type Filling = {
   db: Db
@@ -143,16 +144,20 @@ function writeChunk(
   })
   return db
     .begin(async (sql) => {
-      const [before] = await sql<{ filled_count: number }[]>`
-      select filled_count from broadcasts
+      // The snapshot still shows whoever was erased since; until the commit nobody else is.
+      await holdErasing(sql, workspaceId)
+      const [before] = await sql<{ filled_count: number; plan_month: string }[]>`
+      select filled_count, plan_month::text from broadcasts
       where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and filled_to is not distinct from ${after}`
       if (!before) return false
-      await sql`
+      const [gone] = await sql<{ count: number }[]>`
       with given as (
-        select g.ordinality::int as n, g.contact_id, g.phone, g.reason
+        select g.ordinality::int as n, c.id as contact_id, case when c.id is not null then g.phone end as phone,
+          case when c.id is null then ${erased} else g.reason end as reason, c.id is null and g.reason is null as is_gone
         from rows from (
           json_to_recordset(${JSON.stringify(rows)}::text::json) as (contact_id uuid, phone text, reason text)
         ) with ordinality as g (contact_id, phone, reason, ordinality)
+        left join contacts c on c.workspace_id = ${workspaceId} and c.id = g.contact_id
       ),
       added as (
         insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason)
@@ -160,15 +165,18 @@ function writeChunk(
           case when reason is null then 'pending' else 'skipped' end, reason
         from given
         returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
-      )
-      ${addUp(sql, sql`added`)}`
+      ),
+      added_up as (${addUp(sql, sql`added`)})
+      select count(*) filter (where is_gone)::int as count from given`
+      const goneCount = gone?.count ?? 0
       // Last, so that whoever hands over waits for the commit and no longer.
       const filled = before.filled_count + rows.length
       const written = await sql`
       update broadcasts set filled_count = ${filled}, filled_to = ${members.at(-1)?.id ?? null},
-        total_count = greatest(total_count, ${filled})
+        total_count = greatest(total_count, ${filled}), reserved_count = reserved_count - ${goneCount}
       where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
       if (written.count === 0) throw new Canceled()
+      if (goneCount > 0) await giveRoomBack(sql, workspaceId, before.plan_month, goneCount)
       return true
     })
     .catch((error) => {

@@ -7,6 +7,7 @@
  * whoever finds it short is told where to look on, and a status that nobody
  * has is known from the counters at once.
  */
+import { byteOrderMark, writeRow } from '../lib/csv.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
@@ -125,26 +126,13 @@ const chunkSize = 2_000
  * reads, and nothing more is read once nobody does. The mark at the beginning tells spreadsheet programs that it is UTF-8.
  */
 export async function* writeRecipients(sql: Sql, workspaceId: string, id: string): AsyncGenerator<string> {
-  yield `\ufeff${toLine(columns)}`
+  yield byteOrderMark + writeRow(columns)
   let after = 0
   while (isUuid(id)) {
     const rows = await readRecipients(sql, workspaceId, id, { after, last: maxPlace, limit: chunkSize })
     const end = rows.at(-1)
     if (!end) return
-    yield rows.map((row) => toLine(columns.map((column) => row[column]))).join('')
+    yield rows.map((row) => writeRow(columns.map((column) => row[column]))).join('')
     after = end.place
   }
-}
-
-const toLine = (cells: readonly (string | number | null)[]): string => `${cells.map(toCell).join(',')}\r\n`
-
-/**
- * What a spreadsheet program would take for a formula gets an apostrophe, which makes it text. A phone number keeps its
- * plus: it is a number at worst.
- */
-export function toCell(value: string | number | null): string {
-  const text = String(value ?? '')
-  const isFormula = /^[=+\-@\t\r\n]/.test(text) && !/^\+\d{1,15}$/.test(text)
-  const safe = isFormula ? `'${text}` : text
-  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

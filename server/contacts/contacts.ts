@@ -8,7 +8,7 @@
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { type Page, type Position, toPage } from '../lib/page.ts'
+import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { emit } from '../webhooks/emit.ts'
 import { type deciders, switchOptOut } from './opt-out.ts'
@@ -18,6 +18,9 @@ import { readTagNames, replaceTags, resolveTags } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
 export type ChannelName = (typeof channels)[number]
+
+/** The longest texts of a contact, in characters. */
+export const contactLimits = { name: 500, email: 320, company: 500 } as const
 
 export type Tag = { id: string; name: string; color: string }
 
@@ -43,6 +46,8 @@ export type ContactFilters = {
   /** A tag's id or name. */
   tag?: string | undefined
   channel?: ChannelName | undefined
+  /** Only those who want no broadcasts. */
+  isOptedOut?: boolean | undefined
 }
 
 export async function listContacts(
@@ -51,12 +56,17 @@ export async function listContacts(
   filters: ContactFilters,
   position: Position,
 ): Promise<Page<Contact>> {
+  return pageOfContacts(sql, workspaceId, meets(sql, workspaceId, filters), position)
+}
+
+/** Condition on contact `c`: it meets all of the filters. */
+export function meets(sql: Sql, workspaceId: string, filters: ContactFilters): Fragment {
   const conditions: Fragment[] = []
   if (filters.search) conditions.push(matches(sql, filters.search))
   if (filters.tag) conditions.push(hasTag(sql, workspaceId, filters.tag))
   if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
-  const all = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
-  return pageOfContacts(sql, workspaceId, all, position)
+  if (filters.isOptedOut) conditions.push(sql`c.opted_out_at is not null`)
+  return conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
 }
 
 /** One page of the contacts `c` that meet a condition, newest first. */
@@ -73,6 +83,23 @@ export async function pageOfContacts(
     order by c.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)
+}
+
+/** All contacts `c` that meet a condition, newest first, a chunk at a time: nothing is held between two of them. */
+export async function* readContacts(
+  sql: Sql,
+  workspaceId: string,
+  condition: Fragment,
+  chunkSize: number,
+): AsyncGenerator<Contact[]> {
+  let before = top
+  for (;;) {
+    const { data } = await pageOfContacts(sql, workspaceId, condition, { limit: chunkSize, before })
+    const last = data.at(-1)
+    if (!last) return
+    yield data
+    before = last.id
+  }
 }
 
 export async function countContacts(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
@@ -191,6 +218,12 @@ export async function updateContact(
     })
   }
   return requireContact(db, workspaceId, id)
+}
+
+/** Forget somebody, with their names, tags and places in segments; false: nobody is there, or no longer. */
+export async function deleteContact(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
+  const deleted = await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${id} returning id`
+  return deleted.length > 0
 }
 
 /** Condition on contact `c`: it has the tag with this id or name. */

@@ -1,14 +1,34 @@
-/** What members do with a contact: look, change, and switch broadcasts off or on for them. */
+/**
+ * What members do with contacts and tags: find, make, change, and switch
+ * broadcasts off or on for them. Owners and admins also bring many at once, take
+ * all of them away, and erase somebody.
+ */
+import { Readable } from 'node:stream'
 import { nameFields } from '../accounts/audit.ts'
-import type { Db } from '../lib/db.ts'
-import { DataOf, IdParams, NullableDateTime, type Static, Type } from '../lib/schema.ts'
+import { managers } from '../accounts/members.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  Deleted,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  OneOf,
+  type Static,
+  Type,
+} from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { requireContact, updateContact } from './contacts.ts'
+import { type ContactFilters, listContacts, meets, requireContact, resolveContact, updateContact } from './contacts.ts'
+import { writeContacts } from './export.ts'
+import { importDashboard } from './import-dashboard.ts'
 import { deciders } from './opt-out.ts'
-import { ContactSchema, changeFields } from './routes.ts'
+import { ContactSchema, changeFields, contactFilters, NewContact, TagSchema } from './routes.ts'
+import { deleteTag, listTags, renameTag } from './tags.ts'
 
 /** With what is no part of the public contact. */
-const ContactView = Type.Object({
+export const ContactView = Type.Object({
   ...ContactSchema.properties,
   opted_out_at: NullableDateTime,
   opted_out_by: Type.Unsafe<(typeof deciders)[number] | null>({ type: ['string', 'null'], enum: [...deciders, null] }),
@@ -19,7 +39,75 @@ const Changes = Type.Object({ ...changeFields, opted_out: Type.Optional(Type.Boo
 const whatChanged = (_: unknown, body: Static<typeof Changes>) =>
   nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'opted_out')
 
-export const contactDashboard = (db: Db) => async (app: App) => {
+const filters = { ...contactFilters, opted_out: Type.Optional(OneOf(['true'])) }
+
+const TagView = Type.Object({
+  ...TagSchema.properties,
+  contact_count: Type.Integer({ description: 'Counted up to 10,000.' }),
+  has_more_contacts: Type.Boolean(),
+})
+
+/** A million lines may take their time on a slow line, but not for ever. */
+const downloadMs = 30 * 60_000
+/** Somebody with a hundred thousand messages is erased in some ten seconds where the disk is fast. */
+const eraseMs = 10 * 60_000
+
+export type Wiring = {
+  db: Db
+  onQueued: () => void
+  /** Members may be looking at this workspace. */
+  announce: (workspaceId: string) => void
+  /** Somebody and all that there is of them, in whatever room; 404 when nobody is there. */
+  eraseContact: (workspaceId: string, id: string) => Promise<void>
+  /** Condition on contact `c`: it is in this segment; 404 when there is none. */
+  inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ condition: Fragment }>
+  /** A tag has another name: whoever remembers it by the old one is to know it by its id, in the same transaction. */
+  onTagRenamed: (sql: Sql, workspaceId: string, tag: { id: string; key_before: string }) => Promise<void>
+}
+
+export const contactDashboard = (wiring: Wiring) => async (app: App) => {
+  const { db, onQueued, announce, eraseContact, inSegment } = wiring
+  app.register(importDashboard(wiring))
+  app.get(
+    '/contacts',
+    { schema: { querystring: ListQuery(filters), response: { 200: ListOf(ContactView) } } },
+    async ({ session, query }) => listContacts(db, session.workspaceId, toFilters(query), readPosition(query)),
+  )
+  app.post(
+    '/contacts',
+    {
+      config: { audit: 'contact.created' },
+      schema: { body: NewContact, response: { 200: DataOf(ContactView), 201: DataOf(ContactView) } },
+    },
+    async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
+      const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body)
+      if (created) {
+        onQueued()
+        announce(workspaceId)
+      }
+      return reply.code(created ? 201 : 200).send({ data: contact })
+    },
+  )
+  app.get(
+    '/contacts.csv',
+    {
+      config: { members: managers, audit: 'contacts.exported' },
+      handlerTimeout: downloadMs,
+      schema: { querystring: Type.Object({ ...filters, segment_id: Type.Optional(Type.String({ maxLength: 200 })) }) },
+    },
+    async ({ session: { workspaceId }, query }, reply) => {
+      const asked = meets(db, workspaceId, toFilters(query))
+      const { segment_id: segmentId } = query
+      const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
+      const condition = segment ? db`${asked} and ${segment.condition}` : asked
+      reply.headers({
+        'content-type': 'text/csv; charset=utf-8',
+        'content-disposition': 'attachment; filename="contacts.csv"',
+        'x-content-type-options': 'nosniff',
+      })
+      return reply.send(Readable.from(writeContacts(db, workspaceId, condition), { objectMode: false }))
+    },
+  )
   app.get(
     '/contacts/:id',
     { schema: { params: IdParams, response: { 200: DataOf(ContactView) } } },
@@ -31,9 +119,58 @@ export const contactDashboard = (db: Db) => async (app: App) => {
       config: { audit: { action: 'contact.changed', summary: whatChanged } },
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(ContactView) } },
     },
-    async ({ session, params, body }) => {
-      const { workspaceId, defaultCountry } = session
-      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out) }
+    async ({ session: { workspaceId, defaultCountry }, params, body }) => {
+      const contact = await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out)
+      announce(workspaceId)
+      return { data: contact }
+    },
+  )
+  app.delete(
+    '/contacts/:id',
+    {
+      config: { members: managers, audit: 'contact.erased' },
+      handlerTimeout: eraseMs,
+      schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+    },
+    async ({ session: { workspaceId }, params }) => {
+      await eraseContact(workspaceId, params.id)
+      announce(workspaceId)
+      return { data: { id: params.id.toLowerCase(), deleted: true } }
+    },
+  )
+  app.get('/tags', { schema: { response: { 200: DataOf(Type.Array(TagView)) } } }, async ({ session }) => ({
+    data: await listTags(db, session.workspaceId),
+  }))
+  app.patch(
+    '/tags/:id',
+    {
+      config: { audit: { action: 'tag.renamed', summary: (_: unknown, { name }: { name: string }) => name } },
+      schema: { params: IdParams, body: Type.Object({ name: Type.String() }), response: { 200: DataOf(TagView) } },
+    },
+    async ({ session: { workspaceId }, params, body }) => {
+      const tag = await db.begin(async (sql) => {
+        const renamed = await renameTag(sql, workspaceId, params.id, body.name)
+        await wiring.onTagRenamed(sql, workspaceId, renamed)
+        return renamed
+      })
+      announce(workspaceId)
+      return { data: tag }
+    },
+  )
+  app.delete(
+    '/tags/:id',
+    { config: { audit: 'tag.deleted' }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+    async ({ session: { workspaceId }, params }) => {
+      await deleteTag(db, workspaceId, params.id)
+      announce(workspaceId)
+      return { data: { id: params.id.toLowerCase(), deleted: true } }
     },
   )
 }
+
+type Query = Pick<ContactFilters, 'search' | 'tag' | 'channel'> & { opted_out?: 'true' }
+
+const toFilters = ({ search, tag, channel, opted_out }: Query): ContactFilters => ({
+  ...{ search, tag, channel },
+  isOptedOut: opted_out === 'true',
+})

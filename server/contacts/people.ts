@@ -21,6 +21,7 @@ export type Who = {
   user_id: string | null
   name?: string | null
   email?: string | null
+  company?: string | null
   username?: string | null
   avatar_url?: string | null
 }
@@ -54,6 +55,8 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       name_key: who.name ? fold(who.name) : null,
       email: who.email || null,
       email_key: who.email ? fold(who.email) : null,
+      company: who.company || null,
+      company_key: who.company ? fold(who.company) : null,
       social_username: usernameOf(who),
       social_username_key: foldedOf(usernameOf(who)),
       avatar_url: who.avatar_url || null,
@@ -66,8 +69,8 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       select distinct on (workspace_id, channel, external_id) *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
         workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
-        email_key text, social_username text, social_username_key text, avatar_url text, created_at timestamptz,
-        ${eventColumns(sql)}
+        email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
+        created_at timestamptz, ${eventColumns(sql)}
       )
       order by workspace_id, channel, external_id, id
     ),
@@ -78,10 +81,10 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       returning contact_id
     ),
     made as (
-      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, social_username,
-        social_username_key, avatar_url, created_at, updated_at)
-      select workspace_id, id, phone, name, name_key, email, email_key, social_username, social_username_key, avatar_url,
-        created_at, created_at
+      insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
+        social_username, social_username_key, avatar_url, created_at, updated_at)
+      select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
+        social_username_key, avatar_url, created_at, created_at
       from given join named on named.contact_id = given.id
       returning id
     ),
@@ -128,6 +131,8 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     from json_to_recordset(${JSON.stringify(names)}::text::json) as g (
       workspace_id uuid, channel text, external_id text, contact_id uuid
     )
+    -- Whoever was erased meanwhile has no names any more.
+    where exists (select from contacts c where c.workspace_id = g.workspace_id and c.id = g.contact_id)
     order by workspace_id, channel, external_id
     on conflict do nothing`
   await sql`

@@ -3,7 +3,7 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { channels, listContacts, requireContact, resolveContact, updateContact } from './contacts.ts'
+import { channels, contactLimits, listContacts, requireContact, resolveContact, updateContact } from './contacts.ts'
 
 const tags = ['Contacts']
 
@@ -30,16 +30,20 @@ export const ContactSchema = Type.Object(
 )
 
 const fields = {
-  name: Type.Optional(NullableText({ maxLength: 500, description: 'An empty text is stored as null.' })),
-  email: Type.Optional(NullableText({ maxLength: 320, description: 'An empty text is stored as null.' })),
-  company: Type.Optional(NullableText({ maxLength: 500, description: 'An empty text is stored as null.' })),
+  name: Type.Optional(NullableText({ maxLength: contactLimits.name, description: 'An empty text is stored as null.' })),
+  email: Type.Optional(
+    NullableText({ maxLength: contactLimits.email, description: 'An empty text is stored as null.' }),
+  ),
+  company: Type.Optional(
+    NullableText({ maxLength: contactLimits.company, description: 'An empty text is stored as null.' }),
+  ),
 }
 const TagNames = Type.Array(Type.String(), {
   maxItems: 1_000,
   description: 'Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created.',
 })
 
-const NewContact = Type.Object(
+export const NewContact = Type.Object(
   {
     phone: Type.String({
       description: 'A phone number; without country code it is read with the default country of the workspace.',
@@ -57,7 +61,7 @@ export const changeFields = {
 }
 const ContactChanges = Type.Object(changeFields, { title: 'ContactChanges' })
 
-const ContactsQuery = ListQuery({
+export const contactFilters = {
   search: Type.Optional(
     Type.String({
       maxLength: 200,
@@ -67,7 +71,7 @@ const ContactsQuery = ListQuery({
   ),
   tag: Type.Optional(Type.String({ maxLength: 200, description: 'A tag, by id or name.' })),
   channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
-})
+}
 
 export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) => {
   app.post(
@@ -101,7 +105,7 @@ export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) 
         summary: 'List contacts',
         description: 'Newest first.',
         tags,
-        querystring: ContactsQuery,
+        querystring: ListQuery(contactFilters),
         response: { 200: ListOf(ContactSchema) },
       },
     },

@@ -9,6 +9,8 @@ import { type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const
 
+const aStatus = { value: 'status', fault: notOneOf(statuses) } as const
+
 export const conversationFields: FilterFields = {
   last_inbound_at: timeOps(
     (sql) => sql`(
@@ -17,8 +19,8 @@ export const conversationFields: FilterFields = {
     )`,
   ),
   conversation_status: {
-    is: { fault: notOneOf(statuses), condition: (sql, _, value) => hasStatus(sql, value) },
-    is_not: { fault: notOneOf(statuses), condition: (sql, _, value) => sql`not ${hasStatus(sql, value)}` },
+    is: { takes: aStatus, condition: (sql, _, value) => hasStatus(sql, value) },
+    is_not: { takes: aStatus, condition: (sql, _, value) => sql`not ${hasStatus(sql, value)}` },
   },
 }
 

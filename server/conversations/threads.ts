@@ -110,6 +110,14 @@ function toThread(found: Found | undefined, created: boolean): Thread {
   return { ...found, conversation_id: found.conversation_id, contact_created: created }
 }
 
+/** Hold the conversations with somebody: nothing is added to them until the transaction ends. */
+export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: string): Promise<void> {
+  await sql`
+    select id from conversations where workspace_id = ${workspaceId} and contact_id = ${contactId}
+    order by id
+    for update`
+}
+
 /** Keep what came along: a second name, a name for somebody who had none. */
 async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | undefined)[]): Promise<void> {
   const news = people.flatMap((who, place) => {

@@ -135,6 +135,11 @@ export function isCollision(error: unknown): boolean {
   return error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 }
 
+/** Whether a statement took longer than it may. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === '57014'
+}
+
 /** Run it again when it was in another's way. */
 export async function withRetries<Result>(run: () => Promise<Result>, triesLeft = 4): Promise<Result> {
   try {

@@ -16,7 +16,7 @@ const defaultLimit = 50
 const maxLimit = 100
 
 /** Above every id: where the first page starts. */
-const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+export const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Read `limit` and `cursor` as a caller sent them; what cannot be used falls back to 50 and to the first page. */
 export function readPosition(query: PageQuery): Position {

@@ -9,6 +9,13 @@ import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 export type { Static, TSchema }
 export { Type }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a line of a streamed answer looks like, which has no schema that writes it. */
+    answers?: TSchema
+  }
+}
+
 export const Uuid = Type.String({ format: 'uuid' })
 export const DateTime = Type.String({ format: 'date-time' })
 

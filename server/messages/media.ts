@@ -133,7 +133,7 @@ async function fetchAndSettle(
   timeoutMs: number,
   stop: AbortSignal,
 ) {
-  const { db, log } = fetching
+  const { db, store, log } = fetching
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   let outcome: Outcome
@@ -149,8 +149,8 @@ async function fetchAndSettle(
       outcome = { ok: false, message: ourFault, pauseSeconds: storePauseSeconds, counts: false }
     }
   }
-  if (outcome.ok) await settleStored(db, row, outcome)
-  else await settleFailed(db, row, outcome)
+  if (!outcome.ok) return settleFailed(db, row, outcome)
+  if (!(await settleStored(db, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
 }
 
 /** Fetch into the store. Throws what the store throws, and whatever `signal` is aborted with. */
@@ -204,10 +204,20 @@ function claimMedia(sql: Sql, limit: number): Promise<Claimed[]> {
     returning m.workspace_id, m.id, m.channel, m.source, m.token, m.mime_type, m.filename, m.attempt_count`
 }
 
-/** From now on it is served, and its message says where. */
-async function settleStored(sql: Sql, row: Claimed, { size_bytes, mime_type }: Outcome & { ok: true }): Promise<void> {
+/** Whether there is still a row of it: its message may have been taken back, or whoever sent it erased. */
+async function isKept(sql: Sql, { workspace_id: workspaceId, id }: Claimed): Promise<boolean> {
+  const rows = await sql`select 1 from media where workspace_id = ${workspaceId} and id = ${id}`
+  return rows.length > 0
+}
+
+/** From now on it is served, and its message says where. False: somebody else settled it, or it is gone. */
+async function settleStored(
+  sql: Sql,
+  row: Claimed,
+  { size_bytes, mime_type }: Outcome & { ok: true },
+): Promise<boolean> {
   const { workspace_id: workspaceId, id, attempt_count, token, filename } = row
-  await sql`
+  const stored = await sql`
     with stored as (
       update media
       set state = 'stored', size_bytes = ${size_bytes}, mime_type = ${mime_type}, last_error = null
@@ -218,6 +228,7 @@ async function settleStored(sql: Sql, row: Claimed, { size_bytes, mime_type }: O
     set media_url = ${mediaPath(token, filename)}
     from stored
     where m.workspace_id = ${workspaceId} and m.conversation_id = stored.conversation_id and m.id = stored.message_id`
+  return stored.count > 0
 }
 
 async function settleFailed(sql: Sql, row: Claimed, outcome: Outcome & { ok: false }): Promise<void> {

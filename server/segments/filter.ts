@@ -14,9 +14,15 @@ import { parseTime } from '../lib/time.ts'
 export type Rule = { field: string; op: string; value?: string }
 export type Filter = { match: 'all' | 'any'; rules: Rule[] }
 
+/** What a value is, for whoever asks for one: any text, or one of those there are. */
+export const valueKinds = ['text', 'tag', 'channel', 'time', 'status'] as const
+
+/** Checks a value: what is wrong with it, in words. */
+type Taking = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
+
 export type Op = {
-  /** What is wrong with a value, in words; absent: the op takes no value. */
-  fault?: (value: string) => string | undefined
+  /** Absent: the op takes no value. */
+  takes?: Taking
   condition: (sql: Sql, workspaceId: string, value: string) => Fragment
 }
 export type FilterFields = Record<string, Record<string, Op>>
@@ -29,9 +35,9 @@ export function requireFilter(fields: FilterFields, { match, rules }: Filter): F
     if (!ops) throw badRequest(`${at}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
     const known = own(ops, op)
     if (!known) throw badRequest(`${at}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
-    if (value === undefined && known.fault) throw badRequest(`${at}.value: required`)
+    if (value === undefined && known.takes) throw badRequest(`${at}.value: required`)
     if (value === undefined) return { field, op }
-    const fault = known.fault ? known.fault(value) : tooLong(value)
+    const fault = known.takes ? known.takes.fault(value) : tooLong(value)
     if (fault) throw badRequest(`${at}.value: ${fault}`)
     return { field, op, value }
   })
@@ -50,11 +56,24 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
   return sql`(${joined})`
 }
 
+/** Every field with its ops, and what each takes. */
+export function describeFields(fields: FilterFields) {
+  return Object.entries(fields).map(([field, ops]) => ({
+    field,
+    ops: Object.entries(ops).map(([op, { takes }]) => ({ op, value: takes?.value ?? null })),
+  }))
+}
+
+const aText: Taking = { value: 'text', fault: blank }
+const aTag: Taking = { value: 'tag', fault: blank }
+const aChannel: Taking = { value: 'channel', fault: notOneOf(channels) }
+const aTime: Taking = { value: 'time', fault: notATime }
+
 /** What every contact can be asked. */
 export const contactFields: FilterFields = {
   tag: {
-    has: { fault: blank, condition: hasTag },
-    not_has: { fault: blank, condition: (sql, workspaceId, value) => sql`not ${hasTag(sql, workspaceId, value)}` },
+    has: { takes: aTag, condition: hasTag },
+    not_has: { takes: aTag, condition: (sql, workspaceId, value) => sql`not ${hasTag(sql, workspaceId, value)}` },
   },
   name: textOps((sql) => sql`c.name_key`),
   email: textOps((sql) => sql`c.email_key`),
@@ -62,8 +81,8 @@ export const contactFields: FilterFields = {
   phone: textOps((sql) => sql`c.phone`),
   social_username: textOps((sql) => sql`c.social_username_key`),
   channel: {
-    has: { fault: notOneOf(channels), condition: (sql, _, value) => hasChannel(sql, value) },
-    not_has: { fault: notOneOf(channels), condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
+    has: { takes: aChannel, condition: (sql, _, value) => hasChannel(sql, value) },
+    not_has: { takes: aChannel, condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
   },
   created_at: timeOps((sql) => sql`c.created_at`),
 }
@@ -75,14 +94,14 @@ export function textOps(key: Expression): Record<string, Op> {
   const anywhere = (value: string) => `%${escapeLike(fold(value))}%`
   const beginning = (value: string) => `${escapeLike(fold(value))}%`
   return {
-    is: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
-    is_not: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
-    contains: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
+    is: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
+    is_not: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
+    contains: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
     not_contains: {
-      fault: blank,
+      takes: aText,
       condition: (sql, _, value) => sql`(${key(sql)} like ${anywhere(value)}) is not true`,
     },
-    starts_with: { fault: blank, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
+    starts_with: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
     is_set: { condition: (sql) => sql`${key(sql)} is not null` },
     is_not_set: { condition: (sql) => sql`${key(sql)} is null` },
   }
@@ -91,8 +110,8 @@ export function textOps(key: Expression): Record<string, Op> {
 /** Ops on a time, against a date-time or an age: `before 30d` is longer ago than thirty days. Never met without a time. */
 export function timeOps(time: Expression): Record<string, Op> {
   return {
-    before: { fault: notATime, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
-    after: { fault: notATime, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
+    before: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
+    after: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
   }
 }
 

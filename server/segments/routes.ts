@@ -32,7 +32,7 @@ import {
 const tags = ['Segments']
 
 /** What the filter of an application with these fields looks like. */
-function filterSchema(fields: FilterFields) {
+export function filterSchema(fields: FilterFields) {
   const known = Object.entries(fields).map(([field, ops]) => `\`${field}\` ${Object.keys(ops).join(', ')}`)
   return Type.Object(
     {
@@ -55,7 +55,7 @@ function filterSchema(fields: FilterFields) {
   )
 }
 
-function createSchemas(fields: FilterFields) {
+export function createSchemas(fields: FilterFields) {
   const filter = Type.Optional(filterSchema(fields))
   const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
   const description = Type.Optional(NullableText({ maxLength: 1_000 }))
@@ -86,11 +86,18 @@ function createSchemas(fields: FilterFields) {
   }
 }
 
-const ContactIds = Type.Object(
+export const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
   { title: 'ContactIds' },
 )
 const changed = { segment_id: Uuid, requested: Type.Integer({ description: 'How many ids were sent.' }) }
+export const Added = Type.Object({
+  ...changed,
+  added: Type.Integer({ description: 'How many became members just now.' }),
+})
+export const Removed = Type.Object({ ...changed, removed: Type.Integer({ description: 'How many were members.' }) })
+
+export const SegmentsQuery = ListQuery({ kind: Type.Optional(OneOf(kinds)) })
 
 export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) => {
   const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
@@ -125,7 +132,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
         summary: 'List segments',
         description: 'Newest first.',
         tags,
-        querystring: ListQuery({ kind: Type.Optional(OneOf(kinds)) }),
+        querystring: SegmentsQuery,
         response: { 200: ListOf(Segment) },
       },
     },
@@ -210,11 +217,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
         tags,
         params: IdParams,
         body: ContactIds,
-        response: {
-          200: DataOf(
-            Type.Object({ ...changed, added: Type.Integer({ description: 'How many became members just now.' }) }),
-          ),
-        },
+        response: { 200: DataOf(Added) },
       },
     },
     async ({ caller, params, body }) => {
@@ -232,9 +235,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
         tags,
         params: IdParams,
         body: ContactIds,
-        response: {
-          200: DataOf(Type.Object({ ...changed, removed: Type.Integer({ description: 'How many were members.' }) })),
-        },
+        response: { 200: DataOf(Removed) },
       },
     },
     async ({ caller, params, body }) => {

@@ -6,12 +6,12 @@
  */
 import type { JSONValue } from 'postgres'
 import { type Contact, countContacts, pageOfContacts } from '../contacts/contacts.ts'
-import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
+import { type Db, type Fragment, isDuplicate, isTimeout, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { type Page, type Position, toPage } from '../lib/page.ts'
+import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
-import { type Filter, type FilterFields, requireFilter, toCondition } from './filter.ts'
+import { type Filter, type FilterFields, type Rule, requireFilter, toCondition } from './filter.ts'
 
 export const kinds = ['static', 'dynamic'] as const
 export type Kind = (typeof kinds)[number]
@@ -66,6 +66,58 @@ export async function countMembers(
     select count(*)::int as count from segment_members
     where workspace_id = ${workspaceId} and segment_id = ${segment.id}`
   return { ...segment, member_count: members?.count ?? 0 }
+}
+
+const sampleSize = 5
+/** A filter is counted while somebody looks on, and again with each change. */
+const countMs = 5_000
+
+/** How many people a filter would find now, and the newest of them. */
+export async function tryFilter(
+  db: Db,
+  workspaceId: string,
+  fields: FilterFields,
+  given: Filter,
+  timeoutMs = countMs,
+): Promise<{ count: number; sample: Contact[] }> {
+  const filter = requireFilter(fields, given)
+  try {
+    return await db.begin(async (sql) => {
+      await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`
+      const condition = toCondition(sql, workspaceId, fields, filter)
+      const count = await countContacts(sql, workspaceId, condition)
+      const position = { ...readPosition({}), limit: sampleSize }
+      const { data } = await pageOfContacts(sql, workspaceId, condition, position)
+      return { count, sample: data }
+    })
+  } catch (error) {
+    if (isTimeout(error)) throw badRequest('filter: takes too long to count; make it narrower, or save it as it is')
+    throw error
+  }
+}
+
+/**
+ * A tag has another name: a rule that named it by the old one names its id from now on. Or a filter would find others
+ * than before without a word, and one that says `not_has` would find everybody.
+ */
+export async function followTag(
+  sql: Sql,
+  workspaceId: string,
+  { id, key_before: key }: { id: string; key_before: string },
+): Promise<void> {
+  const segments = await sql<{ id: string; filter: Filter }[]>`
+    select id, filter from segments
+    where workspace_id = ${workspaceId} and filter @> ${sql.json({ rules: [{ field: 'tag' }] })}
+    order by id
+    for no key update`
+  for (const { id: segmentId, filter } of segments) {
+    const isOld = ({ field, value = '' }: Rule) => field === 'tag' && fold(value.trim()) === key
+    if (!filter.rules.some(isOld)) continue
+    const rules = filter.rules.map((rule) => (isOld(rule) ? { ...rule, value: id } : rule))
+    await sql`
+      update segments set filter = ${sql.json({ ...filter, rules } as JSONValue)}
+      where workspace_id = ${workspaceId} and id = ${segmentId}`
+  }
 }
 
 export type NewSegment = {
@@ -151,6 +203,16 @@ export function memberCondition(
 ): Fragment {
   if (filter) return toCondition(sql, workspaceId, fields, filter)
   return sql`c.id in (select contact_id from segment_members where workspace_id = ${workspaceId} and segment_id = ${id})`
+}
+
+/** The same, of a segment by its id; 404 when there is none. In an object, as whoever awaits a fragment runs it. */
+export async function requireMembership(
+  sql: Sql,
+  workspaceId: string,
+  fields: FilterFields,
+  id: string,
+): Promise<{ condition: Fragment }> {
+  return { condition: memberCondition(sql, workspaceId, fields, await requireSegment(sql, workspaceId, id)) }
 }
 
 /** Add contacts of this workspace; answers how many were not members before. */

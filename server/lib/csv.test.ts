@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { CsvError, type Delimiter, guessDelimiter, readCsv, toCell, withoutGuard, writeRow } from './csv.ts'
+
+const cellsOf = (text: string, delimiter: Delimiter = ',') => [...readCsv(text, delimiter)].map(({ cells }) => cells)
+
+const aCell = fc.string({
+  unit: fc.constantFrom(...'aé🙂 ,;|"\'\t\r\n=+-@1\\', '""', '\r\n', '‮', "'=", '+1'),
+  maxLength: 8,
+})
+const aTable = fc.array(fc.array(aCell, { minLength: 1, maxLength: 4 }), { maxLength: 5 })
+
+test('what was written is what is read', () => {
+  fc.assert(
+    fc.property(aTable, (rows) => {
+      const text = rows.map(writeRow).join('')
+      assert.deepEqual(
+        cellsOf(text).map((cells) => cells.map(withoutGuard)),
+        rows,
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('any delimiter and any line end reads the same, with or without the last line end', () => {
+  const ends = fc.constantFrom('\n', '\r\n', '\r')
+  const delimiters = fc.constantFrom<Delimiter>(',', ';', '\t')
+  fc.assert(
+    fc.property(aTable, ends, delimiters, fc.boolean(), (rows, end, delimiter, isEnded) => {
+      fc.pre(isEnded || rows.at(-1)?.join('') !== '' || (rows.at(-1)?.length ?? 0) > 1)
+      const lines = rows.map((cells) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(delimiter))
+      assert.deepEqual(cellsOf(lines.join(end) + (isEnded && rows.length > 0 ? end : ''), delimiter), rows)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a spreadsheet program is given no formula', () => {
+  fc.assert(
+    fc.property(aCell, (text) => {
+      const [[cell = ''] = []] = cellsOf(writeRow([text]))
+      assert.ok(!/^[=+\-@\t\r\n]/.test(cell) || /^\+\d{1,15}$/.test(cell), JSON.stringify(cell))
+    }),
+    { numRuns: 1_000 },
+  )
+  assert.deepEqual(['=1', "'=1", "''=1", "'a", '+12', '＝1'].map(toCell), ["'=1", "''=1", "'''=1", "'a", '+12', "'＝1"])
+})
+
+test('the line of a row counts the line ends inside of cells', () => {
+  const text = 'a,b\r\n"x\r\ny\nz\rq",2\n\n3,4'
+  assert.deepEqual(
+    [...readCsv(text, ',')].map(({ line, cells, text: raw }) => [line, cells.length, raw]),
+    [
+      [1, 2, 'a,b'],
+      [2, 2, '"x\r\ny\nz\rq",2'],
+      [6, 1, ''],
+      [7, 2, '3,4'],
+    ],
+  )
+})
+
+test('what is quoted wrongly is refused with its line', () => {
+  for (const [text, line, message] of [
+    ['a\nb"c\n', 2, /inside a cell/],
+    ['a\n"b\n"c\n', 3, /behind a closing quote/],
+    ['a\n\n"b\nc\nd', 3, /never closed/],
+    ['"', 1, /never closed/],
+    [`a\n${','.repeat(1_000)}`, 2, /more than 1000 cells/],
+  ] as const) {
+    assert.throws(
+      () => cellsOf(text),
+      (error) => {
+        assert.ok(error instanceof CsvError, String(error))
+        assert.equal(error.line, line)
+        assert.match(error.message, message)
+        return true
+      },
+    )
+  }
+})
+
+test('the delimiter is the one the first line has most of', () => {
+  for (const [text, delimiter] of [
+    ['a,b;c,d\n;;;;', ','],
+    ['a;b;"c,,,,,"', ';'],
+    ['a\tb\tc,d', '\t'],
+    ['phone', ','],
+    ['', ','],
+  ] as const) {
+    assert.equal(guessDelimiter(text), delimiter, text)
+  }
+})

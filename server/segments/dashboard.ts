@@ -1,0 +1,125 @@
+/**
+ * What members do with segments: all that the public API does, and look at a
+ * filter before it is saved. Every member may.
+ */
+import { ContactView } from '../contacts/dashboard.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import { DataOf, Deleted, IdParams, ListOf, ListQuery, type Static, Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { describeFields, type FilterFields, valueKinds } from './filter.ts'
+import { Added, ContactIds, createSchemas, filterSchema, Removed, SegmentsQuery } from './routes.ts'
+import {
+  addMembers,
+  countMembers,
+  createSegment,
+  deleteSegment,
+  listMembers,
+  listSegments,
+  removeMembers,
+  requireSegment,
+  tryFilter,
+  updateSegment,
+} from './segments.ts'
+
+const FieldView = Type.Object({
+  field: Type.String(),
+  ops: Type.Array(
+    Type.Object({
+      op: Type.String(),
+      value: Type.Unsafe<(typeof valueKinds)[number] | null>({ type: ['string', 'null'], enum: [...valueKinds, null] }),
+    }),
+  ),
+})
+
+const nameOf = ({ name }: { name: string }) => name
+const howMany = (_: unknown, { contact_ids }: Static<typeof ContactIds>) => String(contact_ids.length)
+
+export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: App) => {
+  const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
+
+  app.get('/segments/fields', { schema: { response: { 200: DataOf(Type.Array(FieldView)) } } }, async () => ({
+    data: describeFields(fields),
+  }))
+  app.post(
+    '/segments/count',
+    {
+      config: { audit: false },
+      schema: {
+        body: Type.Object({ filter: filterSchema(fields) }),
+        response: { 200: DataOf(Type.Object({ count: Type.Integer(), sample: Type.Array(ContactView) })) },
+      },
+    },
+    async ({ session, body }) => ({ data: await tryFilter(db, session.workspaceId, fields, body.filter) }),
+  )
+  app.get(
+    '/segments',
+    { schema: { querystring: SegmentsQuery, response: { 200: ListOf(Segment) } } },
+    async ({ session, query }) => listSegments(db, session.workspaceId, query, readPosition(query)),
+  )
+  app.post(
+    '/segments',
+    {
+      config: { audit: { action: 'segment.created', summary: nameOf } },
+      schema: { body: NewSegment, response: { 201: DataOf(CountedSegment) } },
+    },
+    async ({ session: { workspaceId }, body }, reply) => {
+      const segment = await createSegment(db, workspaceId, fields, body)
+      reply.code(201)
+      return { data: await countMembers(db, workspaceId, fields, segment) }
+    },
+  )
+  app.get(
+    '/segments/:id',
+    { schema: { params: IdParams, response: { 200: DataOf(CountedSegment) } } },
+    async ({ session: { workspaceId }, params }) => ({
+      data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
+    }),
+  )
+  app.patch(
+    '/segments/:id',
+    {
+      config: { audit: { action: 'segment.changed', summary: nameOf } },
+      schema: { params: IdParams, body: SegmentChanges, response: { 200: DataOf(CountedSegment) } },
+    },
+    async ({ session: { workspaceId }, params, body }) => {
+      const segment = await updateSegment(db, workspaceId, fields, params.id, body)
+      return { data: await countMembers(db, workspaceId, fields, segment) }
+    },
+  )
+  app.delete(
+    '/segments/:id',
+    { config: { audit: 'segment.deleted' }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+    async ({ session, params }) => {
+      await deleteSegment(db, session.workspaceId, params.id)
+      return { data: { id: params.id.toLowerCase(), deleted: true } }
+    },
+  )
+  app.get(
+    '/segments/:id/contacts',
+    { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(ContactView) } } },
+    async ({ session, params, query }) => listMembers(db, session.workspaceId, fields, params.id, readPosition(query)),
+  )
+  app.post(
+    '/segments/:id/contacts',
+    {
+      config: { audit: { action: 'segment.contacts_added', summary: howMany } },
+      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Added) } },
+    },
+    async ({ session, params, body }) => {
+      const added = await addMembers(db, session.workspaceId, params.id, body.contact_ids)
+      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
+    },
+  )
+  app.delete(
+    '/segments/:id/contacts',
+    {
+      config: { audit: { action: 'segment.contacts_removed', summary: howMany } },
+      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Removed) } },
+    },
+    async ({ session, params, body }) => {
+      const removed = await removeMembers(db, session.workspaceId, params.id, body.contact_ids)
+      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
+    },
+  )
+}

@@ -1,0 +1,141 @@
+/** What members do with tags and segments in their dashboard. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { filterFields } from '../server/filter-fields.ts'
+import { type FilterFields, requireFilter } from '../server/segments/filter.ts'
+import { tryFilter } from '../server/segments/segments.ts'
+import { assertRefused, createBrowser, type Json, start } from './support.ts'
+
+async function signedIn(t: TestContext) {
+  const world = await start(t)
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const ask = async (method: string, path: string, body?: Json, status = 200): Promise<Json> => {
+    const answer = await browser.call(method, path, body)
+    assert.equal(answer.status, status, answer.text)
+    return answer.body.data
+  }
+  return { ...world, browser, ask }
+}
+
+test('tags are listed with how many have them, renamed without losing anybody, and deleted', async (t) => {
+  const { api, db, browser, ask } = await signedIn(t)
+  for (const [i, tags] of [['vip', 'Émile'], ['vip'], ['émile', 'b']].entries()) {
+    await ask('POST', '/contacts', { phone: `+1415555010${i}`, tags }, 201)
+  }
+  const list = async () =>
+    (await ask('GET', '/tags')).map((tag: Json) => [tag.name, tag.contact_count, tag.has_more_contacts])
+  assert.deepEqual(await list(), [
+    ['b', 1, false],
+    ['vip', 2, false],
+    ['Émile', 2, false],
+  ])
+  const [, vip, emile] = await ask('GET', '/tags')
+  const rules = [{ field: 'tag', op: 'not_has', value: ' VIP ' }]
+  const segment = await ask('POST', '/segments', { name: 'S', kind: 'dynamic', filter: { match: 'all', rules } }, 201)
+  assert.equal(segment.member_count, 1)
+
+  for (const name of ['ÉMILE', ' émile '])
+    assertRefused(
+      await browser.call('PATCH', `/tags/${vip.id}`, { name }),
+      400,
+      'bad_request',
+      'name: already used by another tag',
+    )
+  assertRefused(
+    await browser.call('PATCH', `/tags/${vip.id}`, { name: ' ' }),
+    400,
+    'bad_request',
+    'name: must not be blank',
+  )
+  assertRefused(await browser.call('PATCH', `/tags/${vip.id}`, { name: 'x'.repeat(81) }), 400, 'bad_request', /80/)
+  assert.deepEqual(await ask('PATCH', `/tags/${vip.id}`, { name: ' Gold ' }), {
+    ...{ id: vip.id, name: 'Gold', color: vip.color, contact_count: 2, has_more_contacts: false },
+  })
+  // The filter that named it still finds the same people.
+  const kept = await ask('GET', `/segments/${segment.id}`)
+  assert.deepEqual([kept.member_count, kept.filter.rules], [1, [{ field: 'tag', op: 'not_has', value: vip.id }]])
+  assert.equal((await ask('PATCH', `/tags/${vip.id}`, { name: 'GOLD' })).name, 'GOLD')
+  assert.equal((await ask('GET', '/contacts?tag=gold')).length, 2)
+
+  assert.deepEqual(await ask('DELETE', `/tags/${emile.id}`), { id: emile.id, deleted: true })
+  for (const id of [emile.id, 'x']) {
+    assertRefused(await browser.call('DELETE', `/tags/${id}`), 404, 'not_found')
+    assertRefused(await browser.call('PATCH', `/tags/${id}`, { name: 'y' }), 404, 'not_found')
+  }
+  assert.deepEqual(await list(), [
+    ['b', 1, false],
+    ['GOLD', 2, false],
+  ])
+  await db`
+    with made as (
+      insert into contacts (workspace_id, id, created_at, updated_at)
+      select ${api.workspaceId}, gen_random_uuid(), now(), now() from generate_series(1, 10050) returning id
+    )
+    insert into contact_tags (workspace_id, contact_id, tag_id) select ${api.workspaceId}, id, ${vip.id} from made`
+  assert.deepEqual((await list())[1], ['GOLD', 10_000, true])
+  await ask('DELETE', `/tags/${vip.id}`)
+  assert.equal((await list()).length, 1)
+})
+
+test('members build segments: every field says what its ops take, and a filter is counted before it is saved', async (t) => {
+  const { api, db, browser, ask } = await signedIn(t)
+  for (let i = 0; i < 7; i++) await api.post('/contacts', { phone: `+1415555010${i}`, name: `Ann ${i}`, tags: ['vip'] })
+  const fields = await ask('GET', '/segments/fields')
+  assert.deepEqual(
+    fields.map(({ field }: Json) => field),
+    Object.keys(filterFields),
+  )
+  const examples: Record<string, string> = { text: 'ann', tag: 'vip', channel: 'web', time: '30d', status: 'open' }
+  for (const { field, ops } of fields) {
+    for (const { op, value } of ops) {
+      const rule = { field, op, ...(value ? { value: examples[value] } : {}) }
+      requireFilter(filterFields, { match: 'all', rules: [rule] })
+      const { count, sample } = await ask('POST', '/segments/count', { filter: { match: 'all', rules: [rule] } })
+      assert.equal(sample.length, Math.min(count, 5), `${field} ${op}`)
+    }
+  }
+  assert.deepEqual(
+    fields.find(({ field }: Json) => field === 'conversation_status').ops,
+    ['is', 'is_not'].map((op) => ({ op, value: 'status' })),
+  )
+  const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
+  const counted = await ask('POST', '/segments/count', { filter })
+  assert.deepEqual([counted.count, counted.sample[0].name, counted.sample[0].opted_out_at], [7, 'Ann 6', null])
+  const unknown = { filter: { match: 'all', rules: [{ field: 'shoe', op: 'is', value: '1' }] } }
+  assertRefused(
+    await browser.call('POST', '/segments/count', unknown),
+    400,
+    'bad_request',
+    /^filter\.rules\[0\]\.field: unknown/,
+  )
+  assertRefused(await browser.call('POST', '/segments/count', {}), 400, 'bad_request', 'filter: required')
+  const slow: FilterFields = { slow: { is_set: { condition: (sql) => sql`(select true from pg_sleep(30))` } } }
+  const began = performance.now()
+  await assert.rejects(
+    tryFilter(db, api.workspaceId, slow, { match: 'all', rules: [{ field: 'slow', op: 'is_set' }] }, 200),
+    /^Error: filter: takes too long to count/,
+  )
+  assert.ok(performance.now() - began < 10_000)
+
+  const dynamic = await ask('POST', '/segments', { name: 'Dynamic', kind: 'dynamic', filter }, 201)
+  assert.deepEqual(dynamic, (await api.get(`/segments/${dynamic.id}`)).body.data)
+  const list = await ask('POST', '/segments', { name: 'List' }, 201)
+  const ids = counted.sample.map(({ id }: Json) => id)
+  const path = `/segments/${list.id}/contacts`
+  assert.deepEqual(await ask('POST', path, { contact_ids: ids }), { segment_id: list.id, requested: 5, added: 5 })
+  assert.equal((await ask('GET', path))[0].opted_out_by, null)
+  assert.deepEqual(await ask('DELETE', path, { contact_ids: [ids[0]] }), {
+    segment_id: list.id,
+    requested: 1,
+    removed: 1,
+  })
+  const renamed = await ask('PATCH', `/segments/${list.id}`, { name: 'Renamed' })
+  assert.deepEqual([renamed.name, renamed.member_count], ['Renamed', 4])
+  assert.deepEqual(
+    (await ask('GET', '/segments?kind=static')).map(({ name }: Json) => name),
+    ['Renamed'],
+  )
+  assert.deepEqual(await ask('DELETE', `/segments/${list.id}`), { id: list.id, deleted: true })
+  assertRefused(await browser.call('GET', `/segments/${list.id}`), 404, 'not_found')
+})
