@@ -87,7 +87,7 @@ test('nothing of an erased person is left in any table or in the store, and all 
   const waiting = await send({ recipients, scheduled_at: new Date(Date.now() + 86_400_000).toISOString() })
   const links = await until('every report and the media', async () => {
     const [state] = await db<{ done: boolean; links: string[] }[]>`
-      select bool_and(status in ('read', 'received')) and bool_and(content_type <> 'image' or media_url is not null) as done,
+      select count(*) = 8 and bool_and(status in ('read', 'received')) and bool_and(content_type <> 'image' or media_url is not null) as done,
         array_agg(media_url order by id) filter (where media_url is not null) as links
       from messages`
     return state?.done && state.links
