@@ -224,9 +224,12 @@ create table conversations (
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
+CREATE INDEX conversations_by_activity ON public.conversations USING btree (workspace_id, channel, status, COALESCE(last_message_at, created_at), id);
+CREATE INDEX conversations_by_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), status, COALESCE(last_message_at, created_at), id);
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
+CREATE INDEX conversations_unread ON public.conversations USING btree (workspace_id, COALESCE(last_message_at, created_at), id) WHERE (unread_count > 0);
 
 create table early_reports (
   workspace_id uuid not null,
@@ -436,6 +439,23 @@ create table templates (
   constraint templates_pkey PRIMARY KEY (workspace_id, name, language),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+
+create table uploads (
+  workspace_id uuid not null,
+  id uuid not null,
+  token text not null,
+  mime_type text not null,
+  filename text,
+  size_bytes bigint not null,
+  created_by uuid not null,
+  created_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  constraint uploads_pkey PRIMARY KEY (workspace_id, id),
+  constraint uploads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);
+CREATE INDEX uploads_unused ON public.uploads USING btree (workspace_id, created_at) WHERE (used_at IS NULL);
+CREATE INDEX uploads_unused_by_age ON public.uploads USING btree (created_at) WHERE (used_at IS NULL);
 
 create table webhook_attempts (
   workspace_id uuid not null,

@@ -11,6 +11,7 @@ import { accountRoutes } from './accounts/routes.ts'
 import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
 import type { Setup } from './accounts/setup.ts'
+import { announceChanges, streamRoutes, workspaceTopic } from './accounts/stream.ts'
 import { watchPlans } from './accounts/workspaces.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
 import { broadcastDashboard } from './broadcasts/dashboard.ts'
@@ -35,15 +36,17 @@ import type { Http } from './lib/http.ts'
 import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { describeApi } from './lib/openapi.ts'
-import { type App, createServer, refuseUnknownPaths, type Serving } from './lib/server.ts'
+import { type App, createServer, defaultLimits, refuseUnknownPaths, type Serving } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { callbackRoutes } from './messages/callbacks.ts'
 import { messageDashboard } from './messages/dashboard.ts'
 import { type Announce, createIntake } from './messages/intake.ts'
 import { dropMedia, watchMedia } from './messages/media.ts'
 import { mediaRoutes } from './messages/media-routes.ts'
+import { lastMessagesOf } from './messages/messages.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
+import { uploadDashboard } from './messages/upload-routes.ts'
 import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
@@ -124,7 +127,7 @@ export async function createApp(application: Application): Promise<App> {
     }
     const announce: Announce = (workspaceId, channel, conversationId) => {
       onQueued()
-      live.announce(`workspace:${workspaceId}`)
+      live.announce(workspaceTopic(workspaceId))
       // Only visitors of a site watch a single conversation.
       if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
@@ -137,7 +140,7 @@ export async function createApp(application: Application): Promise<App> {
     const follower = recipientsFollow
     const liveSends = createLiveSends(db, log)
     app.addHook('onClose', liveSends.stop)
-    const sending = { sql: messageDb, settleSql: settleDb, sealer, channels, announce, follower }
+    const sending = { sql: messageDb, settleSql: settleDb, sealer, channels, announce, publicUrl, follower }
     const sender = createSender({ ...sending, onSend: liveSends.count })
     const intake = createIntake({
       db: messageDb,
@@ -148,7 +151,7 @@ export async function createApp(application: Application): Promise<App> {
       onMediaGone: (ids) => void dropMedia(store, ids, log),
       follower,
     })
-    const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields }
+    const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
     const count = metrics.counter(
       'parley_channel_callbacks_total',
       'Channel callbacks, by what came of them.',
@@ -161,6 +164,7 @@ export async function createApp(application: Application): Promise<App> {
         authenticateKeys(v1, hotDb)
         refuseUnknownPaths(v1)
         keepAnswers(v1, db, sealer)
+        announceChanges(v1, live, ({ caller }) => caller?.workspaceId)
         v1.register(accountRoutes())
         v1.register(contactRoutes(db, onQueued))
         v1.register(segmentRoutes(db, filterFields))
@@ -176,6 +180,7 @@ export async function createApp(application: Application): Promise<App> {
         members.addHook('onRoute', (route) => application.onMemberRoute?.(route))
         authenticateMembers(members, db, publicUrl)
         refuseUnknownPaths(members)
+        announceChanges(members, live, ({ session }) => session?.workspaceId)
         members.register(sessionDashboard(db, publicUrl, application.setup))
         members.register(accountDashboard(db))
         members.register(memberDashboard(db, publicUrl))
@@ -191,16 +196,18 @@ export async function createApp(application: Application): Promise<App> {
           }),
         )
         members.register(segmentDashboard(db, filterFields))
-        members.register(conversationDashboard(db))
-        members.register(messageDashboard({ db, sender, publicUrl }))
+        members.register(streamRoutes({ db, live, heartbeatMs: limits.heartbeatMs ?? defaultLimits.heartbeatMs }))
+        members.register(conversationDashboard(db, { lastMessagesOf, channels }))
+        members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
+        members.register(uploadDashboard({ db, store, publicUrl }))
         members.register(
           broadcastDashboard({
             accepting,
             sender,
-            publicUrl,
+            reading: { channels, publicUrl },
             onBroadcast: (workspaceId) => {
               onBroadcast()
-              live.announce(`workspace:${workspaceId}`)
+              live.announce(workspaceTopic(workspaceId))
             },
           }),
         )

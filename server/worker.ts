@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
+import { workspaceTopic } from './accounts/stream.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
 import { broadcastsTopic, startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
@@ -21,6 +22,7 @@ import { applyEarly } from './messages/intake.ts'
 import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepPending } from './messages/outbound.ts'
 import { sweepEarly } from './messages/reports.ts'
+import { sweepUploads } from './messages/uploads.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -50,7 +52,8 @@ const minuteMs = 60_000
 
 export function startWorker(working: Working): Worker {
   const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, metrics } = working
-  const media = startFetchingMedia({ db, sealer, channels, store, log })
+  const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
+  const media = startFetchingMedia({ db, sealer, channels, store, log, announce })
   const attempts = 'parley_webhook_attempts_total'
   const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
   const webhooks = startDelivering({ db: queueDb, sealer, poster, log, count })
@@ -64,7 +67,7 @@ export function startWorker(working: Working): Worker {
     channel: channels.msgapp,
     fields: filterFields,
     log,
-    announce: (workspaceId) => live.announce(`workspace:${workspaceId}`),
+    announce,
     onQueued: () => {
       webhooks.wake()
       live.announce(deliveriesTopic)
@@ -79,14 +82,20 @@ export function startWorker(working: Working): Worker {
       name: 'early-reports',
       everyMs: 1_000,
       log,
-      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), recipientsFollow),
+      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), announce, recipientsFollow),
     }),
     webhooks,
     broadcasts,
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
     startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
     startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),
-    startRepeating({ name: 'sweep-pending', everyMs: minuteMs, log, run: () => sweepPending(db, recipientsFollow) }),
+    startRepeating({
+      name: 'sweep-pending',
+      everyMs: minuteMs,
+      log,
+      run: async () => (await sweepPending(db, recipientsFollow)).forEach(announce),
+    }),
+    startRepeating({ name: 'sweep-uploads', everyMs: 10 * minuteMs, log, run: () => sweepUploads(db, store, log) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
     startRepeating({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, log, run: () => sweepEntries(db) }),

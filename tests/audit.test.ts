@@ -8,6 +8,9 @@ import { assertRefused, type Browser, createBrowser, type Json, start } from './
 const unrecorded: Record<string, string> = {
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
+  'POST /uploads': 'a file says nothing until it is sent',
+  'POST /templates/preview': 'nothing is kept',
+  'POST /conversations/:id/templates/preview': 'nothing is kept',
   'POST /segments/count': 'nothing is kept',
   'POST /broadcasts/preview': 'nothing is sent or kept',
   'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',

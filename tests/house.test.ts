@@ -41,7 +41,7 @@ const tables: Record<string, readonly string[]> = {
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
   conversations: ['conversations'],
-  messages: ['messages', 'early_reports', 'media'],
+  messages: ['messages', 'early_reports', 'media', 'uploads'],
   broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }
 

@@ -399,6 +399,7 @@ test('a member sees, answers and changes conversations and channels of the own w
       ['POST', '/read'],
       ['GET', '/messages'],
       ['POST', '/messages', { text: 'hello' }],
+      ['POST', '/templates/preview', { name: 'hello_world' }],
     ] as const) {
       assertRefused(await call(method, `/conversations/${id}${path}`, body), 404, 'not_found')
     }
@@ -412,10 +413,15 @@ test('a member sees, answers and changes conversations and channels of the own w
   )
   const quoting = { text: 'x', reply_to_message_id: foreign.message }
   assertRefused(await call('POST', `/conversations/${own.conversations}/messages`, quoting), 400, 'bad_request')
-  for (const query of ['', '?channel=web', '?status=pending', `?contact_id=${foreign.contacts}`]) {
+  for (const query of ['', '?channel=web', '?status=pending', '?unread=true', '?assigned=nobody']) {
     const { status } = await call('GET', `/conversations${query}`)
     assert.equal(status, 200)
   }
+  for (const query of [`contact_id=${foreign.contacts}`, `assigned=${theirMember?.id}`, 'search=theirword']) {
+    assert.deepEqual((await call('GET', `/conversations?${query}`)).body.data, [])
+  }
+  assert.equal((await call('GET', '/conversations/counts')).body.data.pending, 1)
+  assertRefused(await call('POST', '/templates/preview', { name: 'theirword_template' }), 400, 'bad_request')
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
   assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
 
@@ -755,6 +761,7 @@ const across: Record<string, string> = {
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
+  'with old as ( select workspace_id, id from uploads': 'sweep of files that nobody sent, for all',
   "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',

@@ -189,6 +189,13 @@ export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Se
   return ended.count
 }
 
+/** Whether it still is one. */
+export async function isSignedIn(sql: Sql, { id, workspaceId }: Session): Promise<boolean> {
+  const [session] = await sql`
+    select 1 from sessions where workspace_id = ${workspaceId} and id = ${id} and expires_at > now()`
+  return session !== undefined
+}
+
 export async function endSession(sql: Sql, { id, workspaceId }: Session): Promise<void> {
   await sql`delete from sessions where workspace_id = ${workspaceId} and id = ${id}`
 }

@@ -15,6 +15,7 @@ import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { requireRoomFor } from '../messages/plan-room.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
+import { tokensIn, useUploads } from '../messages/uploads.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
@@ -32,7 +33,7 @@ export type NewBroadcast = {
   scheduled_at: string | undefined
 }
 
-export type Accepting = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields }
+export type Accepting = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields; publicUrl: string }
 
 export type Caller = {
   workspaceId: string
@@ -51,7 +52,7 @@ export type Recipient = {
 }
 
 export async function acceptBroadcast(
-  { db, sealer, channel, fields }: Accepting,
+  { db, sealer, channel, fields, publicUrl }: Accepting,
   { workspaceId, defaultCountry, subject }: Caller,
   given: NewBroadcast,
 ): Promise<Broadcast> {
@@ -75,11 +76,13 @@ export async function acceptBroadcast(
     await requireRoomFor(db, workspaceId, isDue ? new Date() : new Date(scheduledAt), countUsable)
   }
   const id = subject?.id ?? newId()
+  const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]
   await withRetries(() =>
     db.begin(async (sql) => {
       const status = isDue && segmentId !== undefined ? 'sending' : 'scheduled'
       await insertBroadcast(sql, workspaceId, { ...given, id, name, status, scheduledAt, count: rows.length })
       if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
+      await useUploads(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
       if (isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
     }),
   )

@@ -6,8 +6,8 @@ import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, Type } from '
 import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
 import { readParams, TemplateSchema } from '../messages/draft.ts'
-import { getMessage } from '../messages/messages.ts'
 import type { Sender } from '../messages/send.ts'
+import { type Reading, requireMemberMessage } from '../messages/thread.ts'
 import { type Accepting, acceptBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import {
@@ -87,13 +87,13 @@ const downloadMs = 30 * 60_000
 export type Wiring = {
   accepting: Accepting
   sender: Sender
-  publicUrl: string
+  reading: Reading
   /** A broadcast of a workspace was accepted or changed: somebody is to look after it, others may be looking at it. */
   onBroadcast: (workspaceId: string) => void
 }
 
 export const broadcastDashboard =
-  ({ accepting, sender, publicUrl, onBroadcast }: Wiring) =>
+  ({ accepting, sender, reading, onBroadcast }: Wiring) =>
   async (app: App) => {
     const { db } = accepting
     app.get(
@@ -122,7 +122,7 @@ export const broadcastDashboard =
     )
     app.post(
       '/broadcasts/preview',
-      { config: { audit: false }, schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
+      { config: { audit: false, isQuiet: true }, schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
       async ({ session, body }) => ({
         data: await previewBroadcast(accepting, session, readBroadcast({ ...body, name: '' })),
       }),
@@ -138,10 +138,8 @@ export const broadcastDashboard =
           { to: body.to, template: { name, language, params: readParams(params) } },
         )
         const place = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
-        const message = await getMessage(db, workspaceId, place, publicUrl)
-        if (!message) throw new Error('a message just sent is not there')
         reply.code(201)
-        return { data: message }
+        return { data: await requireMemberMessage(db, workspaceId, reading, place) }
       },
     )
     app.get(

@@ -146,6 +146,18 @@ export type Filled =
   /** The stored template itself cannot be read. */
   | { ok: false; fault: 'template'; message: string }
 
+/** A template as a customer would see it; a variable without a value stands as it is in the text, and is `missing`. */
+export type Previewed =
+  | { ok: true; shown: Shown; missing: string[] }
+  | { ok: false; fault: 'template'; message: string }
+
+export type Shown = ShownCard & { footer: string | null; cards: ShownCard[] }
+export type ShownCard = {
+  header: { format: string; text?: string; url?: string; id?: string; filename?: string; location?: object } | null
+  body: string | null
+  buttons: { text: string | null }[]
+}
+
 export type Content =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
@@ -199,5 +211,9 @@ export type Channel = {
   /** Every template, through all pages; undefined when the provider did not answer as it should. */
   listTemplates?(connection: Connection): Promise<Template[] | undefined>
   fillTemplate?(template: Template, params: TemplateParams): Filled
+  /** The same for somebody who is still choosing values. */
+  previewTemplate?(template: Template, params: TemplateParams): Previewed
+  /** One plain sentence for an error it gave, code first; undefined: its own words say it best. */
+  explainError?(error: string): string | undefined
   check(connection: Connection): Promise<CheckStep[]>
 }

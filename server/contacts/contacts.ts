@@ -282,7 +282,7 @@ function contactColumns(sql: Sql): Fragment {
 }
 
 /** Condition on contact `c`: one of its texts has this in it. One or two characters would match nearly everybody, so they match beginnings only. */
-function matches(sql: Sql, search: string): Fragment {
+export function matches(sql: Sql, search: string): Fragment {
   const text = fold(search).replaceAll('\n', ' ')
   if (lengthOf(search) < 3) return sql`c.search like ${`%\n${escapeLike(text)}%`}`
   // Groups of three digits are in everybody's number, and the index weighs each of a long number against all of them:

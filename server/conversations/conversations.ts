@@ -112,7 +112,7 @@ export async function readConversation(sql: Sql, workspaceId: string, id: string
 }
 
 /** The fields of conversation `v` with contact `c`, as the API shows them. */
-function conversationColumns(sql: Sql): Fragment {
+export function conversationColumns(sql: Sql): Fragment {
   return sql`
     v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
     v.last_inbound_at, v.unread_count, v.created_at, v.updated_at,

@@ -42,7 +42,7 @@ export type Serving = {
   limits?: Partial<typeof defaultLimits>
 }
 
-const defaultLimits = {
+export const defaultLimits = {
   bodyBytes: 1024 * 1024,
   headerBytes: 16 * 1024,
   /** A client that trickles its request is cut off. */
@@ -51,6 +51,8 @@ const defaultLimits = {
   keepAliveMs: 72_000,
   /** A database that does not answer must not keep callers for ever. */
   answerTimeoutMs: 60_000,
+  /** How often a stream without news shows that it is there, and asks whether it may be. */
+  heartbeatMs: 15_000,
 }
 
 export function createServer({ log, metrics, tls, limits: given }: Serving): App {

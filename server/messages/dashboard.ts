@@ -1,32 +1,93 @@
-/** What members do in a conversation: read it and answer. */
+/** What members do in a conversation: read it, see how a template looks, and answer. */
 
+import { contentTypes } from '../channels/channel.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Db } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableText, Type } from '../lib/schema.ts'
+import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { draftFields, readDraft } from './draft.ts'
-import { getMessage, listMessages } from './messages.ts'
+import { draftFields, readDraft, readParams, TemplateSchema } from './draft.ts'
+import { directions } from './messages.ts'
+import { previewTemplate } from './preview.ts'
 import { messageFields } from './routes.ts'
 import type { Sender } from './send.ts'
+import { listThread, type MemberMessage as Member, mediaStates, type Reading, requireMemberMessage } from './thread.ts'
 
-export const MemberMessage = Type.Object({
-  ...messageFields,
-  error: NullableText(),
-  sender_id: NullableText(),
-  content: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
-})
+export const MemberMessage = Type.Object(
+  {
+    ...messageFields,
+    error: NullableText({ description: "The channel's code and words." }),
+    error_reason: NullableText({ description: 'Why it failed, as one sentence for people.' }),
+    sender_id: NullableText(),
+    sender: Type.Unsafe<Member['sender']>({
+      type: ['object', 'null'],
+      properties: { id: Uuid, name: Type.String() },
+      required: ['id', 'name'],
+      description: 'The member who wrote it.',
+    }),
+    content: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
+    media: Type.Unsafe<Member['media']>({
+      type: ['object', 'null'],
+      properties: {
+        mime_type: NullableText(),
+        filename: NullableText(),
+        size_bytes: { type: ['integer', 'null'] },
+        state: OneOf(mediaStates),
+      },
+      required: ['mime_type', 'filename', 'size_bytes', 'state'],
+      description: 'Its file, where we keep it.',
+    }),
+    reply_to: Type.Unsafe<Member['reply_to']>({
+      type: ['object', 'null'],
+      properties: {
+        id: Uuid,
+        direction: OneOf(directions),
+        content_type: OneOf(contentTypes),
+        content_text: NullableText(),
+      },
+      required: ['id', 'direction', 'content_type', 'content_text'],
+      description: 'The message it answers, its text cut to 200 characters.',
+    }),
+  },
+  { title: 'MemberMessage' },
+)
 
 const Reply = Type.Object(draftFields)
 
+const ShownMedia = Type.Unsafe<{ format: string; url: string | null } | null>({
+  type: ['object', 'null'],
+  properties: { format: { type: 'string' }, url: NullableText() },
+  required: ['format', 'url'],
+})
+const shownFields = {
+  text: Type.String(),
+  header: NullableText(),
+  header_media: ShownMedia,
+  buttons: Type.Array(Type.String()),
+}
+const TemplatePreview = Type.Object(
+  {
+    ...shownFields,
+    footer: NullableText(),
+    cards: Type.Array(Type.Object(shownFields)),
+    missing: Type.Array(Type.String(), {
+      description: 'Values that are still to be given, as `params` names them; in the texts their variables stand.',
+    }),
+  },
+  { title: 'TemplatePreview' },
+)
+
+type Wiring = Reading & { db: Db; sender: Sender; templates: Parameters<typeof previewTemplate>[2] }
+
 export const messageDashboard =
-  ({ db, sender, publicUrl }: { db: Db; sender: Sender; publicUrl: string }) =>
+  ({ db, sender, templates, ...reading }: Wiring) =>
   async (app: App) => {
     app.get(
       '/conversations/:id/messages',
       { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(MemberMessage) } } },
       async ({ session, params, query }) =>
-        listMessages(db, session.workspaceId, params.id, publicUrl, readPosition(query)),
+        listThread(db, session.workspaceId, reading, params.id, readPosition(query)),
     )
     app.post(
       '/conversations/:id/messages',
@@ -40,10 +101,31 @@ export const messageDashboard =
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo })
-        const message = await getMessage(db, workspaceId, { conversationId, id, channel }, publicUrl)
-        if (!message) throw new Error('a message just sent is not there')
         reply.code(201)
-        return { data: message }
+        return { data: await requireMemberMessage(db, workspaceId, reading, { conversationId, channel, id }) }
+      },
+    )
+
+    const preview = (workspaceId: string, { name, language = 'en_US', params }: Static<typeof TemplateSchema>) =>
+      previewTemplate(db, workspaceId, templates, { name, language, params: readParams(params) })
+    app.post(
+      '/templates/preview',
+      {
+        config: { audit: false, isQuiet: true },
+        schema: { body: TemplateSchema, response: { 200: DataOf(TemplatePreview) } },
+      },
+      async ({ session, body }) => ({ data: await preview(session.workspaceId, body) }),
+    )
+    app.post(
+      '/conversations/:id/templates/preview',
+      {
+        config: { audit: false, isQuiet: true },
+        schema: { params: IdParams, body: TemplateSchema, response: { 200: DataOf(TemplatePreview) } },
+      },
+      async ({ session: { workspaceId }, params, body }) => {
+        const { channel } = await requireConversation(db, workspaceId, params.id)
+        if (channel !== 'msgapp') throw badRequest('templates are of the msgapp channel')
+        return { data: await preview(workspaceId, body) }
       },
     )
   }

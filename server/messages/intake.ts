@@ -218,13 +218,20 @@ async function applyPreferences(db: Db, preferred: readonly Preferred[]): Promis
   return preferred.map(() => undefined)
 }
 
-/** Apply the reports whose message came after them. */
-export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone'], follower?: Follower): Promise<void> {
+/** Apply the reports whose message came after them, and tell their workspaces. */
+export async function applyEarly(
+  db: Db,
+  onMediaGone: Intaking['onMediaGone'],
+  announce: (workspaceId: string) => void,
+  follower?: Follower,
+): Promise<void> {
   const echoes: Early[] = []
+  const touched = new Set<string>()
   await db.begin(async (sql) => {
     for (const early of await takeEarly(sql)) {
       const { workspace_id: workspaceId, report } = early
       const { channel } = report
+      touched.add(workspaceId)
       if (report.kind === 'status')
         await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }], follower)
       else if (report.kind === 'edit' || report.kind === 'revoke') {
@@ -237,4 +244,5 @@ export async function applyEarly(db: Db, onMediaGone: Intaking['onMediaGone'], f
   for (const { workspace_id: workspaceId, report } of echoes) {
     if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report, follower)
   }
+  touched.forEach(announce)
 }

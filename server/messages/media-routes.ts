@@ -1,6 +1,6 @@
 /**
- * `/media/{token}`: what customers sent, to whoever has the link. A browser is
- * told to show only what cannot run, and to run nothing.
+ * `/media/{token}`: what customers sent, and what members send, to whoever has
+ * the link. A browser is told to show only what cannot run, and to run nothing.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Sql } from '../lib/db.ts'
@@ -52,7 +52,9 @@ async function getStoredMedia(sql: Sql, token: string): Promise<StoredMedia | un
   if (!/^[0-9A-Za-z]{43}$/.test(token)) return undefined
   const [media] = await sql<StoredMedia[]>`
     select id, mime_type, filename, size_bytes::int as size_bytes from media
-    where token = ${token} and state = 'stored'`
+    where token = ${token} and state = 'stored'
+    union all
+    select id, mime_type, filename, size_bytes::int from uploads where token = ${token}`
   return media
 }
 

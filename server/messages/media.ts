@@ -29,6 +29,8 @@ export type Fetching = {
   channels: Partial<Record<ChannelName, Pick<Channel, 'fetchMedia'>>>
   store: Store
   log: FastifyBaseLogger
+  /** A message of this workspace has its media now, or never will. */
+  announce?: (workspaceId: string) => void
   /** For a fetch, from the question to the last byte kept. */
   timeoutMs?: number
 }
@@ -133,7 +135,7 @@ async function fetchAndSettle(
   timeoutMs: number,
   stop: AbortSignal,
 ) {
-  const { db, store, log } = fetching
+  const { db, store, log, announce = () => {} } = fetching
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   let outcome: Outcome
@@ -149,8 +151,9 @@ async function fetchAndSettle(
       outcome = { ok: false, message: ourFault, pauseSeconds: storePauseSeconds, counts: false }
     }
   }
-  if (!outcome.ok) return settleFailed(db, row, outcome)
-  if (!(await settleStored(db, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
+  if (!outcome.ok) await settleFailed(db, row, outcome)
+  else if (!(await settleStored(db, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
+  announce(row.workspace_id)
 }
 
 /** Fetch into the store. Throws what the store throws, and whatever `signal` is aborted with. */
@@ -244,7 +247,7 @@ async function settleFailed(sql: Sql, row: Claimed, outcome: Outcome & { ok: fal
 }
 
 /** Where it is served, without the public URL in front. The name at the end is for people; the token is what counts. */
-function mediaPath(token: string, filename: string | null): string {
+export function mediaPath(token: string, filename: string | null): string {
   const name = cleanName(filename)
   return name ? `/media/${token}/${encodeURIComponent(name)}` : `/media/${token}`
 }

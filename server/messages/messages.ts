@@ -86,7 +86,29 @@ export async function listMessagesAfter(
     limit 100`
 }
 
-async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {
+/** The newest message of each of these conversations: its direction, kind and status. */
+export async function lastMessagesOf(
+  sql: Sql,
+  workspaceId: string,
+  conversationIds: readonly string[],
+): Promise<Map<string, LastMessage>> {
+  // One by one from the end of their stretches of the key: 50 take 1 ms, however long they are.
+  const rows = await sql<(LastMessage & { conversation_id: string })[]>`
+    select g.id as conversation_id, m.direction, m.content_type, m.status
+    from unnest(${[...conversationIds]}::uuid[]) as g (id)
+    cross join lateral (
+      select m.direction, m.content_type, m.status
+      from messages m
+      where m.workspace_id = ${workspaceId} and m.conversation_id = g.id
+      order by m.id desc
+      limit 1
+    ) m`
+  return new Map(rows.map(({ conversation_id, ...message }) => [conversation_id, message]))
+}
+
+type LastMessage = Pick<Message, 'direction' | 'content_type' | 'status'>
+
+export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {
   const [conversation] = isUuid(conversationId)
     ? await sql<{ channel: ChannelName }[]>`
         select channel from conversations where workspace_id = ${workspaceId} and id = ${conversationId}`
@@ -96,7 +118,7 @@ async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: s
 }
 
 /** The fields of message `m` as the API shows them, and those for members. A path is one of our media store. */
-function messageColumns(sql: Sql, channel: ChannelName, publicUrl: string): Fragment {
+export function messageColumns(sql: Sql, channel: ChannelName, publicUrl: string): Fragment {
   return sql`
     m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
     case when m.media_url like '/%' then ${publicUrl} || m.media_url else m.media_url end as media_url,

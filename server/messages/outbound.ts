@@ -245,10 +245,10 @@ export const patienceMinutes = 15
 
 /**
  * Messages without an outcome for too long have failed, unless a report still says otherwise. Those of the last week:
- * what was refused, and what has no other name than ours, stays in the index as well.
+ * what was refused, and what has no other name than ours, stays in the index as well. Answers whose they were.
  */
-export async function sweepPending(sql: Sql, follower?: Follower): Promise<void> {
-  await sql`
+export async function sweepPending(sql: Sql, follower?: Follower): Promise<string[]> {
+  const given = await sql<{ workspace_id: string }[]>`
     with settled as (
       update messages m set
         status = 'failed',
@@ -258,5 +258,7 @@ export async function sweepPending(sql: Sql, follower?: Follower): Promise<void>
         and not ${isHeld(sql, follower)}
       returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, 1 as places
     )${andFollow(sql, follower, sql`settled`)}
-    ${giveBack(sql)}`
+    ${giveBack(sql)}
+    returning u.workspace_id`
+  return given.map(({ workspace_id }) => workspace_id)
 }

@@ -28,6 +28,7 @@ import { getMessage } from './messages.ts'
 import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom } from './outbound.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
+import { tokensIn, useUploads } from './uploads.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
@@ -37,6 +38,8 @@ export type Sending = {
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   announce: Announce
+  /** Where the files are served that members brought. */
+  publicUrl: string
   follower?: Follower
   /** Something goes out on a connection now: whoever paces what can wait counts it. */
   onSend?: (connection: Connection) => void
@@ -88,7 +91,7 @@ const freshMs = 200
 const repeatPatienceMs = 20_000
 
 export function createSender(sending: Sending): Sender {
-  const { sql, settleSql, sealer, channels, announce, follower, onSend = () => {} } = sending
+  const { sql, settleSql, sealer, channels, announce, publicUrl, follower, onSend = () => {} } = sending
   const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
   const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
   const ledger = createLedger(sql, settleSql, follower)
@@ -198,6 +201,20 @@ export function createSender(sending: Sending): Sender {
 
   /** What goes over the wire and what is kept, from a draft that passed its own rules. */
   async function toContent(
+    channel: Channel,
+    connection: Connection,
+    draft: Draft,
+    stored: Template | undefined,
+  ): Promise<MessageContent> {
+    const message = await readContent(channel, connection, draft, stored)
+    const ours = await useUploads(sql, connection.workspace_id, tokensIn(JSON.stringify(draft), publicUrl))
+    // Of our own we keep the path, as of what customers send.
+    const { media_url } = message.row
+    const [file] = media_url === null ? [] : ours.filter(({ token }) => tokensIn(media_url, publicUrl).includes(token))
+    return file ? { ...message, row: { ...message.row, media_url: file.path } } : message
+  }
+
+  async function readContent(
     channel: Channel,
     connection: Connection,
     draft: Draft,

@@ -5,26 +5,25 @@
  */
 import type { Channel, Person } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
+import { windowOf } from '../conversations/window.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Draft } from './draft.ts'
 
 /** Refuse what came too late; answers whether it is late, and only a person may still write. */
-export function requireWindow(
-  { windowMs, lateWindowMs }: Channel,
-  lastInboundAt: string | null,
-  byMember: boolean,
-): boolean {
+export function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
+  const { windowMs, lateWindowMs } = channel
   if (windowMs === null) return false
   const hint = lateWindowMs === null ? '; use a template' : ''
-  if (!lastInboundAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
-  const age = Date.now() - Date.parse(lastInboundAt)
-  if (age < windowMs) return false
-  const longest = byMember && lateWindowMs !== null ? lateWindowMs : windowMs
-  if (age < longest) return true
-  const closedAt = new Date(Date.parse(lastInboundAt) + longest).toISOString()
-  throw badRequest(`the ${longest / 3_600_000}-hour window closed at ${closedAt}${hint}`)
+  const { window_closes_at: closesAt, late_window_closes_at: lateClosesAt } = windowOf(channel, lastInboundAt)
+  if (!closesAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
+  const isOpen = (until: string) => Date.now() < Date.parse(until)
+  if (isOpen(closesAt)) return false
+  const isLonger = byMember && lateClosesAt !== null
+  if (isLonger && isOpen(lateClosesAt)) return true
+  const [closedAt, ms] = isLonger ? [lateClosesAt, lateWindowMs ?? windowMs] : [closesAt, windowMs]
+  throw badRequest(`the ${ms / 3_600_000}-hour window closed at ${closedAt}${hint}`)
 }
 
 /** What a channel cannot carry is said before anything is written. */

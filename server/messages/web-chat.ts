@@ -6,7 +6,6 @@
  * are the only paths another site's page may call, so the only ones with CORS
  * headers; there is no cookie to borrow.
  */
-import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
@@ -14,6 +13,7 @@ import { findThreads } from '../conversations/threads.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
+import { createCrowd } from '../lib/event-stream.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { readPosition } from '../lib/page.ts'
@@ -62,10 +62,7 @@ export const webChatRoutes =
   ({ db, sealer, web, intake, live, publicUrl }: WebChat) =>
   async (app: App) => {
     const pace = createPace()
-    const streams = new Map<ServerResponse, string>()
-    app.addHook('preClose', async () => {
-      for (const response of streams.keys()) if (response.headersSent) response.end()
-    })
+    const crowd = createCrowd(app, streamsPerVisitor)
     app.addHook('onRequest', (_request, reply, done) => {
       reply.headers(cors)
       done()
@@ -157,15 +154,10 @@ export const webChatRoutes =
       async (request, reply) => {
         const site = await requireSite(request.params.site_id)
         const visitorId = requireVisitor(site, request.query.token)
-        const open = [...streams.values()].filter((id) => id === visitorId).length
-        if (open >= streamsPerVisitor)
-          throw new ApiError('rate_limited', 'too many streams are open', { 'retry-after': '30' })
-        // Before anything is waited for, so that those who come together are counted.
-        streams.set(reply.raw, visitorId)
-        reply.raw.on('close', () => streams.delete(reply.raw))
+        crowd.enter(reply, visitorId)
         const conversationId = await findThread(site, visitorId)
         const after = await startOf(request, site, conversationId)
-        await stream(reply, site, visitorId, { conversationId, after })
+        await show(reply, site, visitorId, { conversationId, after })
       },
     )
 
@@ -197,17 +189,8 @@ export const webChatRoutes =
 
     type From = { conversationId: string | undefined; after: string }
 
-    async function stream(reply: FastifyReply, site: Connection, visitorId: string, from: From): Promise<void> {
-      reply.hijack()
-      const response = reply.raw
-      response.writeHead(200, {
-        ...cors,
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-accel-buffering': 'no',
-        'x-request-id': String(reply.request.id),
-      })
-      response.write(': welcome\n\n')
+    async function show(reply: FastifyReply, site: Connection, visitorId: string, from: From): Promise<void> {
+      const stream = crowd.open(reply, { headers: cors, heartbeatMs })
       let { conversationId, after } = from
       /** Messages of the last moments that the page has. */
       let shown: Set<string> | undefined
@@ -227,7 +210,7 @@ export const webChatRoutes =
           const { error: _, content: __, sender_id: ___, ...fields } = message
           // A page resumes behind the newest it saw, also when an older one came after it.
           if (message.id > after) after = message.id
-          response.write(`id: ${after}\nevent: message\ndata: ${JSON.stringify(fields)}\n\n`)
+          stream.send('message', fields, after)
         }
         shown = new Set(recent.map(({ id }) => id))
       }
@@ -236,16 +219,14 @@ export const webChatRoutes =
         again = true
         if (looking) return
         looking = true
-        while (again && !response.destroyed) {
+        while (again && stream.isOpen()) {
           again = false
           await look().catch((error) => app.log.warn({ err: error }, 'a stream could not look for news'))
         }
         looking = false
       }
       const stops = [live.listen(conversationId ? conversationTopic(conversationId) : visitorTopic(visitorId), heard)]
-      const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs)
-      response.on('close', () => {
-        clearInterval(heartbeat)
+      stream.onClose(() => {
         for (const stop of stops) stop()
       })
       await heard()

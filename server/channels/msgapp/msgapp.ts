@@ -11,8 +11,9 @@ import { ask, errorOf, probe, refuse, settle } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, personOf, phoneOf, recordOf, recordsOf, storableJson, textOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
+import { explainError } from './errors.ts'
 import { parse } from './parse.ts'
-import { fillTemplate } from './template.ts'
+import { fillTemplate, previewTemplate } from './template.ts'
 
 /** Nothing was sent: the account's, the number's or the pair's limit, or a number in maintenance. */
 const throttleCodes = [4, 80007, 130429, 131056, 131057]
@@ -29,6 +30,8 @@ export function createMsgapp(http: Http): Channel {
     fetchMedia: (connection, media, maxBytes) => fetchMedia(http, connection, media, maxBytes),
     listTemplates: (connection) => listTemplates(http, connection),
     fillTemplate,
+    previewTemplate,
+    explainError,
     check: (connection) =>
       probe(http, connection, [
         {

@@ -5,39 +5,56 @@
  * Everything the template has a variable for must have a value, and the first
  * that has none is named as the caller would write it. What the template does
  * not have is ignored. Values are taken literally: text in them that looks
- * like a variable stays as it is.
+ * like a variable stays as it is. A preview goes the same way and stops
+ * nowhere: what has no value stands as its variable does.
  */
-import type { Filled, Template, TemplateParams } from '../channel.ts'
+import type { Filled, Previewed, Shown, ShownCard, Template, TemplateParams } from '../channel.ts'
 import { type Json, recordOf } from '../reading.ts'
 
 export function fillTemplate(template: Template, params: TemplateParams): Filled {
-  const isNamed = template.parameter_format.toUpperCase() === 'NAMED'
-  const part = fillPart(template.components, params, isNamed, 'template.params.')
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack: refuse }, 'template.params.')
   if ('fault' in part) return { ok: false, ...part }
   const { wire, shown } = part
   return { ok: true, components: wire, text: shown.body ?? '', content: shown }
 }
 
+/** `missing` names values as `params` does: `body[1]`, `cards[0].headerMediaUrl`. */
+export function previewTemplate(template: Template, params: TemplateParams): Previewed {
+  const missing: string[] = []
+  const lack: Lacking = (name, placeholder) => {
+    missing.push(name)
+    return placeholder
+  }
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack }, '')
+  if ('fault' in part) return { ok: false, fault: 'template', message: part.message }
+  return { ok: true, shown: part.shown, missing }
+}
+
+const isNamed = ({ parameter_format }: Template) => parameter_format.toUpperCase() === 'NAMED'
+
 type Fault = { fault: 'params' | 'template'; message: string }
-type Shown = { header: Json | null; body: string | null; footer: string | null; buttons: Json[]; cards: Json[] }
-type Part = { wire: Json[]; shown: Shown }
+/** There is no value of this name: what stands in its place, or that it cannot be done without. */
+type Lacking = (name: string, placeholder: string, or?: string) => string | Fault
+type Filling = { isNamed: boolean; lack: Lacking }
+type Buttons = (Json & { text: string | null })[]
+type Part = { wire: Json[]; shown: Shown & { buttons: Buttons } }
 
 /** The components of a template, or of one card of its carousel. `path` leads to their values. */
-function fillPart(components: unknown, params: TemplateParams, isNamed: boolean, path: string): Part | Fault {
+function fillPart(components: unknown, params: TemplateParams, filling: Filling, path: string): Part | Fault {
   if (!Array.isArray(components)) return unreadable('its components are no list')
   const wire: Json[] = []
-  const shown: Shown = { header: null, body: null, footer: null, buttons: [], cards: [] }
+  const shown: Part['shown'] = { header: null, body: null, footer: null, buttons: [], cards: [] }
   for (const item of components) {
     const component = recordOf(item)
     if (!component || typeof component.type !== 'string') return unreadable('a component has no type')
     const type = component.type.toUpperCase()
     if (type === 'HEADER') {
-      const header = fillHeader(component, params, isNamed, path)
+      const header = fillHeader(component, params, filling, path)
       if ('fault' in header) return header
       wire.push(...header.wire)
       shown.header = header.shown
     } else if (type === 'BODY') {
-      const body = fillBody(component, params, isNamed, path)
+      const body = fillBody(component, params, filling, path)
       if ('fault' in body) return body
       wire.push(...body.wire)
       shown.body = body.shown
@@ -45,12 +62,12 @@ function fillPart(components: unknown, params: TemplateParams, isNamed: boolean,
       if (typeof component.text !== 'string' || hasVariable(component.text)) return unreadable('its footer')
       shown.footer = component.text
     } else if (type === 'BUTTONS') {
-      const buttons = fillButtons(component, params, path)
+      const buttons = fillButtons(component, params, filling, path)
       if ('fault' in buttons) return buttons
       wire.push(...buttons.wire)
       shown.buttons = buttons.shown
     } else if (type === 'CAROUSEL') {
-      const carousel = fillCarousel(component, params, isNamed, path)
+      const carousel = fillCarousel(component, params, filling, path)
       if ('fault' in carousel) return carousel
       wire.push(carousel.wire)
       shown.cards = carousel.shown
@@ -62,9 +79,9 @@ function fillPart(components: unknown, params: TemplateParams, isNamed: boolean,
 function fillHeader(
   component: Json,
   params: TemplateParams,
-  isNamed: boolean,
+  { isNamed, lack }: Filling,
   path: string,
-): { wire: Json[]; shown: Json } | Fault {
+): { wire: Json[]; shown: Shown['header'] } | Fault {
   const format = typeof component.format === 'string' ? component.format.toUpperCase() : 'TEXT'
   if (format === 'TEXT') {
     const { text } = component
@@ -72,8 +89,8 @@ function fillHeader(
     const [name, another] = variablesOf(text, isNamed)
     if (another !== undefined) return unreadable('its header has more than one variable')
     if (name === undefined) return { wire: [], shown: { format, text } }
-    const value = params.headerText
-    if (!value) return missing(`${path}headerText`)
+    const value = params.headerText || lack(`${path}headerText`, `{{${name}}}`)
+    if (typeof value !== 'string') return value
     const parameter = textParameter(name, value, isNamed)
     return {
       wire: [{ type: 'header', parameters: [parameter] }],
@@ -81,21 +98,25 @@ function fillHeader(
     }
   }
   if (format === 'IMAGE' || format === 'VIDEO' || format === 'DOCUMENT') {
-    const { headerMediaId: id, headerMediaUrl: link } = params
-    if (!id && !link) return missing(`${path}headerMediaUrl`, ' (or headerMediaId)')
+    const { headerMediaId: id } = params
+    const link = params.headerMediaUrl || (id ? undefined : lack(`${path}headerMediaUrl`, '', ' (or headerMediaId)'))
+    if (typeof link === 'object') return link
     const filename = format === 'DOCUMENT' && params.headerFilename ? { filename: params.headerFilename } : {}
     const kind = format.toLowerCase()
     return {
       wire: [{ type: 'header', parameters: [{ type: kind, [kind]: { ...(id ? { id } : { link }), ...filename } }] }],
-      shown: { format, ...(id ? { id } : { url: link }), ...filename },
+      shown: { format, ...(id ? { id } : { url: link ?? '' }), ...filename },
     }
   }
   if (format === 'LOCATION') {
     const given = params.headerLocation
-    if (!given) return missing(`${path}headerLocation`)
-    const { latitude, longitude, name, address } = given
-    if (!latitude) return missing(`${path}headerLocation.latitude`)
-    if (!longitude) return missing(`${path}headerLocation.longitude`)
+    const lacking = given ? undefined : lack(`${path}headerLocation`, '')
+    if (!given) return typeof lacking === 'object' ? lacking : { wire: [], shown: { format } }
+    const { name, address } = given
+    const latitude = given.latitude || lack(`${path}headerLocation.latitude`, '')
+    if (typeof latitude !== 'string') return latitude
+    const longitude = given.longitude || lack(`${path}headerLocation.longitude`, '')
+    if (typeof longitude !== 'string') return longitude
     const location = { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) }
     return {
       wire: [{ type: 'header', parameters: [{ type: 'location', location }] }],
@@ -108,7 +129,7 @@ function fillHeader(
 function fillBody(
   component: Json,
   params: TemplateParams,
-  isNamed: boolean,
+  { isNamed, lack }: Filling,
   path: string,
 ): { wire: Json[]; shown: string } | Fault {
   const { text } = component
@@ -116,51 +137,57 @@ function fillBody(
   const values = new Map<string, string>()
   for (const [i, name] of variablesOf(text, isNamed).entries()) {
     const byName = params.bodyNamed && Object.hasOwn(params.bodyNamed, name) ? params.bodyNamed[name] : undefined
-    const value = byName || params.body?.[i]
-    if (!value) return missing(isPositional(name, isNamed) ? `${path}body[${i}]` : `${path}bodyNamed.${name}`)
+    const called = isPositional(name, isNamed) ? `${path}body[${i}]` : `${path}bodyNamed.${name}`
+    const value = byName || params.body?.[i] || lack(called, `{{${name}}}`)
+    if (typeof value !== 'string') return value
     values.set(name, value)
   }
   const parameters = Array.from(values, ([name, value]) => textParameter(name, value, isNamed))
   return { wire: parameters.length > 0 ? [{ type: 'body', parameters }] : [], shown: render(text, values) }
 }
 
-function fillButtons(component: Json, params: TemplateParams, path: string): { wire: Json[]; shown: Json[] } | Fault {
+function fillButtons(
+  component: Json,
+  params: TemplateParams,
+  { lack }: Filling,
+  path: string,
+): { wire: Json[]; shown: Buttons } | Fault {
   if (!Array.isArray(component.buttons)) return unreadable('its buttons are no list')
   const wire: Json[] = []
-  const shown: Json[] = []
+  const shown: Buttons = []
   for (const [i, item] of component.buttons.entries()) {
     const button = recordOf(item)
     if (!button || typeof button.type !== 'string') return unreadable('a button has no type')
     const type = button.type.toUpperCase()
-    const value = params.buttonParams?.[i]
+    const given = params.buttonParams?.[i]
     const text = typeof button.text === 'string' ? button.text : null
     const emit = (sub_type: string, parameter: Json) =>
       wire.push({ type: 'button', sub_type, index: String(i), parameters: [parameter] })
-    const required = missing(`${path}buttonParams.${i}`)
+    const lacking = () => lack(`${path}buttonParams.${i}`, '{{1}}')
 
     if (type === 'URL') {
       if (typeof button.url !== 'string') return unreadable('a button has no address')
       const names = variablesOf(button.url, false)
-      if (names.length > 0) {
-        if (!value) return required
-        emit('url', { type: 'text', text: value })
-      }
-      shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value ?? '']))) })
+      const value = names.length === 0 ? '' : given || lacking()
+      if (typeof value !== 'string') return value
+      if (names.length > 0) emit('url', { type: 'text', text: value })
+      shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value]))) })
     } else if (type === 'COPY_CODE') {
-      if (!value) return required
+      const value = given || lacking()
+      if (typeof value !== 'string') return value
       emit('copy_code', { type: 'coupon_code', coupon_code: value })
       shown.push({ type, text, code: value })
     } else if (type === 'OTP') {
       // The code on the button is the one in the body, so it need not be said twice.
-      const code = value || params.body?.[0]
-      if (!code) return required
+      const code = given || params.body?.[0] || lacking()
+      if (typeof code !== 'string') return code
       emit('url', { type: 'text', text: code })
       shown.push({ type, text, code })
     } else if (type === 'QUICK_REPLY') {
-      if (value) emit('quick_reply', { type: 'payload', payload: value })
+      if (given) emit('quick_reply', { type: 'payload', payload: given })
       shown.push({ type, text })
     } else if (type === 'FLOW') {
-      if (value) emit('flow', { type: 'action', action: { flow_token: value } })
+      if (given) emit('flow', { type: 'action', action: { flow_token: given } })
       shown.push({ type, text })
     } else if (needsValue(button)) {
       return unreadable(`a button has a variable that cannot be filled: ${type}`)
@@ -176,14 +203,14 @@ function fillButtons(component: Json, params: TemplateParams, path: string): { w
 function fillCarousel(
   component: Json,
   params: TemplateParams,
-  isNamed: boolean,
+  filling: Filling,
   path: string,
-): { wire: Json; shown: Json[] } | Fault {
+): { wire: Json; shown: ShownCard[] } | Fault {
   if (!Array.isArray(component.cards)) return unreadable('its cards are no list')
   const wire: Json[] = []
-  const shown: Json[] = []
+  const shown: ShownCard[] = []
   for (const [i, card] of component.cards.entries()) {
-    const part = fillPart(recordOf(card)?.components, params.cards?.[i] ?? {}, isNamed, `${path}cards[${i}].`)
+    const part = fillPart(recordOf(card)?.components, params.cards?.[i] ?? {}, filling, `${path}cards[${i}].`)
     if ('fault' in part) return part
     wire.push({ card_index: i, components: part.wire })
     const { header, body, buttons } = part.shown
@@ -219,5 +246,5 @@ function needsValue(component: Json): boolean {
   return hasVariable(JSON.stringify(rest)) || recordOf(rest.limited_time_offer)?.has_expiration === true
 }
 
-const missing = (name: string, or = ''): Fault => ({ fault: 'params', message: `${name}: required${or}` })
+const refuse: Lacking = (name, _placeholder, or = '') => ({ fault: 'params', message: `${name}: required${or}` })
 const unreadable = (what: string): Fault => ({ fault: 'template', message: what })

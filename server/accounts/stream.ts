@@ -1,0 +1,81 @@
+/**
+ * `/stream`: what keeps a member's pages up to date.
+ *
+ * It says that something of the workspace changed, never what: the page asks
+ * anew for what it shows. However much happens, a stream is told at most five
+ * times a second, at once for the first. It ends with its session.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Db } from '../lib/db.ts'
+import { createCrowd } from '../lib/event-stream.ts'
+import type { Live } from '../lib/live.ts'
+import { type App, listOf } from '../lib/server.ts'
+import { isSignedIn } from './sessions.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** It changes nothing that others see, though it is no GET. */
+    isQuiet?: boolean
+  }
+}
+
+export const workspaceTopic = (workspaceId: string) => `workspace:${workspaceId}`
+
+const streamsPerMember = 50
+const pauseMs = 200
+const retryMs = 2_000
+
+export type Streaming = { db: Db; live: Live; heartbeatMs: number }
+
+export const streamRoutes =
+  ({ db, live, heartbeatMs }: Streaming) =>
+  async (app: App) => {
+    const crowd = createCrowd(app, streamsPerMember)
+    app.get('/stream', async ({ session }, reply) => {
+      crowd.enter(reply, session.member.id)
+      const stream = crowd.open(reply, { heartbeatMs, retryMs, mayGoOn: () => isSignedIn(db, session) })
+      const pace = createPace(() => stream.send('changed', {}))
+      stream.onClose(live.listen(workspaceTopic(session.workspaceId), pace.call))
+      stream.onClose(pace.stop)
+      // Whoever hears this and asks then misses nothing: what happens from here on is told.
+      stream.send('ready', {})
+    })
+  }
+
+/** Whatever is changed through these routes, everybody of the workspace hears of it. */
+export function announceChanges(
+  app: App,
+  live: Live,
+  workspaceOf: (request: FastifyRequest) => string | undefined,
+): void {
+  const announce = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const workspaceId = reply.statusCode < 400 ? workspaceOf(request) : undefined
+    if (workspaceId) live.announce(workspaceTopic(workspaceId))
+    done()
+  }
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'GET' || route.config?.isQuiet) return
+    route.onResponse = [...listOf(route.onResponse), announce]
+  })
+}
+
+/** Run at once when called, and at most once in `pauseMs`; what was called for meanwhile is run when it is over. */
+function createPace(run: () => void): { call(): void; stop(): void } {
+  let timer: NodeJS.Timeout | undefined
+  let isWanted = false
+  const call = () => {
+    if (timer) {
+      isWanted = true
+      return
+    }
+    run()
+    timer = setTimeout(() => {
+      timer = undefined
+      if (isWanted) {
+        isWanted = false
+        call()
+      }
+    }, pauseMs)
+  }
+  return { call, stop: () => clearTimeout(timer) }
+}

@@ -1,0 +1,44 @@
+/** How a template looks to a customer, while a member is still choosing its values. Writes nothing. */
+import type { Channel, ShownCard, TemplateParams } from '../channels/channel.ts'
+import { getTemplate } from '../channels/templates.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
+
+export type PreviewedCard = {
+  text: string
+  /** A header of text. */
+  header: string | null
+  /** Any other. */
+  header_media: { format: string; url: string | null } | null
+  buttons: string[]
+}
+export type TemplatePreview = PreviewedCard & { footer: string | null; cards: PreviewedCard[]; missing: string[] }
+
+export async function previewTemplate(
+  sql: Sql,
+  workspaceId: string,
+  channel: Pick<Channel, 'previewTemplate'>,
+  { name, language, params }: { name: string; language: string; params: TemplateParams },
+): Promise<TemplatePreview> {
+  const template = await getTemplate(sql, workspaceId, name, language)
+  if (!template) throw badRequest(`name: there is no template ${name} in ${language}`)
+  const previewed = channel.previewTemplate?.(template, params)
+  if (!previewed?.ok) {
+    throw new ApiError(
+      'template_malformed',
+      `the template ${name} in ${language} cannot be shown: ${previewed?.message}`,
+    )
+  }
+  const { shown, missing } = previewed
+  return { ...toCard(shown), footer: shown.footer, cards: shown.cards.map(toCard), missing }
+}
+
+function toCard({ header, body, buttons }: ShownCard): PreviewedCard {
+  const isText = header?.format === 'TEXT'
+  return {
+    text: body ?? '',
+    header: isText ? (header.text ?? null) : null,
+    header_media: header && !isText ? { format: header.format.toLowerCase(), url: header.url || null } : null,
+    buttons: buttons.map(({ text }) => text ?? ''),
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * A conversation as members read it: who of them wrote what, what is known of
+ * the files, what a message answers, and in plain words why one failed.
+ */
+import type { Channel, ContentType } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import { type directions, type Message, type MessageDetails, messageColumns, requireChannelOf } from './messages.ts'
+
+export const mediaStates = ['pending', 'stored', 'failed'] as const
+
+export type MemberMessage = Message &
+  MessageDetails & {
+    sender: { id: string; name: string } | null
+    media: {
+      mime_type: string | null
+      filename: string | null
+      size_bytes: number | null
+      state: (typeof mediaStates)[number]
+    } | null
+    reply_to: {
+      id: string
+      direction: (typeof directions)[number]
+      content_type: ContentType
+      content_text: string | null
+    } | null
+    error_reason: string | null
+  }
+
+export type Reading = { publicUrl: string; channels: Record<ChannelName, Pick<Channel, 'explainError'>> }
+
+/** A page, newest first; 404 when the conversation is not this workspace's. */
+export async function listThread(
+  sql: Sql,
+  workspaceId: string,
+  reading: Reading,
+  conversationId: string,
+  { limit, before }: Position,
+): Promise<Page<MemberMessage>> {
+  const channel = await requireChannelOf(sql, workspaceId, conversationId)
+  const range = sql`m.id < ${before} order by m.id desc limit ${limit + 1}`
+  return toPage(await readThread(sql, workspaceId, reading, { conversationId, channel }, range), limit)
+}
+
+export async function requireMemberMessage(
+  sql: Sql,
+  workspaceId: string,
+  reading: Reading,
+  { conversationId, channel, id }: { conversationId: string; channel: ChannelName; id: string },
+): Promise<MemberMessage> {
+  const only = sql`m.id = ${id}`
+  const [message] = await readThread(sql, workspaceId, reading, { conversationId, channel }, only)
+  if (!message) throw new Error('a message just sent is not there')
+  return message
+}
+
+/** So much of an answered message is enough to know it again. */
+const quotedLength = 200
+
+async function readThread(
+  sql: Sql,
+  workspaceId: string,
+  { publicUrl, channels }: Reading,
+  { conversationId, channel }: { conversationId: string; channel: ChannelName },
+  range: Fragment,
+): Promise<MemberMessage[]> {
+  const rows = await sql<Omit<MemberMessage, 'error_reason'>[]>`
+    select ${messageColumns(sql, channel, publicUrl)},
+      (
+        select json_build_object('id', a.id, 'name', coalesce(nullif(btrim(a.name), ''), a.email))
+        from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
+      ) as sender,
+      case when m.direction = 'inbound' then (
+        select json_build_object('mime_type', f.mime_type, 'filename', f.filename, 'size_bytes', f.size_bytes,
+          'state', f.state)
+        from media f
+        where f.workspace_id = ${workspaceId} and f.conversation_id = m.conversation_id and f.message_id = m.id
+        limit 1
+      ) when m.media_url like '/media/%' then (
+        select json_build_object('mime_type', u.mime_type, 'filename', u.filename, 'size_bytes', u.size_bytes,
+          'state', 'stored')
+        from uploads u
+        where u.workspace_id = ${workspaceId} and u.token = split_part(m.media_url, '/', 3)
+      ) end as media,
+      (
+        select json_build_object('id', q.id, 'direction', q.direction, 'content_type', q.content_type,
+          'content_text', left(q.content_text, ${quotedLength}))
+        from messages q
+        where q.workspace_id = ${workspaceId} and q.conversation_id = m.conversation_id and q.id = m.reply_to_message_id
+      ) as reply_to
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and ${range}`
+  const { explainError } = channels[channel]
+  return rows.map((row) => ({
+    ...row,
+    error_reason: row.error === null ? null : (explainError?.(row.error) ?? inWords(row.error)),
+  }))
+}
+
+/** What was kept of an error, without its number, as a sentence. */
+function inWords(error: string): string {
+  const words = error.replace(/^\d+(: |$)/, '').trim() || `The channel gave the error ${error}`
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`
+}

@@ -1,0 +1,303 @@
+/** A member's pages hear that something changed, at once, but not of everything; and files are sent by a link of our own. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import pino from 'pino'
+import { createFolderStore } from '../server/lib/store.ts'
+import { sweepUploads } from '../server/messages/uploads.ts'
+import { type Answer, assertRefused, type Json, publicUrl, start, until, type World } from './support.ts'
+
+/** A member's page: signed in, with its cookie at hand. */
+async function openPage(url: string, owner: World['owner']) {
+  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const isRaw = body instanceof Uint8Array
+    const response = await fetch(`${url}/app/api${path}`, {
+      method,
+      headers: {
+        origin: publicUrl,
+        cookie,
+        ...(body && !isRaw ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isRaw ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const answer: Answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+    return answer
+  }
+  let cookie = ''
+  const signedIn = await call('POST', '/session', owner)
+  cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  return { call, cookie: () => cookie, member: signedIn.body.data.member }
+}
+
+type Stream = { status: number; type: string; events: string[]; lastAt(): number; ended: Promise<void> }
+
+function openStream(t: TestContext, url: string, cookie: string): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const asking = request(`${url}/app/api/stream`, { headers: { cookie }, agent: false }, (response) => {
+      const events: string[] = []
+      let lastAt = Date.now()
+      let text = ''
+      response.setEncoding('utf8').on('error', () => {})
+      response.on('data', (part) => {
+        const blocks = (text + part).split('\n\n')
+        text = blocks.pop() ?? ''
+        for (const block of blocks) {
+          const event = /^event: (.*)$/m.exec(block)?.[1] ?? block
+          if (event === 'changed') lastAt = Date.now()
+          events.push(event)
+        }
+      })
+      const ended = new Promise<void>((done) => void response.on('close', () => done()))
+      const { statusCode: status = 0, headers } = response
+      resolve({ status, type: headers['content-type'] ?? '', events, lastAt: () => lastAt, ended })
+    })
+    asking.on('error', reject).end()
+    t.after(() => asking.destroy())
+  })
+}
+
+const changesOf = ({ events }: Stream) => events.filter((event) => event === 'changed').length
+/** What happened before has been told: it is held back for at most 200 ms. */
+const isQuiet = (stream: Stream) => until('silence', async () => Date.now() - stream.lastAt() > 300)
+const hears = async (stream: Stream, act: () => Promise<unknown>, what: string) => {
+  await isQuiet(stream)
+  const before = changesOf(stream)
+  await act()
+  await until(`news of ${what}`, async () => changesOf(stream) > before)
+}
+
+test("a stream tells of what customers write, of ticks and of other members' doings, and of no other workspace's", async (t) => {
+  const { url, owner, connect, workspace, twin, api } = await start(t, { limits: { heartbeatMs: 100 } })
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  const colleague = await openPage(await twin(), owner)
+  const stream = await openStream(t, url, page.cookie())
+  assert.match(stream.type, /^text\/event-stream/)
+  await until('it to be ready', async () => stream.events.includes('ready'))
+  assert.deepEqual(stream.events.slice(0, 2), ['retry: 2000', 'ready'])
+  await until('a heartbeat', async () => stream.events.some((event) => event.startsWith(':')))
+
+  await hears(stream, () => provider.writes({ from: '+14155550100', text: 'hi' }), 'a message')
+  const [{ id, contact_id }] = (await page.call('GET', '/conversations')).body.data
+  const answer = await page.call('POST', `/conversations/${id}/messages`, { text: 'hello' })
+  await until('its ticks', async () => {
+    const [last] = (await page.call('GET', `/conversations/${id}/messages`)).body.data
+    return last.status === 'read'
+  })
+  const status = { id: answer.body.data.message_id, status: 'read', timestamp: String(Math.floor(Date.now() / 1000)) }
+  const entry = [{ changes: [{ field: 'messages', value: { statuses: [status] } }] }]
+  const report = { object: 'whatsapp_business_account', entry }
+  await hears(stream, () => provider.callback(report), 'a status')
+  const path = `/conversations/${id}`
+  const assign = { assigned_agent_id: page.member.id }
+  await hears(stream, () => colleague.call('PATCH', path, assign), 'an assignment in another process')
+  await hears(stream, () => colleague.call('PATCH', `/contacts/${contact_id}`, { name: 'Ann' }), 'a new name')
+  await hears(stream, () => api.patch(`/contacts/${contact_id}`, { name: 'Anna' }), 'one given by the API')
+
+  const theirs = await workspace()
+  const neighbour = await openPage(url, theirs.owner)
+  const watching = await openStream(t, url, neighbour.cookie())
+  await until('theirs to be ready', async () => watching.events.includes('ready'))
+  await isQuiet(watching)
+  const told = changesOf(watching)
+  await hears(stream, () => colleague.call('PATCH', path, { status: 'closed' }), 'a status')
+  assert.equal(changesOf(watching), told)
+  await isQuiet(stream)
+  const quiet = changesOf(stream)
+  for (let i = 0; i < 3; i++) await page.call('POST', '/templates/preview', { name: 'hello_world' })
+  assertRefused(await page.call('PATCH', path, { status: 'odd' }), 400, 'bad_request')
+  await hears(watching, () => neighbour.call('PATCH', '/workspace', { name: 'Theirs' }), 'their own')
+  assert.equal(changesOf(stream), quiet, 'what changes nothing is no news')
+})
+
+test('a stream is told at most about five times a second, however much happens, and always of the last', async (t) => {
+  const { url, owner, connect } = await start(t)
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  const stream = await openStream(t, url, page.cookie())
+  await until('it to be ready', async () => stream.events.includes('ready'))
+  const startedAt = Date.now()
+  let lastAt = 0
+  for (let i = 0; i < 60; i++) {
+    lastAt = Date.now()
+    await provider.writes({ from: `+1415555${String(1000 + i)}`, text: 'hi' })
+  }
+  await until('the last of them', async () => stream.lastAt() >= lastAt)
+  await isQuiet(stream)
+  const seconds = (Date.now() - startedAt) / 1000
+  assert.ok(changesOf(stream) >= 2 && changesOf(stream) <= 5 * seconds + 2, `${changesOf(stream)} in ${seconds} s`)
+})
+
+test('a stream is for whoever is signed in, ends with the session, and fifty are enough', async (t) => {
+  const { url, owner } = await start(t, { limits: { heartbeatMs: 200 } })
+  for (const cookie of ['', 'parley_session=nobody']) {
+    assert.equal((await openStream(t, url, cookie)).status, 401)
+  }
+  const page = await openPage(url, owner)
+  const other = await openPage(url, owner)
+  const stream = await openStream(t, url, page.cookie())
+  const stays = await openStream(t, url, other.cookie())
+  const more = await Promise.all(Array.from({ length: 60 }, () => openStream(t, url, other.cookie())))
+  const refused = more.filter(({ status }) => status === 429)
+  assert.equal(refused.length, 12, 'of 62, by one member')
+  assert.equal((await page.call('DELETE', '/session')).status, 200)
+  await stream.ended
+  await until('the others to be alive', async () => stays.events.filter((event) => event.startsWith(':')).length > 2)
+})
+
+const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), randomBytes(5_000)])
+
+test('a file a member brought is sent, stays, and can be fetched by the channel', async (t) => {
+  const { url, owner, connect, api, db } = await start(t)
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  await provider.writes({ from: '+14155550100', text: 'show me' })
+  const [{ id }] = (await page.call('GET', '/conversations')).body.data
+  // What the browser says of it does not matter.
+  const uploaded = await page.call('POST', '/uploads?filename=caf%C3%A9%2F..%2Fx.png', png, {
+    'content-type': 'text/html',
+  })
+  assert.equal(uploaded.status, 201, uploaded.text)
+  const { media_url, ...upload } = uploaded.body.data
+  assert.deepEqual(upload, { type: 'image', mime_type: 'image/png', filename: 'café_.._x.png', size_bytes: png.length })
+  assert.match(media_url, /^http:\/\/parley\.test\/media\/[0-9A-Za-z]{43}\/caf/)
+  const sent = await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url, text: 'here' })
+  assert.equal(sent.status, 201, sent.text)
+  assert.equal(sent.body.data.media_url, media_url)
+  const { type: _, ...file } = upload
+  assert.deepEqual(sent.body.data.media, { ...file, state: 'stored' })
+  const [stored] = await db<{ media_url: string }[]>`select media_url from messages where id = ${sent.body.data.id}`
+  assert.match(stored?.media_url ?? '', /^\/media\//)
+  const [published] = (await api.get(`/conversations/${id}/messages`)).body.data
+  assert.deepEqual([published.media_url, 'media' in published], [media_url, false])
+
+  const { link } = (await provider.sent('+14155550100')).at(-1)?.body.image ?? {}
+  assert.equal(link, media_url)
+  const fetched = await fetch(link.replace(publicUrl, url))
+  assert.deepEqual([fetched.status, fetched.headers.get('content-type')], [200, 'image/png'])
+  assert.deepEqual(Buffer.from(await fetched.arrayBuffer()), png)
+
+  // A file in a template's header, sent now or in a broadcast later, stays as well.
+  const header = async (): Promise<string> =>
+    (await page.call('POST', '/uploads?filename=h.png', png)).body.data.media_url
+  const [now, later, unsent] = [await header(), await header(), await header()]
+  const template = (headerMediaUrl: string) => ({
+    name: 'appointment',
+    params: { bodyNamed: { name: 'Ann', time: 'noon' }, headerMediaUrl },
+  })
+  const templated = await page.call('POST', `/conversations/${id}/messages`, {
+    type: 'template',
+    template: template(now),
+  })
+  assert.equal(templated.status, 201, templated.text)
+  const broadcast = {
+    name: 'News',
+    template: template(later),
+    recipients: [{ to: '+14155550100' }],
+    scheduled_at: '2030-01-01T00:00:00Z',
+  }
+  assert.equal((await page.call('POST', '/broadcasts', broadcast)).status, 202)
+  await db`update uploads set created_at = created_at - interval '25 hours'`
+  const dropped: string[] = []
+  const store = { ...createFolderStore('/nowhere'), delete: async (key: string) => void dropped.push(key) }
+  await sweepUploads(db, store, pino({ level: 'silent' }))
+  assert.equal(dropped.length, 1)
+  for (const [address, status] of [
+    [media_url, 200],
+    [now, 200],
+    [later, 200],
+    [unsent, 404],
+  ] as const) {
+    assert.equal((await fetch(address.replace(publicUrl, url))).status, status)
+  }
+})
+
+test('what could run in a page is a file to save, and what is too large is refused in words', async (t) => {
+  const { url, owner, db, api } = await start(t)
+  const page = await openPage(url, owner)
+  const put = (bytes: Uint8Array, type: string, name = 'x') =>
+    page.call('POST', `/uploads?filename=${name}`, bytes, { 'content-type': type })
+  for (const [text, type] of [
+    ['<html><script>alert(1)</script>', 'text/html'],
+    ['<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'image/svg+xml'],
+    ['alert(1)', 'application/javascript'],
+    ['<html>', 'image/png'],
+    ['<html>', 'application/pdf'],
+  ] as const) {
+    const { data } = (await put(Buffer.from(text), type, 'page.html')).body
+    assert.deepEqual([data.type, data.mime_type], ['document', 'application/octet-stream'], type)
+    const { headers } = await fetch(data.media_url.replace(publicUrl, url))
+    assert.equal(headers.get('content-type'), 'application/octet-stream')
+    assert.match(headers.get('content-disposition') ?? '', /^attachment/)
+    assert.match(headers.get('content-security-policy') ?? '', /sandbox/)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  }
+  const csv = (await put(Buffer.from('a,b'), 'text/csv; charset=utf-8')).body.data
+  assert.deepEqual([csv.type, csv.mime_type], ['document', 'text/csv'])
+
+  const before = (await db`select 1 from uploads`).length
+  const mebibyte = 1024 * 1024
+  const large = Buffer.concat([png, Buffer.alloc(5 * mebibyte)])
+  assertRefused(await put(large, 'image/png'), 400, 'bad_request', 'body: an image may have at most 5 MiB')
+  assertRefused(
+    await put(Buffer.alloc(17 * mebibyte), 'x/y'),
+    400,
+    'bad_request',
+    'body: a file may have at most 16 MiB',
+  )
+  assertRefused(await put(new Uint8Array(), 'image/png'), 400, 'bad_request', 'body: must not be empty')
+  assert.equal((await put(Buffer.alloc(16 * mebibyte), 'x/y')).status, 201)
+  assert.equal((await db`select 1 from uploads`).length, before + 1)
+  // Without a length, and without an end.
+  assertRefused(await drip(url, page.cookie(), 17), 400, 'bad_request', 'body: a document may have at most 16 MiB')
+  assert.equal((await page.call('GET', '/session')).status, 200)
+  const countRows = async () => (await db`select 1 from uploads`).length
+  const headers = { origin: publicUrl, cookie: page.cookie(), 'content-type': 'x/y', 'content-length': 1_000 }
+  const broken = request(`${url}/app/api/uploads`, { method: 'POST', headers }).on('error', () => {})
+  broken.write(Buffer.alloc(100))
+  await until('it to begin', async () => (await countRows()) === before + 2)
+  broken.destroy()
+  await until('what broke off to be gone', async () => (await countRows()) === before + 1)
+
+  const [anywhere, nobody] = [{ origin: 'https://evil.test' }, { cookie: '' }]
+  assertRefused(await page.call('POST', '/uploads', png, anywhere), 403, 'forbidden')
+  assertRefused(await page.call('POST', '/uploads', png, nobody), 401, 'unauthorized')
+  // Only here is a body anything but JSON.
+  assertRefused(await page.call('PATCH', '/workspace', png, { 'content-type': 'image/png' }), 400, 'bad_request')
+  await db`
+    insert into uploads (workspace_id, id, token, mime_type, size_bytes, created_by, created_at)
+    select ${api.workspaceId}, gen_random_uuid(), i::text, 'x/y', 1, gen_random_uuid(), now() from generate_series(1, 1000) i`
+  assertRefused(await put(png, 'image/png'), 429, 'rate_limited')
+})
+
+test("another workspace's file is an address like any other: sent, but neither shown nor kept", async (t) => {
+  const { url, owner, workspace, connect, db } = await start(t)
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  const theirs = await openPage(url, (await workspace()).owner)
+  const { media_url } = (await theirs.call('POST', '/uploads?filename=secret.png', png)).body.data
+  await provider.writes({ from: '+14155550100', text: 'hi' })
+  const [{ id }] = (await page.call('GET', '/conversations')).body.data
+  const sent = await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
+  assert.deepEqual([sent.status, sent.body.data.media], [201, null])
+  const [upload] = await db<{ used_at: string | null }[]>`select used_at from uploads`
+  assert.equal(upload?.used_at, null)
+})
+
+/** So many mebibytes in pieces, without saying how many there will be. */
+function drip(url: string, cookie: string, mebibytes: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { origin: publicUrl, cookie, 'content-type': 'x/y' }
+    const sending = request(`${url}/app/api/uploads`, { method: 'POST', headers }, async (response) => {
+      let text = ''
+      for await (const part of response) text += part
+      resolve({ status: response.statusCode ?? 0, headers: new Headers(), text, body: JSON.parse(text) as Json })
+    })
+    sending.on('error', reject)
+    for (let i = 0; i < mebibytes; i++) sending.write(Buffer.alloc(1024 * 1024))
+    sending.end()
+  })
+}
