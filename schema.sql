@@ -316,6 +316,79 @@ create table members (
 );
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
 
+create table message_days (
+  workspace_id uuid not null,
+  day date not null,
+  channel text not null,
+  inbound integer not null,
+  outbound integer not null,
+  answers integer not null,
+  answer_seconds bigint not null,
+  within_five_minutes integer not null,
+  within_one_hour integer not null,
+  within_one_day integer not null,
+  constraint message_days_pkey PRIMARY KEY (workspace_id, day, channel),
+  constraint message_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+create table message_digest (
+  is_only boolean not null default true,
+  position uuid not null,
+  looked_back_at timestamp with time zone not null,
+  slice_count integer not null,
+  constraint message_digest_pkey PRIMARY KEY (is_only),
+  constraint message_digest_is_only_check CHECK (is_only)
+);
+
+create table message_outcomes (
+  workspace_id uuid not null,
+  day date not null,
+  shard integer not null,
+  sent integer not null,
+  delivered integer not null,
+  read integer not null,
+  failed integer not null,
+  constraint message_outcomes_pkey PRIMARY KEY (workspace_id, day, shard),
+  constraint message_outcomes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+create table message_revisits (
+  workspace_id uuid not null,
+  id uuid not null default gen_random_uuid(),
+  message_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  constraint message_revisits_pkey PRIMARY KEY (workspace_id, id),
+  constraint message_revisits_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+
+create table message_slices (
+  workspace_id uuid not null,
+  from_id uuid not null,
+  slice integer not null,
+  last_id uuid not null,
+  message_count integer not null,
+  constraint message_slices_pkey PRIMARY KEY (workspace_id, from_id),
+  constraint message_slices_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+) with (fillfactor=50);
+
+create table message_waits (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  since timestamp with time zone not null,
+  constraint message_waits_pkey PRIMARY KEY (workspace_id, conversation_id),
+  constraint message_waits_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
+);
+
+create table message_words (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  id uuid not null,
+  words tsvector,
+  constraint message_words_pkey PRIMARY KEY (workspace_id, conversation_id, id),
+  constraint message_words_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
+);
+CREATE INDEX message_words_by_word ON public.message_words USING gin (words) WITH (fastupdate=off);
+
 create table messages (
   workspace_id uuid not null,
   conversation_id uuid not null,
@@ -343,6 +416,7 @@ create table messages (
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
 ) with (fillfactor=85);
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
+CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
 CREATE INDEX messages_without_external_id ON public.messages USING btree (workspace_id, id) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
 

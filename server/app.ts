@@ -44,6 +44,7 @@ import { type Announce, createIntake } from './messages/intake.ts'
 import { dropMedia, watchMedia } from './messages/media.ts'
 import { mediaRoutes } from './messages/media-routes.ts'
 import { lastMessagesOf } from './messages/messages.ts'
+import { overviewDashboard } from './messages/overview-dashboard.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { uploadDashboard } from './messages/upload-routes.ts'
@@ -200,6 +201,7 @@ export async function createApp(application: Application): Promise<App> {
         members.register(conversationDashboard(db, { lastMessagesOf, channels }))
         members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
         members.register(uploadDashboard({ db, store, publicUrl }))
+        members.register(overviewDashboard(db))
         members.register(
           broadcastDashboard({
             accepting,

@@ -66,7 +66,8 @@ async function run(config: Config): Promise<void> {
     const queueDb = database.connect(3, { hot: true, byIndex: true, relaxed: true })
     const settleDb = database.connect(3, { hot: true, relaxed: true })
     const runDb = database.connect(3, { hot: true })
-    const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb]
+    const digestDb = database.connect(1, { hot: true, byIndex: true, relaxed: true })
+    const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb, digestDb]
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
     for (const name of await migrate(db)) log.info({ name }, 'migrated')
@@ -116,7 +117,8 @@ async function run(config: Config): Promise<void> {
     stops.push(() => Promise.all([drain(app), worker?.stop()]))
     await app.listen({ port: config.port, host: config.host })
     // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
-    if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb })
+    if (roles.has('worker') && !stopping)
+      worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb })
     await simulator?.letOthersStart()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
   } catch (error) {

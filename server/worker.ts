@@ -18,6 +18,7 @@ import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
+import { startDigesting } from './messages/digest.ts'
 import { applyEarly } from './messages/intake.ts'
 import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepPending } from './messages/outbound.ts'
@@ -42,6 +43,8 @@ export type Working = {
   settleDb: Db
   /** For handing broadcasts over. */
   runDb: Db
+  /** For the digest of messages. */
+  digestDb: Db
   metrics: Metrics
 }
 
@@ -51,7 +54,7 @@ export type Worker = Loop & { onMedia(): void; onQueued(): void; onBroadcast(): 
 const minuteMs = 60_000
 
 export function startWorker(working: Working): Worker {
-  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, metrics } = working
+  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, digestDb, metrics } = working
   const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
   const media = startFetchingMedia({ db, sealer, channels, store, log, announce })
   const attempts = 'parley_webhook_attempts_total'
@@ -86,6 +89,7 @@ export function startWorker(working: Working): Worker {
     }),
     webhooks,
     broadcasts,
+    startDigesting({ db: digestDb, log }),
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
     startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
     startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),

@@ -41,7 +41,19 @@ const tables: Record<string, readonly string[]> = {
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
   conversations: ['conversations'],
-  messages: ['messages', 'early_reports', 'media', 'uploads'],
+  messages: [
+    'messages',
+    'early_reports',
+    'media',
+    'uploads',
+    'message_digest',
+    'message_words',
+    'message_slices',
+    'message_days',
+    'message_waits',
+    'message_revisits',
+    'message_outcomes',
+  ],
   broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }
 

@@ -424,6 +424,17 @@ test('a member sees, answers and changes conversations and channels of the own w
   assertRefused(await call('POST', '/templates/preview', { name: 'theirword_template' }), 400, 'bad_request')
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
   assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)
+  await until('the digest', async () => {
+    const [left] = await db`select (select count(*) from messages) - (select count(*) from message_words) as count`
+    return Number(left?.count) === 0
+  })
+  for (const word of ['theirword', 'theirw', 'theirword text', '1.theirword', "2.text' | '1.text"]) {
+    assert.deepEqual((await call('GET', `/search?q=${encodeURIComponent(word)}`)).body.data, [], word)
+  }
+  assert.ok((await call('GET', '/search?q=ourword')).body.data.length >= 5)
+  const { data: overview } = (await call('GET', '/overview?days=7')).body
+  assert.equal(overview.days.at(-1).msgapp.inbound + overview.days.at(-2).msgapp.inbound, 2)
+  assert.equal(overview.webhooks.length, 1)
 
   for (const id of [foreign.contacts, foreign.conversations, theirs.workspaceId]) {
     assertRefused(await call('GET', `/contacts/${id}`), 404, 'not_found')
@@ -768,6 +779,9 @@ const across: Record<string, string> = {
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and looks after those under way',
   'from broadcasts group by 1': "the operator's gauge, over all",
   'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
+  'select id from messages where id > ${from}': 'the digest reads the messages of all',
+  'where m.id > ${from} and m.id <= ${to} and w.is_read is null': 'and those it has not read',
+  'from message_revisits r order by r.created_at': 'and those to look at again, of all',
 }
 
 test('every statement on the rows of a workspace says which workspace, or has a reason not to', async (t) => {

@@ -199,7 +199,8 @@ export async function start(
     const pools = { queueDb, settleDb: database.connect(2, { hot: true }) }
     await keepDays(shared.db)
     const runDb = database.connect(2, { hot: true })
-    const worker = startWorker({ ...shared, ...pools, runDb, live, poster, metrics })
+    const digestDb = database.connect(1, { hot: true, byIndex: true })
+    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),

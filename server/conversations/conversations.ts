@@ -74,6 +74,19 @@ export async function requireConversation(sql: Sql, workspaceId: string, id: str
   return conversation
 }
 
+/** Those of these that are the workspace's, in no order. */
+export async function listConversationsById(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Conversation[]> {
+  return sql<Conversation[]>`
+    select ${conversationColumns(sql)}
+    from conversations v
+    join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
+}
+
 export type ConversationChanges = {
   status?: ConversationStatus | undefined
   assigned_agent_id?: string | null | undefined

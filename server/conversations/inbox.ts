@@ -144,7 +144,7 @@ export async function countInbox(sql: Sql, workspaceId: string, memberId: string
   const [counts] = await sql<InboxCounts[]>`
     select ${count(isOpen)} as open, ${count(sql`v.status = 'pending'`)} as pending,
       ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
-      ${count(sql`${agentOf(sql)} = ${nobody}::uuid and ${isOpen}`)} as unassigned,
+      ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
   if (!counts) throw new Error('a count gave nothing')
   return counts
@@ -208,6 +208,8 @@ function plan(
 const nobody = '00000000-0000-0000-0000-000000000000'
 const activity = (sql: Sql): Fragment => sql`coalesce(v.last_message_at, v.created_at)`
 const agentOf = (sql: Sql): Fragment => sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
+/** Nobody looks after conversation `v`. */
+export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${nobody}::uuid`
 
 /** The fields of conversation `v` with contact `c` and member `a`. */
 const listedColumns = (sql: Sql): Fragment => sql`

@@ -39,6 +39,12 @@ export function timeOfId(id: string): string {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toISOString()
 }
 
+/** Below every id made at this time or later, and above those made before. */
+export function idAt(timeMs: number): string {
+  const time = Math.max(0, timeMs).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export const isUuid = (text: string): boolean => uuid.test(text)

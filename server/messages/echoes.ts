@@ -9,6 +9,7 @@ import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { andFollow, type Follower } from './follow.ts'
+import { countOutcomes } from './outcomes.ts'
 import { echoPatienceSeconds, waitForMessage } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
@@ -49,18 +50,24 @@ export async function keepEcho(
         with named as (
           update messages set external_id = ${echo.external_id}, status = 'sent', error = null
           where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}
-          returning workspace_id, id, sender_type, status, error
-        )${andFollow(sql, follower, sql`named`)}
+          returning workspace_id, id, sender_type, status, error, created_at, 'pending' as status_before
+        ),
+        ${countOutcomes(sql, sql`named`)}${andFollow(sql, follower, sql`named`)}
         select id from named`
       return
     }
     await sql`
-      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
-        external_id, status, sent_at, created_at)
-      values (${workspaceId}, ${conversationId}, ${id}, 'outbound', 'agent', ${echo.content_type}, ${echo.content_text},
-        ${echo.content === null ? null : JSON.stringify(echo.content)}::text::jsonb, ${echo.external_id}, 'sent', ${echo.at},
-        ${timeOfId(id)})
-      on conflict do nothing`
+      with added as (
+        insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
+          external_id, status, sent_at, created_at)
+        values (${workspaceId}, ${conversationId}, ${id}, 'outbound', 'agent', ${echo.content_type}, ${echo.content_text},
+          ${echo.content === null ? null : JSON.stringify(echo.content)}::text::jsonb, ${echo.external_id}, 'sent', ${echo.at},
+          ${timeOfId(id)})
+        on conflict do nothing
+        returning workspace_id, created_at, status, 'pending' as status_before
+      ),
+      ${countOutcomes(sql, sql`added`)}
+      select 1`
     await sql`
       update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)}, updated_at = now()
       where workspace_id = ${workspaceId} and id = ${conversationId}`

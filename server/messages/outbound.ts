@@ -13,6 +13,7 @@ import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 import { andFollow, type Follower, isHeld } from './follow.ts'
+import { countOutcomes } from './outcomes.ts'
 
 export type NewOutbound = {
   workspace_id: string
@@ -212,9 +213,10 @@ async function settleMessages(
         error = case when m.status = 'pending' or l.was_given_up then l.error else m.error end
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at,
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
         case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as places
-    )${andFollow(sql, follower, sql`settled`)}
+    ),
+    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
 }
@@ -235,8 +237,9 @@ export async function failUnsent(sql: Sql, workspaceId: string, ids: readonly st
       update messages m set status = 'failed', error = ${error}
       where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
         and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
-      returning m.workspace_id, m.created_at, 1 as places
-    )
+      returning m.workspace_id, m.created_at, m.status, 'pending' as status_before, 1 as places
+    ),
+    ${countOutcomes(sql, sql`settled`)}
     ${giveBack(sql)}`
 }
 
@@ -256,8 +259,10 @@ export async function sweepPending(sql: Sql, follower?: Follower): Promise<strin
       where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
         and m.created_at between now() - interval '7 days' and now() - make_interval(mins => ${patienceMinutes})
         and not ${isHeld(sql, follower)}
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, 1 as places
-    )${andFollow(sql, follower, sql`settled`)}
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, 'pending' as status_before,
+        1 as places
+    ),
+    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)}
     ${giveBack(sql)}
     returning u.workspace_id`
   return given.map(({ workspace_id }) => workspace_id)

@@ -16,6 +16,8 @@ import { newId } from '../lib/id.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
 import { andFollow, type Follower } from './follow.ts'
 import { messageStatuses } from './messages.ts'
+import { countOutcomes } from './outcomes.ts'
+import { revisiting } from './revisits.ts'
 
 export type StatusReport = Extract<Report, { kind: 'status' }>
 export type Reported = { workspaceId: string; channel: ChannelName; report: StatusReport; isRetry?: boolean }
@@ -57,7 +59,7 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
     ),
     -- In order, so that two batches never lock each other out; and only what will change.
     locked as (
-      select m.workspace_id, m.conversation_id, m.id, g.status, g.rank, g.error
+      select m.workspace_id, m.conversation_id, m.id, g.status, g.rank, g.error, m.status as status_before
       from given g
       join messages m on m.workspace_id = g.workspace_id and m.external_id = g.external_id and m.direction = 'outbound'
       where g.leads and g.rank > ${rankOf(sql, sql`m.status`)}
@@ -69,8 +71,9 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
         and l.rank > ${rankOf(sql, sql`m.status`)}
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error
-    )${andFollow(sql, follower, sql`moved`)},
+      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
+    ),
+    ${countOutcomes(sql, sql`moved`)}${andFollow(sql, follower, sql`moved`)},
     ${emit(
       sql,
       sql`(
@@ -138,8 +141,9 @@ async function nameMessages(
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
         and m.external_id is null
       returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, l.status = 'failed' as was_given_up,
-        m.created_at
-    )${andFollow(sql, follower, sql`named`)},
+        m.created_at, l.status as status_before
+    ),
+    ${countOutcomes(sql, sql`named`)}${andFollow(sql, follower, sql`named`)},
     -- What we had given up counts in its plan again.
     counted as (
       update plan_usage u set message_count = u.message_count + n.n
@@ -226,8 +230,9 @@ export async function applyCorrection(
         interactive_reply_id = case when ${isGone} then null else m.interactive_reply_id end,
         deleted_at = case when ${isGone} then coalesce(m.deleted_at, ${report.at}::timestamptz) else m.deleted_at end
       where m.workspace_id = ${workspaceId} and m.external_id = any(${names}) and m.id = any(${theirs}::uuid[])
-      returning m.conversation_id, m.id, m.content_text
-    )
+      returning m.workspace_id, m.conversation_id, m.id, m.content_text
+    ),
+    ${revisiting(sql, sql`corrected`)}
     update conversations v set last_message_text = c.content_text, updated_at = now()
     from corrected c
     where v.workspace_id = ${workspaceId} and v.id = c.conversation_id and not exists (
@@ -243,9 +248,22 @@ export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: s
     select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
   if (!mark) return false
   await sql`
-    update messages set status = 'read'
-    where workspace_id = ${workspaceId} and conversation_id = ${mark.conversation_id} and id <= ${mark.id}
-      and direction = 'outbound' and status in ('sent', 'delivered')`
+    with locked as (
+      select m.id, m.status as status_before
+      from messages m
+      where m.workspace_id = ${workspaceId} and m.conversation_id = ${mark.conversation_id} and m.id <= ${mark.id}
+        and m.direction = 'outbound' and m.status in ('sent', 'delivered')
+      order by m.id
+      for no key update
+    ),
+    moved as (
+      update messages m set status = 'read'
+      from locked l
+      where m.workspace_id = ${workspaceId} and m.conversation_id = ${mark.conversation_id} and m.id = l.id
+      returning m.workspace_id, m.created_at, m.status, l.status_before
+    ),
+    ${countOutcomes(sql, sql`moved`)}
+    select 1`
   return true
 }
 

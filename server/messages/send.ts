@@ -26,6 +26,7 @@ import type { Follower } from './follow.ts'
 import type { Announce } from './intake.ts'
 import { getMessage } from './messages.ts'
 import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom } from './outbound.ts'
+import { revisitMessage } from './revisits.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
 import { tokensIn, useUploads } from './uploads.ts'
@@ -123,6 +124,8 @@ export function createSender(sending: Sending): Sender {
     const message = await toContent(channel, ours, draft, template)
 
     const id = request.subject?.id ?? newId()
+    // Its id is from before: whoever reads messages in order has read past it.
+    if (request.subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
     const toRow = ({ conversation_id }: Pick<Thread, 'conversation_id'>): NewOutbound => ({
       ...message.row,
       workspace_id: workspaceId,

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { excerpt, findTerms, listWords, readTerms } from './words.ts'
+
+const textsOf = (text: string) => listWords(text).map((word) => word.text)
+const finds = (query: string, text: string) => findTerms(text, readTerms(query)) !== undefined
+
+test('words are runs of letters and digits, without case and accents', () => {
+  assert.deepEqual(textsOf("Don't: ÉCOLE, Straße & A-1234_x"), ['don', 't', 'ecole', 'strasse', 'a', '1234', 'x'])
+  assert.deepEqual(textsOf('👍 ⚡️ — … \0'), [])
+})
+
+test('every word must be there, the last as a beginning', () => {
+  for (const [query, text, isThere] of [
+    ['ord conf', 'Your order is confirmed', false],
+    ['order conf', 'Your order is confirmed', true],
+    ['CONFIRMED order', 'your order is confirmed', true],
+    ['cafe', 'Café au lait', true],
+    ['c', 'Café', false],
+    ['c', 'plan C', true],
+    ['Müller', 'MULLER', true],
+    ['ann@example.com', 'write to Ann@Example.com', true],
+    ['東京', '明日東京へ', true],
+    ['京', '東京', true],
+    ['東へ', '明日東京へ', false],
+    ['สวัสดี', 'สวัสดีครับ', true],
+  ] as const) {
+    assert.equal(finds(query, text), isThere, `${query} in ${text}`)
+  }
+})
+
+test('an excerpt shows where the first word is, on one line', () => {
+  const text = `${'before '.repeat(60)}needle\n\n${'after '.repeat(60)}`
+  const shown = excerpt(text, text.indexOf('needle'))
+  assert.match(shown, /^….*needle after.*…$/)
+  assert.ok(shown.length <= 124, `${shown.length}`)
+  assert.equal(excerpt(' short\ntext ', 3), 'short text')
+})
+
+test('any text finds itself, its words lie where they say, and what is kept of them can be stored', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      const words = listWords(text)
+      for (const { text: word, start, end } of words) {
+        assert.ok(word.isWellFormed() && !word.includes('\0') && /^[\p{L}\p{N}\p{M}\ufffd]+$/u.test(word), word)
+        assert.ok(start >= 0 && start < end && end <= text.length)
+      }
+      const terms = readTerms(text)
+      assert.equal(findTerms(text, terms) !== undefined, words.length > 0)
+      assert.ok(excerpt(text, words.at(-1)?.start ?? 0).isWellFormed() || !text.isWellFormed())
+    }),
+  )
+})

@@ -1,0 +1,125 @@
+/**
+ * Messages by day and channel, and how long customers waited for an answer.
+ *
+ * A customer waits from the first message that nobody has answered until the
+ * first message of an agent after it; what the channel refused is no answer,
+ * and neither is a broadcast. A reaction asks for none. An answer counts on
+ * the day it was given. Only the digest writes here.
+ */
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Sql } from '../lib/db.ts'
+import { timeOfId } from '../lib/id.ts'
+
+export type Counted = {
+  workspace_id: string
+  conversation_id: string
+  id: string
+  channel: ChannelName
+  direction: 'inbound' | 'outbound'
+  sender_type: 'customer' | 'agent' | 'bot'
+  content_type: string
+  status: string
+}
+
+type Day = {
+  workspace_id: string
+  day: string
+  channel: ChannelName
+  inbound: number
+  outbound: number
+  answers: number
+  answer_seconds: number
+  within_five_minutes: number
+  within_one_hour: number
+  within_one_day: number
+}
+
+type Wait = { workspace_id: string; conversation_id: string; since: number }
+
+/** Count new messages, in order of id. */
+export async function countMessages(sql: Sql, messages: readonly Counted[]): Promise<void> {
+  const before = await listWaits(sql, messages)
+  const waits = new Map(before.map((wait) => [wait.conversation_id, wait]))
+  const days = new Map<string, Day>()
+  for (const message of messages) {
+    const { workspace_id, conversation_id, id, direction } = message
+    const at = Date.parse(timeOfId(id))
+    const day = dayOf(days, message)
+    day[direction]++
+    const wait = waits.get(conversation_id)
+    if (direction === 'inbound' && message.content_type !== 'reaction') {
+      waits.set(conversation_id, { workspace_id, conversation_id, since: Math.min(wait?.since ?? at, at) })
+    }
+    if (message.sender_type === 'agent' && message.status !== 'failed' && wait && wait.since <= at) {
+      const seconds = Math.round((at - wait.since) / 1000)
+      day.answers++
+      day.answer_seconds += seconds
+      day.within_five_minutes += Number(seconds <= 300)
+      day.within_one_hour += Number(seconds <= 3_600)
+      day.within_one_day += Number(seconds <= 86_400)
+      waits.delete(conversation_id)
+    }
+  }
+  await addDays(sql, [...days.values()])
+  await setWaits(sql, before, waits)
+}
+
+function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Counted): Day {
+  const date = timeOfId(id).slice(0, 10)
+  const key = `${workspace_id} ${date} ${channel}`
+  const known = days.get(key)
+  if (known) return known
+  const within = { within_five_minutes: 0, within_one_hour: 0, within_one_day: 0 }
+  const day = { workspace_id, day: date, channel, inbound: 0, outbound: 0, answers: 0, answer_seconds: 0, ...within }
+  days.set(key, day)
+  return day
+}
+
+async function listWaits(sql: Sql, messages: readonly Counted[]): Promise<Wait[]> {
+  const conversations = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
+  return sql<Wait[]>`
+    select w.workspace_id, w.conversation_id, extract(epoch from w.since)::float8 * 1000 as since
+    from unnest(${[...conversations.values()]}::uuid[], ${[...conversations.keys()]}::uuid[])
+      as g (workspace_id, conversation_id)
+    join message_waits w on w.workspace_id = g.workspace_id and w.conversation_id = g.conversation_id`
+}
+
+async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
+  await sql`
+    insert into message_days as d (workspace_id, day, channel, inbound, outbound, answers, answer_seconds,
+      within_five_minutes, within_one_hour, within_one_day)
+    select workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
+      within_one_day
+    from json_to_recordset(${JSON.stringify(days)}::text::json) as g (
+      workspace_id uuid, day date, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
+      within_five_minutes int, within_one_hour int, within_one_day int
+    )
+    on conflict (workspace_id, day, channel) do update set
+      inbound = d.inbound + excluded.inbound, outbound = d.outbound + excluded.outbound,
+      answers = d.answers + excluded.answers, answer_seconds = d.answer_seconds + excluded.answer_seconds,
+      within_five_minutes = d.within_five_minutes + excluded.within_five_minutes,
+      within_one_hour = d.within_one_hour + excluded.within_one_hour,
+      within_one_day = d.within_one_day + excluded.within_one_day`
+}
+
+async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {
+  const over = before.filter(({ conversation_id }) => !after.has(conversation_id))
+  const known = new Map(before.map(({ conversation_id, since }) => [conversation_id, since]))
+  const begun = [...after.values()].filter(({ conversation_id, since }) => known.get(conversation_id) !== since)
+  if (over.length > 0) {
+    await sql`
+      delete from message_waits w
+      using unnest(${over.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${over.map(({ conversation_id }) => conversation_id)}::uuid[]) as g (workspace_id, conversation_id)
+      where w.workspace_id = g.workspace_id and w.conversation_id = g.conversation_id`
+  }
+  if (begun.length > 0) {
+    await sql`
+      insert into message_waits (workspace_id, conversation_id, since)
+      select workspace_id, conversation_id, to_timestamp(since / 1000.0)
+      from unnest(${begun.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${begun.map(({ conversation_id }) => conversation_id)}::uuid[], ${begun.map(({ since }) => since)}::float8[])
+        as g (workspace_id, conversation_id, since)
+      on conflict (workspace_id, conversation_id) do update set since = excluded.since`
+  }
+}

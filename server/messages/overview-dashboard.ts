@@ -1,0 +1,85 @@
+/** What members look up in all conversations: what was said where, and how things are going. */
+import { contentTypes } from '../channels/channel.ts'
+import { ConversationSchema } from '../conversations/routes.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  DateTime,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { providers } from '../webhooks/endpoints.ts'
+import { directions } from './messages.ts'
+import { readOverview } from './overview.ts'
+import { searchMessages } from './search.ts'
+
+export const FoundMessage = Type.Object({
+  message: Type.Object({
+    id: Uuid,
+    conversation_id: Uuid,
+    direction: OneOf(directions),
+    content_type: OneOf(contentTypes),
+    content_text: NullableText(),
+    created_at: DateTime,
+  }),
+  snippet: Type.String({ description: 'About 120 characters around the first word that was found, as plain text.' }),
+  conversation: ConversationSchema,
+})
+
+const Count = Type.Integer({ minimum: 0 })
+const Day = Type.String({ format: 'date' })
+const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+const Traffic = Type.Object({ inbound: Count, outbound: Count })
+
+export const OverviewSchema = Type.Object({
+  days: Type.Array(Type.Object({ day: Day, msgapp: Traffic, social: Traffic, web: Traffic })),
+  funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
+  responses: Type.Object({
+    count: Count,
+    average_seconds: NullableCount,
+    within: Type.Object({ five_minutes: Count, one_hour: Count, one_day: Count }),
+    days: Type.Array(Type.Object({ day: Day, count: Count, average_seconds: NullableCount })),
+  }),
+  open_conversations: Count,
+  unassigned_conversations: Count,
+  webhooks: Type.Array(
+    Type.Object({
+      id: Uuid,
+      url: Type.String(),
+      provider: OneOf(providers),
+      is_active: Type.Boolean(),
+      failure_count: Count,
+      last_delivery_at: NullableDateTime,
+      waiting_count: Count,
+    }),
+  ),
+})
+
+const ranges = ['7', '30', '90'] as const
+
+export const overviewDashboard = (db: Db) => async (app: App) => {
+  app.get(
+    '/search',
+    { schema: { querystring: ListQuery({ q: Type.String() }), response: { 200: ListOf(FoundMessage) } } },
+    async ({ session, query }) => searchMessages(db, session.workspaceId, query.q, readPosition(query)),
+  )
+  app.get(
+    '/overview',
+    {
+      schema: {
+        querystring: Type.Object({ days: Type.Optional(OneOf(ranges)) }),
+        response: { 200: DataOf(OverviewSchema) },
+      },
+    },
+    async ({ session, query }) => ({
+      data: await readOverview(db, session.workspaceId, Number(query.days ?? '30')),
+    }),
+  )
+}

@@ -1,0 +1,145 @@
+/** The overview: counters that are kept, and that add up whatever happens to whoever keeps them. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newId } from '../server/lib/id.ts'
+import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+
+const phone = '+14155550100'
+
+async function startLooking(t: TestContext) {
+  const world = await start(t)
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const overview = async (query = ''): Promise<Json> => (await browser.call('GET', `/overview${query}`)).body.data
+  return { ...world, browser, overview }
+}
+
+const sum = (days: Json[], channel: string, direction: string): number =>
+  days.reduce((total, day) => total + day[channel][direction], 0)
+
+test('the overview adds up what came, what went, what became of it and how soon it was answered', async (t) => {
+  const { api, url, browser, connect, overview } = await startLooking(t)
+  const empty = await overview()
+  assert.equal(empty.days.length, 30)
+  assert.equal(empty.days.at(-1).day, new Date().toISOString().slice(0, 10))
+  assert.deepEqual(empty.days[0].social, { inbound: 0, outbound: 0 })
+  assert.deepEqual(empty.responses.within, { five_minutes: 0, one_hour: 0, one_day: 0 })
+  assert.equal(empty.responses.average_seconds, null)
+
+  const provider = await connect()
+  // Two questions, one answer; then another question.
+  const first = await provider.writes({ from: phone, text: 'one?' })
+  await provider.writes({ from: phone, text: 'two?' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  for (const text of ['answer', 'and more']) await browser.call('POST', `/conversations/${id}/messages`, { text })
+  // A reaction asks nothing, and a broadcast answers nobody.
+  await provider.writes({ from: phone, type: 'reaction', text: '👍', reply_to: first })
+  await browser.call('POST', `/conversations/${id}/messages`, { text: 'and more yet' })
+  await provider.writes({ from: phone, text: 'three?' })
+  await provider.writes({ channel: 'social', from: '90000001', username: 'bob', text: 'hello' })
+  const hello = { type: 'template', template: { name: 'hello_world' } }
+  for (const to of ['+15005550001', '+15005550005', '+15005550006']) await api.post('/messages', { to, ...hello })
+  await api.post('/broadcasts', { name: 'News', ...hello, recipients: [{ to: phone }] })
+  const endpoint = { url: 'https://127.0.0.1:9/x', events: ['message.received'] }
+  const { body: hook } = await api.post('/webhooks', endpoint)
+
+  // 7 messages out: three read, a broadcast read, one refused, one delivered, one failed after it was sent.
+  const funnel = { sent: 5, delivered: 5, read: 4, failed: 2 }
+  const seen = await until('all of it', async () => {
+    const now = await overview('?days=7')
+    const isAll = JSON.stringify(now.funnel) === JSON.stringify(funnel) && sum(now.days, 'msgapp', 'outbound') === 7
+    return isAll && sum(now.days, 'social', 'inbound') === 1 && now
+  })
+  assert.equal(seen.days.length, 7)
+  assert.deepEqual(seen.days.at(-1).msgapp, { inbound: 4, outbound: 7 })
+  assert.equal(seen.responses.count, 1)
+  assert.deepEqual(seen.responses.within, { five_minutes: 1, one_hour: 1, one_day: 1 })
+  assert.ok(seen.responses.average_seconds <= 5)
+  assert.equal(seen.responses.days.at(-1).count, 1)
+  assert.ok(seen.open_conversations >= 2)
+  assert.equal(seen.unassigned_conversations, seen.open_conversations)
+  assert.deepEqual(
+    [seen.webhooks.length, seen.webhooks[0].id, seen.webhooks[0].waiting_count, seen.webhooks[0].provider],
+    [1, hook.data.id, 0, 'api'],
+  )
+  const [member] = (await browser.call('GET', '/members')).body.data
+  await browser.call('PATCH', `/conversations/${id}`, { assigned_agent_id: member.id })
+  const later = await overview('?days=90')
+  assert.equal(later.days.length, 90)
+  assert.equal(later.unassigned_conversations, later.open_conversations - 1)
+  assertRefused(await browser.call('GET', '/overview?days=8'), 400, 'bad_request')
+  assertRefused(await createBrowser(url).call('GET', '/overview'), 401, 'unauthorized')
+})
+
+test('everything counts once, with two processes at it that lose their line again and again', async (t) => {
+  const { api, db, twin, connect, overview } = await startLooking(t)
+  await twin()
+  await (await connect()).writes({ from: phone, text: 'begin' })
+  const [{ id: conversationId }] = (await api.get('/conversations')).body.data
+  const total = 3_000
+  const insert = (ids: readonly string[]) => db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status,
+      created_at)
+    select ${api.workspaceId}, ${conversationId}, id, case when place % 2 = 0 then 'outbound' else 'inbound' end,
+      case when place % 2 = 0 then 'agent' else 'customer' end, 'text', 'word ' || place, 'sent', now()
+    from unnest(${ids}::uuid[]) with ordinality as g (id, place)`
+  let isOver = false
+  const killing = (async () => {
+    let killed = 0
+    while (!isOver && killed < 4) {
+      const ended = await db`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+          and query ~ 'message_(words|digest|days|slices|waits)' and query !~ 'how far' and random() < 0.3`
+      killed += ended.length
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    return killed
+  })()
+  for (let made = 0; made < total; made += 500) await insert(Array.from({ length: 500 }, () => newId()))
+  // One whose transaction ends long after later ones were read, and one whose id was made yesterday.
+  const late = db.begin(async (sql) => {
+    await sql`
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status,
+        created_at)
+      values (${api.workspaceId}, ${conversationId}, ${newId().replace(/^.{13}/, idTime(Date.now() - 60_000))}, 'inbound',
+        'customer', 'text', 'late', 'received', now())`
+    await until(
+      'the others',
+      async () => {
+        const [read] = await db<{ count: number }[]>`select count(*)::int as count, 'how far' from message_words`
+        return (read?.count ?? 0) >= total
+      },
+      30_000,
+    )
+  })
+  await late
+  isOver = true
+  assert.ok((await killing) > 0)
+  // Sooner than its time: look back.
+  await db`update message_digest set looked_back_at = timestamptz 'epoch' where 'how far' <> ''`
+  const old = newId().replace(/^.{13}/, idTime(Date.now() - 3_600_000))
+  await db`insert into message_revisits (workspace_id, message_id) values (${api.workspaceId}, ${old})`
+  await insert([old])
+  const counted = await until(
+    'all of it',
+    async () => {
+      const { days } = await overview()
+      return sum(days, 'msgapp', 'inbound') + sum(days, 'msgapp', 'outbound') >= total + 3 && days
+    },
+    20_000,
+  )
+  assert.deepEqual([sum(counted, 'msgapp', 'inbound'), sum(counted, 'msgapp', 'outbound')], [total / 2 + 3, total / 2])
+  const [rows] = await db`
+    select count(*)::int as words, (select sum(message_count)::int from message_slices) as sliced,
+      (select count(*)::int from message_revisits) as revisits
+    from message_words`
+  assert.deepEqual(rows, { words: total + 3, sliced: total + 3, revisits: 0 })
+  const { responses } = await overview()
+  assert.equal(responses.count, total / 2)
+})
+
+const idTime = (ms: number): string => {
+  const time = ms.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}`
+}

@@ -1,0 +1,206 @@
+/** Search over everything that was said: soon, in the own workspace only, and never what was taken back. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newId } from '../server/lib/id.ts'
+import {
+  type Answer,
+  assertRefused,
+  type Browser,
+  createBrowser,
+  type Json,
+  start,
+  until,
+  type World,
+} from './support.ts'
+
+const phone = '+14155550100'
+
+const search = (browser: Browser, q: string, more = ''): Promise<Answer> =>
+  browser.call('GET', `/search?q=${encodeURIComponent(q)}${more}`)
+
+const textsOf = ({ body }: Answer): string[] => body.data.map(({ message }: Json) => message.content_text)
+
+/** A signed-in member, and a wait for everything written so far to be digested. */
+async function startSearching(t: TestContext) {
+  const world = await start(t)
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  return { ...world, browser, digested: () => untilDigested(world) }
+}
+
+const untilDigested = ({ db }: World) =>
+  until('the digest', async () => {
+    const [left] = await db<{ count: number }[]>`
+      select (select count(*) from messages)::int - (select count(*) from message_words)::int
+        + (select count(*) from message_revisits)::int as count`
+    return left?.count === 0
+  })
+
+const envelope = (message: Json) => ({
+  object: 'whatsapp_business_account',
+  entry: [
+    {
+      changes: [
+        {
+          field: 'messages',
+          value: {
+            messaging_product: 'whatsapp',
+            messages: [{ from: phone.slice(1), timestamp: String(Math.floor(Date.now() / 1000)), ...message }],
+          },
+        },
+      ],
+    },
+  ],
+})
+
+test('what was said is found within moments, by any of its words, whoever said it', async (t) => {
+  const { api, url, owner, workspace, connect, browser, digested } = await startSearching(t)
+  const provider = await connect()
+  await provider.writes({ from: phone, name: 'Ann', text: 'Où est ma COMMANDE numéro 4711, s’il vous plaît?' })
+  await provider.writes({ from: phone, type: 'image', media: { caption: 'the broken vase' } })
+  await api.post('/messages', { to: phone, text: 'We will replace the vase tomorrow.' })
+  const filled = { type: 'template', template: { name: 'order_confirmed', params: ['Ann', 'A-90210'] } }
+  await api.post('/messages', { to: '+14155550101', ...filled })
+  const site = `${url}/web-chat/${provider.connections.web.id}`
+  const visitor: Json = await (await fetch(`${site}/visitors`, { method: 'POST' })).json()
+  await fetch(`${site}/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-visitor-token': visitor.data.visitor_token },
+    body: JSON.stringify({ text: '明日東京で会いましょう' }),
+  })
+  const long = `${'padding '.repeat(80)}needle ${'padding '.repeat(80)}`
+  await provider.writes({ from: phone, text: long })
+  await digested()
+
+  for (const [q, count] of [
+    ['commande', 1],
+    ['COMMANDE 4711', 1],
+    ['ou numero plait', 1],
+    ['4711', 1],
+    ['471', 1],
+    ['711', 0],
+    ['vase', 2],
+    ['vase broken', 1],
+    ['va broken', 0],
+    ['broken va', 1],
+    ['90210', 1],
+    ['東京', 1],
+    ['京東', 0],
+    ['nothing', 0],
+  ] as const) {
+    const answer = await search(browser, q)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.body.data.length, count, `${q}: ${answer.text}`)
+  }
+  const [newest, older] = (await search(browser, 'vase')).body.data
+  assert.deepEqual([newest.message.direction, older.message.direction], ['outbound', 'inbound'])
+  assert.deepEqual([newest.conversation.contact.name, newest.conversation.contact.phone], ['Ann', phone])
+  assert.equal(older.message.content_type, 'image')
+  assert.equal(older.snippet, 'the broken vase')
+  const [{ snippet }] = (await search(browser, 'needle')).body.data
+  assert.match(snippet, /^…(padding )+needle( padding)+/)
+  assert.ok(snippet.length < 130, snippet)
+
+  const theirs = createBrowser(url)
+  await theirs.signIn((await workspace()).owner)
+  for (const q of ['commande', 'va', '90210']) assert.deepEqual((await search(theirs, q)).body.data, [])
+  assertRefused(await search(createBrowser(url), 'vase'), 401, 'unauthorized')
+  assert.ok(owner)
+})
+
+test('what was changed is found by its new words, what was taken back or erased by none', async (t) => {
+  const { api, db, connect, browser, digested } = await startSearching(t)
+  const provider = await connect()
+  const changed = await provider.writes({ from: phone, text: 'meet me at nyne' })
+  const revoked = await provider.writes({ from: phone, text: 'a regrettable remark' })
+  const other = '+14155550109'
+  await provider.writes({ from: other, text: 'forget all about me' })
+  await digested()
+  assert.equal((await search(browser, 'nyne')).body.data.length, 1)
+
+  const edit = { original_message_id: changed, message: { type: 'text', text: { body: 'meet me at nine' } } }
+  await provider.callback(envelope({ id: 'wamid.e', type: 'edit', edit }))
+  await provider.callback(envelope({ id: 'wamid.r', type: 'revoke', revoke: { original_message_id: revoked } }))
+  // At once, whatever the index still says.
+  assert.deepEqual((await search(browser, 'nyne')).body.data, [])
+  assert.deepEqual((await search(browser, 'regrettable')).body.data, [])
+  await until('the new word', async () => (await search(browser, 'nine')).body.data.length === 1)
+
+  const contacts = (await api.get(`/contacts?search=${encodeURIComponent(other)}`)).body.data
+  await db`delete from contacts where workspace_id = ${api.workspaceId} and id = ${contacts[0].id}`
+  assert.deepEqual((await search(browser, 'forget')).body.data, [])
+  await digested()
+  const rows = await db<{ words: string | null }[]>`select words::text as words from message_words`
+  assert.equal(rows.length, 2)
+  assert.doesNotMatch(JSON.stringify(rows), /forget|regrettable|nyne/)
+})
+
+test('pages have no gaps and no repeats, over slices and with equal words', async (t) => {
+  const { api, db, connect, browser, digested } = await startSearching(t)
+  await (await connect()).writes({ from: phone, text: 'begin' })
+  const [conversation] = (await api.get('/conversations')).body.data
+  // Slices of seven, as if each had been full.
+  const ids = Array.from({ length: 60 }, () => newId())
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status,
+      created_at)
+    select ${api.workspaceId}, ${conversation.id}, id, 'inbound', 'customer', 'text', 'common word ' || place, 'received', now()
+    from unnest(${ids}::uuid[]) with ordinality as g (id, place)`
+  await digested()
+  const cuts = ids.filter((_, i) => i % 7 === 6)
+  await db`
+    insert into message_slices (workspace_id, from_id, slice, last_id, message_count)
+    select ${api.workspaceId}, id, 100 + place, id, 7 from unnest(${cuts}::uuid[]) with ordinality as g (id, place)`
+  await db`
+    update message_words w set words = array_to_tsvector(array[s.slice || '.common', s.slice || '.word'])
+    from messages m, lateral (
+      select slice from message_slices s where s.workspace_id = m.workspace_id and s.from_id <= m.id
+      order by from_id desc limit 1
+    ) s
+    where w.id = m.id and m.content_text like 'common%'`
+  for (const limit of [1, 7, 10, 60, 100]) {
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await search(browser, 'comm', `&limit=${limit}${cursor && `&cursor=${cursor}`}`)
+      seen.push(...body.data.map(({ message }: Json) => message.id))
+      cursor = body.meta.next_cursor ?? ''
+    } while (cursor)
+    assert.deepEqual(seen, ids.toReversed(), `${limit} a page`)
+  }
+  // A message that is written now goes on from there.
+  await (await connect()).writes({ from: phone, text: 'common again' })
+  await digested()
+  assert.equal(textsOf(await search(browser, 'common', '&limit=1'))[0], 'common again')
+})
+
+test('no query breaks a search', async (t) => {
+  const { connect, browser, digested } = await startSearching(t)
+  await (await connect()).writes({ from: phone, text: `it's a 100% (test) & more | less: * \\ "quoted" <b>` })
+  await digested()
+  for (const q of [
+    ...[`'`, `''`, `\\`, `\\'`, ':*', '*', '&', '!', '|', '<->', '(', ')', '%', '_', '#', '.', '-', '"', '0.', "#.'"],
+    ...[
+      '👍',
+      '👨‍👩‍👧‍👦',
+      '\u0000',
+      'a\u0000b',
+      '\ud800',
+      '\u202e',
+      '\u0301',
+      'x'.repeat(200),
+      '東'.repeat(200),
+      'é'.repeat(200),
+    ],
+    ...['a b '.repeat(50), `${"test':* ".repeat(20)}`, "') or true --", '100% & !test', '1.test', '#.test', '🇩🇪1️⃣'],
+  ]) {
+    const answer = await browser.call('GET', `/search?q=${encodeURIComponent(q.toWellFormed())}`)
+    assert.ok([200, 400].includes(answer.status), `${q}: ${answer.text}`)
+  }
+  assert.equal((await search(browser, `(test) & "quoted":*`)).body.data.length, 1)
+  assert.equal((await search(browser, '!test | less')).body.data.length, 1)
+  for (const q of ['', '   ', '\t', 'x'.repeat(201)])
+    assertRefused(await search(browser, q), 400, 'bad_request', /^q: /)
+  assertRefused(await browser.call('GET', '/search'), 400, 'bad_request')
+  assertRefused(await browser.call('GET', '/search?q=a&q=b'), 400, 'bad_request')
+})
