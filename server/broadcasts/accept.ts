@@ -15,7 +15,7 @@ import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { requireRoomFor } from '../messages/plan-room.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
-import { tokensIn, useUploads } from '../messages/uploads.ts'
+import { keepUploads, tokensIn } from '../messages/uploads.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
@@ -82,7 +82,7 @@ export async function acceptBroadcast(
       const status = isDue && segmentId !== undefined ? 'sending' : 'scheduled'
       await insertBroadcast(sql, workspaceId, { ...given, id, name, status, scheduledAt, count: rows.length })
       if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
-      await useUploads(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+      await keepUploads(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
       if (isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
     }),
   )

@@ -29,7 +29,7 @@ import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom
 import { revisitMessage } from './revisits.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
-import { tokensIn, useUploads } from './uploads.ts'
+import { keepUploads, tokensIn } from './uploads.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
@@ -210,7 +210,7 @@ export function createSender(sending: Sending): Sender {
     stored: Template | undefined,
   ): Promise<MessageContent> {
     const message = await readContent(channel, connection, draft, stored)
-    const ours = await useUploads(sql, connection.workspace_id, tokensIn(JSON.stringify(draft), publicUrl))
+    const ours = await keepUploads(sql, connection.workspace_id, tokensIn(JSON.stringify(draft), publicUrl))
     // Of our own we keep the path, as of what customers send.
     const { media_url } = message.row
     const [file] = media_url === null ? [] : ours.filter(({ token }) => tokensIn(media_url, publicUrl).includes(token))

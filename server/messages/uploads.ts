@@ -164,7 +164,7 @@ export function tokensIn(text: string, publicUrl: string): string[] {
 }
 
 /** These are sent now, those that are this workspace's: they stay. Answers them. */
-export async function useUploads(
+export async function keepUploads(
   sql: Sql,
   workspaceId: string,
   tokens: readonly string[],
