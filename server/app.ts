@@ -49,6 +49,7 @@ import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { uploadDashboard } from './messages/upload-routes.ts'
 import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
+import { pageRoutes } from './pages.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { followTag, requireMembership } from './segments/segments.ts'
@@ -88,7 +89,9 @@ export type Application = {
   publicUrl: string
   /** Without it only the paths an operator needs are served. */
   api: boolean
-  /** Shown every route of the dashboard, for whoever makes a list of them. */
+  /** With the dashboard's pages, which must have been built. */
+  pages?: boolean
+  /** Told of every call of the dashboard. */
   onMemberRoute?: (route: RouteOptions) => void
   tls?: Serving['tls']
   limits?: Serving['limits']
@@ -220,6 +223,7 @@ export async function createApp(application: Application): Promise<App> {
     await app.register(callbackRoutes({ db, sealer, channels, intake, count }))
     await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl }))
     await app.register(mediaRoutes({ db, store }))
+    if (application.pages) await app.register(pageRoutes())
     if (application.simulator) await app.register(simulatorMount(application.simulator))
   }
 

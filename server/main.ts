@@ -17,6 +17,7 @@ import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
 import { inWords } from './lib/start-error.ts'
 import { createStore } from './lib/store.ts'
+import { buildPages } from './pages.ts'
 import { localOrigin } from './simulator-accounts.ts'
 import { startSimulatorHost } from './simulator-host.ts'
 import { createGuard } from './webhooks/guard.ts'
@@ -93,6 +94,7 @@ async function run(config: Config): Promise<void> {
     const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config), live, metrics }
     await keepDays(db)
     let worker: Worker | undefined
+    if (roles.has('api') && (await buildPages())) log.info('the pages were built')
     // Read at each look: the command line gives the demo's owner a new password, too.
     const setup = {
       token: deriveToken(encryptionKey, 'setup'),
@@ -100,6 +102,7 @@ async function run(config: Config): Promise<void> {
     }
     const app = await createApp({
       ...shared,
+      pages: true,
       hotDb,
       messageDb,
       settleDb,
@@ -146,6 +149,7 @@ function welcome(
   if (!roles.has('api'))
     return `\n  Parley worker is ready. Health and metrics: ${publicUrl}/healthz, ${publicUrl}/metrics\n`
   const lines: [string, string][] = [
+    ['Dashboard', publicUrl],
     ['API', `${publicUrl}/v1`],
     ['Reference', `${publicUrl}/docs`],
   ]

@@ -55,7 +55,6 @@ export const systemRoutes =
 
     const text = JSON.stringify(document)
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
-    app.get('/', async (_request, reply) => reply.redirect('/docs'))
     const serve = (path: string, file: string, type: string | undefined) => {
       const bytes = readFileSync(file)
       app.get(path, async (_request, reply) => reply.headers(pageHeaders).type(`${type}; charset=utf-8`).send(bytes))

@@ -33,7 +33,7 @@ export function resolveChromium({ install = false } = {}): string | undefined {
     if (apt('update') && apt('install', '-y', '--no-install-recommends', 'chromium')) return resolveChromium()
   }
   console.error(
-    'No Chromium here and none could be installed: the browser tests (tests/reference.test.ts) are left out.',
+    'No Chromium here and none could be installed: the browser tests (dashboard, reference, phone) are left out.',
   )
   return undefined
 }

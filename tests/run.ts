@@ -7,6 +7,7 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { buildPages } from '../server/pages.ts'
 import { resolveChromium } from './chromium.ts'
 import { createTemplate, testSettings } from './support.ts'
 
@@ -17,6 +18,7 @@ if (only.length === 0) {
   if (check.status !== 0) process.exit(check.status ?? 1)
 }
 resolveChromium({ install: true })
+await buildPages()
 
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })

@@ -28,12 +28,14 @@ import { createMetrics } from '../server/lib/metrics.ts'
 import { migrate } from '../server/lib/migrate.ts'
 import type { Serving } from '../server/lib/server.ts'
 import { createStore } from '../server/lib/store.ts'
+import { buildPages } from '../server/pages.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
 import { createGuard, type Resolving } from '../server/webhooks/guard.ts'
 import { keepDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
+import { freePort } from './free-port.ts'
 import type { Provider } from './provider.ts'
 
 export const publicUrl = 'http://parley.test'
@@ -157,6 +159,8 @@ type Starting = {
   allowedCidrs?: readonly string[]
   /** What names resolve to. */
   resolver?: Resolving
+  /** With the dashboard's pages, and a public address that a browser reaches. */
+  pages?: boolean
 }
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
@@ -173,16 +177,20 @@ export async function start(
     allowedCidrs = ['127.0.0.0/8'],
     resolver,
     setup = {},
+    pages = false,
     publicUrl: ownUrl = publicUrl,
   }: Starting = {},
 ): Promise<World> {
+  const port = pages ? await freePort() : 0
+  const reachableUrl = pages ? `http://127.0.0.1:${port}` : ownUrl
+  if (pages) await buildPages()
   const database = await createDatabase(t)
   const db = database.connect(5)
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-world-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
 
   const memberRoutes: RouteOptions[] = []
-  const serve = async () => {
+  const serve = async (port = 0) => {
     const http = createHttp()
     const shared = {
       db: database.connect(10),
@@ -213,12 +221,13 @@ export async function start(
       onBroadcast: worker.onBroadcast,
       metrics,
       setup: { token: setupToken, getDemo: () => undefined, ...setup },
-      publicUrl: ownUrl,
+      publicUrl: reachableUrl,
       onMemberRoute: (route) => memberRoutes.push(route),
       api: true,
+      pages,
       limits,
     })
-    await app.listen({ host: '127.0.0.1', port: 0 })
+    await app.listen({ host: '127.0.0.1', port })
     t.after(async () => {
       await worker.stop()
       app.server.closeAllConnections()
@@ -230,7 +239,7 @@ export async function start(
     return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   }
 
-  const url = await serve()
+  const url = await serve(port)
   const contract = await readContract(url)
   const workspace: World['workspace'] = async ({ name = 'Acme', country = 'US' } = {}) => {
     const owner = { email: `owner@${randomUUID()}.test`, password: 'correct horse' }
@@ -250,7 +259,17 @@ export async function start(
     await registerSimulatorAccounts(db, simulatorUrl, connections, url)
     return of(workspaceId, connections)
   }
-  return { url, db, database, contract, memberRoutes, workspace, twin: serve, connect: connectWorkspace, ...first }
+  return {
+    url,
+    db,
+    database,
+    contract,
+    memberRoutes,
+    workspace,
+    twin: () => serve(),
+    connect: connectWorkspace,
+    ...first,
+  }
 }
 
 function createApi(db: Db, url: string, contract: Contract, workspaceId: string): Api {
@@ -296,13 +315,14 @@ export type Browser = {
   signIn(who: { email: string; password: string }): Promise<Answer>
 }
 
-export function createBrowser(url: string): Browser {
+/** `origin`: where its pages come from. */
+export function createBrowser(url: string, origin = publicUrl): Browser {
   let cookie = ''
   const call: Browser['call'] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${url}/app/api${path}`, {
       method,
       headers: {
-        origin: publicUrl,
+        origin,
         cookie,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,

@@ -1,0 +1,92 @@
+/**
+ * Who is there, and which page they asked for. A page's script comes when it
+ * is first opened; the inbox's comes with the door, since nearly everybody
+ * goes there.
+ */
+import { type ComponentType, lazy, Suspense } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { CallError, queries, useCall } from './lib/api.ts'
+import { Live } from './lib/live.tsx'
+import { Session } from './lib/session.tsx'
+import { Boundary } from './shell/boundary.tsx'
+import { NotFound } from './shell/not-found.tsx'
+import { Shell } from './shell/shell.tsx'
+import { Failure, Skeleton } from './ui/page.tsx'
+
+type Page = { default: ComponentType }
+const page = (load: () => Promise<Page>) => lazy(load)
+
+const SignIn = page(() => import('./sign-in/sign-in.tsx'))
+const Setup = page(() => import('./sign-in/setup.tsx'))
+const Invitation = page(() => import('./sign-in/invitation.tsx'))
+
+/** Paths under each of these belong to its page. `server/pages.ts` answers them with this application. */
+const pages: Record<string, ComponentType> = {
+  '/inbox': page(() => import('./inbox/inbox.tsx')),
+  '/overview': page(() => import('./overview/overview.tsx')),
+  '/contacts': page(() => import('./contacts/contacts.tsx')),
+  '/segments': page(() => import('./segments/segments.tsx')),
+  '/broadcasts': page(() => import('./broadcasts/broadcasts.tsx')),
+  '/templates': page(() => import('./templates/templates.tsx')),
+  '/webhooks': page(() => import('./webhooks/webhooks.tsx')),
+  '/integrations': page(() => import('./integrations/integrations.tsx')),
+  '/settings': page(() => import('./settings/settings.tsx')),
+}
+
+export function App() {
+  return (
+    <Suspense fallback={<Skeleton />}>
+      <Switch>
+        <Route path="/sign-in" component={SignIn} />
+        <Route path="/setup" component={Setup} />
+        <Route path="/invitations/:token" component={Invitation} />
+        <Route>
+          <Signed />
+        </Route>
+      </Switch>
+    </Suspense>
+  )
+}
+
+/** Whoever is not signed in is asked to, and comes back to where they wanted to go. */
+function Signed() {
+  const [path] = useLocation()
+  const session = useCall('GET /session', {})
+  if (session.error instanceof CallError && session.error.status === 401) {
+    const to = path === '/' ? '' : `?to=${encodeURIComponent(path + location.search)}`
+    return <Redirect to={`/sign-in${to}`} replace />
+  }
+  if (session.error && !session.data) return <Failure error={session.error} onRetry={() => void session.refetch()} />
+  if (!session.data) return <Skeleton />
+  return (
+    <Session session={session.data}>
+      <Live>
+        <Shell>
+          <Boundary key={path.split('/')[1]}>
+            <Suspense fallback={<Skeleton />}>
+              <Switch>
+                <Route path="/">
+                  <Redirect to="/inbox" replace />
+                </Route>
+                {Object.entries(pages).map(([path, Page]) => (
+                  <Route key={path} path={`${path}/*?`}>
+                    <Page />
+                  </Route>
+                ))}
+                <Route component={NotFound} />
+              </Switch>
+            </Suspense>
+          </Boundary>
+        </Shell>
+      </Live>
+    </Session>
+  )
+}
+
+// A session that ended elsewhere is noticed by whatever is asked next.
+queries.getQueryCache().subscribe(({ query }) => {
+  const { error } = query.state
+  if (error instanceof CallError && error.status === 401 && query.queryKey[0] !== 'GET /session') {
+    void queries.invalidateQueries({ queryKey: ['GET /session'] })
+  }
+})

@@ -1,0 +1,128 @@
+/** What can be done with a broadcast as it stands: hold it, let it go on, stop it for good, send it again. */
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { messageOf, useChange } from '../lib/api.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Note } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import type { Broadcast } from './state.tsx'
+
+const { detail: text } = words.broadcasts
+
+const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
+
+export function Actions({ broadcast }: { broadcast: Broadcast }) {
+  const { status, is_paused } = broadcast
+  if (status === 'sent' || status === 'canceled') return <Again broadcast={broadcast} />
+  return (
+    <>
+      {is_paused ? <Resume broadcast={broadcast} /> : <Pause broadcast={broadcast} />}
+      <Cancel broadcast={broadcast} />
+    </>
+  )
+}
+
+function Pause({ broadcast: { id } }: { broadcast: Broadcast }) {
+  const toast = useToast()
+  const pause = useChange('POST /broadcasts/{id}/pause', {
+    stale,
+    onDone: () => toast.done(text.pauseDone),
+    onFailed: toast.failed,
+  })
+  return (
+    <Button icon="pause" busy={pause.isPending} onClick={() => pause.mutate({ params: { id } })}>
+      {text.pause}
+    </Button>
+  )
+}
+
+function Resume({ broadcast: { id } }: { broadcast: Broadcast }) {
+  const toast = useToast()
+  const resume = useChange('POST /broadcasts/{id}/resume', {
+    stale,
+    onDone: () => toast.done(text.resumeDone),
+    onFailed: toast.failed,
+  })
+  return (
+    <Button variant="primary" icon="play" busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
+      {text.resume}
+    </Button>
+  )
+}
+
+function Cancel({ broadcast }: { broadcast: Broadcast }) {
+  const { id, status, pending_count, sent_count } = broadcast
+  const [isAsking, setAsking] = useState(false)
+  const toast = useToast()
+  const cancel = useChange('POST /broadcasts/{id}/cancel', {
+    stale,
+    onDone: () => {
+      setAsking(false)
+      toast.done(text.cancelDone)
+    },
+  })
+  return (
+    <>
+      <Button icon="stop" onClick={() => setAsking(true)}>
+        {text.cancel}
+      </Button>
+      {isAsking && (
+        <Dialog title={text.cancelTitle} onClose={() => setAsking(false)}>
+          <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
+          <p className="soft">{text.cancelKeep}</p>
+          {cancel.error && (
+            <Note tone="red" icon="alert">
+              <p role="alert">{messageOf(cancel.error)}</p>
+            </Note>
+          )}
+          {/* Two buttons that both say "Cancel" would be one too many. */}
+          <div className="dialog-foot">
+            <Button onClick={() => setAsking(false)}>{text.keep}</Button>
+            <Button variant="danger" busy={cancel.isPending} onClick={() => cancel.mutate({ params: { id } })}>
+              {text.cancel}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** Offered when it is over, reached not everybody it was meant for, and nobody sent it again yet. */
+function Again({ broadcast }: { broadcast: Broadcast }) {
+  const { id, status, failed_count, skipped_count, completed_at, again_id } = broadcast
+  const [isAsking, setAsking] = useState(false)
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const again = useChange('POST /broadcasts/{id}/again', {
+    stale,
+    onDone: (made) => {
+      toast.done(text.againDone)
+      navigate(`/broadcasts/${made.id}`)
+    },
+  })
+  const hasOthers = status === 'canceled' && skipped_count > 0
+  if (completed_at === null || again_id !== null || (failed_count === 0 && !hasOthers)) return null
+  return (
+    <>
+      <Button icon="refresh" onClick={() => setAsking(true)}>
+        {hasOthers ? text.sendAgainRest : text.sendAgain}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={text.againTitle}
+          action={text.againAction}
+          busy={again.isPending}
+          fault={again.error ? messageOf(again.error) : undefined}
+          onConfirm={() => again.mutate({ params: { id }, body: null })}
+          onClose={() => setAsking(false)}
+        >
+          {!hasOthers && <p>{text.againFailed(failed_count)}</p>}
+          <p>{text.againText}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

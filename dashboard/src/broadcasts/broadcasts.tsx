@@ -1,0 +1,16 @@
+/** Broadcasts: all of them, a new one, and one with what became of it. */
+import './broadcasts.css'
+import { Route, Switch } from 'wouter'
+import { NewBroadcast } from './compose.tsx'
+import { BroadcastDetail } from './detail.tsx'
+import { BroadcastList } from './list.tsx'
+
+export default function Broadcasts() {
+  return (
+    <Switch>
+      <Route path="/broadcasts/new" component={NewBroadcast} />
+      <Route path="/broadcasts/:id">{({ id }) => <BroadcastDetail key={id} id={id} />}</Route>
+      <Route component={BroadcastList} />
+    </Switch>
+  )
+}

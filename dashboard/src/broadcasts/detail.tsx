@@ -1,0 +1,134 @@
+/** One broadcast: how far it is, what stopped it, what can be done about it, and who got it. */
+import { Link } from 'wouter'
+import { CallError, useCall } from '../lib/api.ts'
+import { useLiveState } from '../lib/live.tsx'
+import { formatAgo, formatTime } from '../lib/time.ts'
+import { TemplatePreview } from '../templates/preview.tsx'
+import { hrefOf } from '../templates/status.tsx'
+import { Asked, Card, Page } from '../ui/page.tsx'
+import { Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { Actions } from './actions.tsx'
+import { BroadcastProgress } from './progress.tsx'
+import { Recipients } from './recipients.tsx'
+import { type Broadcast, StateBadge } from './state.tsx'
+
+const { detail: text } = words.broadcasts
+const back = { href: '/broadcasts', label: words.broadcasts.back }
+
+export function BroadcastDetail({ id }: { id: string }) {
+  // Where no news comes through, its progress is asked for all the same.
+  const everyMs = useLiveState() === 'live' ? false : 3_000
+  const asked = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, everyMs })
+  const broadcast = asked.data
+  return (
+    <Page
+      title={broadcast?.name ?? text.untitled}
+      lead={broadcast && <StateBadge broadcast={broadcast} />}
+      back={back}
+      actions={broadcast && <Actions broadcast={broadcast} />}
+    >
+      <Asked query={asked}>{(found) => <Found broadcast={found} />}</Asked>
+    </Page>
+  )
+}
+
+function Found({ broadcast }: { broadcast: Broadcast }) {
+  return (
+    <div className="broadcasts-detail">
+      <Standing broadcast={broadcast} />
+      <div className="broadcasts-main">
+        <Card title={text.progress}>
+          <BroadcastProgress broadcast={broadcast} />
+        </Card>
+        <Recipients broadcast={broadcast} />
+      </div>
+      <div className="broadcasts-beside">
+        <Card title={text.about}>
+          <About broadcast={broadcast} />
+        </Card>
+        <Sent broadcast={broadcast} />
+      </div>
+    </div>
+  )
+}
+
+/** Why it does not go on, or when it will. */
+function Standing({ broadcast }: { broadcast: Broadcast }) {
+  const { status, is_paused, pause_reason, cancel_reason, completed_at, again_id } = broadcast
+  return (
+    <>
+      {is_paused && (
+        <Note tone="amber" icon="pause">
+          {pause_reason ? text.pausedBecause(pause_reason) : text.paused}
+        </Note>
+      )}
+      {status === 'canceled' && (
+        <Note tone="amber" icon="stop">
+          <p>{cancel_reason ? text.canceledBecause(cancel_reason) : text.canceled}</p>
+          {completed_at === null && <p>{text.canceling}</p>}
+        </Note>
+      )}
+      {status === 'scheduled' && !is_paused && <Note icon="clock">{startOf(broadcast)}</Note>}
+      {again_id && (
+        <Note icon="refresh">
+          {text.again} <Link href={`/broadcasts/${again_id}`}>{text.openAgain}</Link>
+        </Note>
+      )}
+    </>
+  )
+}
+
+function startOf({ scheduled_at }: Broadcast): string {
+  return scheduled_at && Date.parse(scheduled_at) > Date.now()
+    ? text.startsAt(formatTime(scheduled_at), formatAgo(scheduled_at))
+    : text.startsSoon
+}
+
+function About({ broadcast }: { broadcast: Broadcast }) {
+  const { template, segment_id, created_at, scheduled_at, started_at, completed_at } = broadcast
+  const times = [
+    { label: text.created, at: created_at },
+    { label: text.scheduled, at: scheduled_at },
+    { label: text.started, at: started_at },
+    { label: text.completed, at: completed_at },
+  ]
+  return (
+    <dl className="facts">
+      <dt>{text.template}</dt>
+      <dd>
+        <Link href={hrefOf(template)}>{template.name}</Link> <span className="soft small">{template.language}</span>
+      </dd>
+      <dt>{text.audience}</dt>
+      <dd>{segment_id ? <SegmentLink id={segment_id} /> : text.list}</dd>
+      {times.map(
+        ({ label, at }) =>
+          at && (
+            <Fact key={label} label={label}>
+              {formatTime(at)}
+            </Fact>
+          ),
+      )}
+    </dl>
+  )
+}
+
+const Fact = ({ label, children }: { label: string; children: string }) => (
+  <>
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
+function SegmentLink({ id }: { id: string }) {
+  const asked = useCall('GET /segments/{id}', { params: { id } })
+  if (asked.error instanceof CallError && asked.error.status === 404) return text.segmentGone
+  return asked.data ? <Link href={`/segments/${id}`}>{asked.data.name}</Link> : words.common.loading
+}
+
+function Sent({ broadcast: { template } }: { broadcast: Broadcast }) {
+  const asked = useCall('GET /templates', {})
+  const found = asked.data?.find(({ name, language }) => name === template.name && language === template.language)
+  if (found) return <TemplatePreview template={found} params={{}} />
+  return asked.data ? <p className="soft small">{text.templateGone}</p> : null
+}

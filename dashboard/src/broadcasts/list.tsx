@@ -1,0 +1,124 @@
+/** All broadcasts, newest first, and how far each has got while one looks. */
+import { Link } from 'wouter'
+import { usePages } from '../lib/api.ts'
+import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { useQueryValue } from '../lib/use.ts'
+import { LinkButton } from '../ui/button.tsx'
+import { Segmented } from '../ui/form.tsx'
+import { More } from '../ui/more.tsx'
+import { Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+import { Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
+
+const { broadcasts: text } = words
+const statuses = ['scheduled', 'sending', 'sent', 'canceled'] as const
+
+export function BroadcastList() {
+  const [asked, setStatus] = useQueryValue('status')
+  const status = statuses.find((each) => each === asked)
+  const pages = usePages('GET /broadcasts', status ? { query: { status } } : {}, { live: true })
+  const isNone = pages.isSuccess && pages.items.length === 0
+  const create = (
+    <LinkButton variant="primary" icon="plus" href="/broadcasts/new">
+      {text.create}
+    </LinkButton>
+  )
+  return (
+    <Page title={text.title} lead={text.lead} actions={create}>
+      <div className="broadcasts-filter">
+        <Segmented
+          label={text.filter}
+          value={status ?? ''}
+          options={[
+            { value: '', label: words.common.all },
+            ...statuses.map((value) => ({ value, label: text.statuses[value] })),
+          ]}
+          onChange={setStatus}
+        />
+      </div>
+      {pages.error && !pages.data && <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
+      {pages.isPending && <Skeleton />}
+      {isNone && status && (
+        <Empty icon="broadcasts" title={text.nothing}>
+          {text.nothingText}
+        </Empty>
+      )}
+      {isNone && !status && (
+        <Empty icon="broadcasts" title={text.empty} action={create}>
+          {text.emptyText}
+        </Empty>
+      )}
+      {pages.items.length > 0 && (
+        <div className="card">
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{text.columns.name}</th>
+                <th>{text.columns.status}</th>
+                <th className="end">{text.columns.recipients}</th>
+                <th className="end">{text.columns.delivered}</th>
+                <th className="end">{text.columns.read}</th>
+                <th>{text.columns.when}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pages.items.map((broadcast) => (
+                <Row key={broadcast.id} broadcast={broadcast} />
+              ))}
+            </tbody>
+          </table>
+          <More pages={pages} />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function Row({ broadcast }: { broadcast: Broadcast }) {
+  const { id, name, template, total_count: total, status, delivered_count, read_count } = broadcast
+  const tried = triedCount(broadcast)
+  const share = (part: number) => (tried > 0 ? formatShare(part, tried) : text.none)
+  const isUnknown = tried === 0 ? '' : undefined
+  return (
+    <tr data-link="">
+      <td>
+        <div className="broadcasts-name">
+          <Link className="row-link" href={`/broadcasts/${id}`}>
+            {name}
+          </Link>
+          <span className="soft small">{template.name}</span>
+        </div>
+      </td>
+      <td data-label={text.columns.status}>
+        <div className="broadcasts-state">
+          <StateBadge broadcast={broadcast} />
+          {status === 'sending' && total > 0 && (
+            <>
+              <Bar broadcast={broadcast} />
+              <span className="soft small numeric">
+                {text.done(formatNumber(total - broadcast.pending_count), formatNumber(total))}
+              </span>
+            </>
+          )}
+        </div>
+      </td>
+      <td data-label={text.columns.recipients} className="end numeric">
+        {total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total)}
+      </td>
+      <td data-label={text.columns.delivered} className="end numeric broadcasts-share" data-unknown={isUnknown}>
+        {share(delivered_count)}
+      </td>
+      <td data-label={text.columns.read} className="end numeric broadcasts-share" data-unknown={isUnknown}>
+        {share(read_count)}
+      </td>
+      <td data-label={text.columns.when} className="soft">
+        {whenOf(broadcast)}
+      </td>
+    </tr>
+  )
+}
+
+function whenOf({ status, scheduled_at, started_at, created_at }: Broadcast): string {
+  if (status === 'scheduled' && scheduled_at) return text.when.scheduled(formatTime(scheduled_at))
+  return started_at ? text.when.started(formatTime(started_at)) : text.when.created(formatTime(created_at))
+}

@@ -1,0 +1,117 @@
+/** Before it is sent: whom it reaches, whom it does not and why, how long it takes, and what one of them gets. */
+import type { DataOf } from '../lib/api.ts'
+import { formatNumber, formatSpan } from '../lib/time.ts'
+import { Button } from '../ui/button.tsx'
+import { Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import type { Todo } from './draft.ts'
+import { reasonInWords } from './state.tsx'
+
+const { compose: text } = words.broadcasts
+
+export type Preview = DataOf<'POST /broadcasts/preview'>
+
+type PreflightProps = {
+  todos: readonly Todo[]
+  missingCount: number
+  preview: Preview | undefined
+  isChecking: boolean
+  /** What is wrong and about nothing else on the page. */
+  fault: string | undefined
+  hasFields: boolean
+  onRetry: () => void
+}
+
+export function Preflight({ todos, missingCount, preview, isChecking, fault, hasFields, onRetry }: PreflightProps) {
+  const isReady = todos.every((todo) => todo === 'name')
+  return (
+    <>
+      {todos.length > 0 && (
+        <div className="broadcasts-todo">
+          <p className="soft">{text.todo}</p>
+          <ul>
+            {todos.map((todo) => (
+              <li key={todo}>{todo === 'values' ? text.todos.values(missingCount) : text.todos[todo]}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {isReady && fault && (
+        <Note tone="red" icon="alert">
+          <p role="alert">{fault}</p>
+          <Button size="small" icon="refresh" onClick={onRetry}>
+            {words.common.again}
+          </Button>
+        </Note>
+      )}
+      {isReady && !preview && isChecking && (
+        <p className="soft" role="status">
+          {text.checking}
+        </p>
+      )}
+      {isReady && preview && (
+        <div className="stack" aria-busy={isChecking} data-checking={isChecking ? '' : undefined}>
+          <Numbers preview={preview} />
+          <Skipped preview={preview} />
+          <Plan preview={preview} />
+          {hasFields && preview.values_checked < preview.sendable && (
+            <p className="soft small">{text.partly(preview.values_checked)}</p>
+          )}
+          {preview.sample && (
+            <figure className="broadcasts-sample">
+              <figcaption className="soft small">{text.sampleTo(preview.sample.to ?? '')}</figcaption>
+              <blockquote>{preview.sample.text}</blockquote>
+            </figure>
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+function Numbers({ preview: { total, sendable, duration_seconds, plan } }: { preview: Preview }) {
+  const facts = [
+    { label: text.total, value: formatNumber(total) },
+    { label: text.sendable, value: formatNumber(sendable), isMain: true },
+    { label: text.skipped, value: formatNumber(total - sendable) },
+    { label: text.duration, value: formatSpan(duration_seconds * 1000) },
+    { label: text.plan, value: plan.left === null ? text.unlimited : formatNumber(plan.left) },
+  ]
+  return (
+    <dl className="broadcasts-facts">
+      {facts.map(({ label, value, isMain }) => (
+        <div key={label} data-main={isMain ? '' : undefined}>
+          <dt>{label}</dt>
+          <dd className="numeric">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Skipped({ preview: { skipped } }: { preview: Preview }) {
+  if (skipped.length === 0) return null
+  return (
+    <div className="broadcasts-skipped">
+      <h3>{text.skippedBecause}</h3>
+      <ul>
+        {skipped.map(({ reason, count }) => (
+          <li key={reason}>
+            <span>{reasonInWords(reason)}</span>
+            <span className="numeric">{formatNumber(count)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Plan({ preview: { plan, sendable } }: { preview: Preview }) {
+  const fault = plan.state === 'lapsed' ? text.planLapsed : plan.fits ? undefined : text.planFull(plan.left ?? 0)
+  if (!fault && sendable > 0) return null
+  return (
+    <Note tone={fault ? 'red' : 'amber'} icon="alert">
+      {fault ?? text.nobody}
+    </Note>
+  )
+}

@@ -1,0 +1,110 @@
+/** How far a broadcast is, in parts of the whole, and how fast it goes: measured while one looks, not guessed. */
+import { useEffect, useState } from 'react'
+import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
+import { useNow } from '../lib/use.ts'
+import { words } from '../words/words.ts'
+import { Bar, type Broadcast, colors, countsOf, recipientStatuses } from './state.tsx'
+
+const { detail: text } = words.broadcasts
+
+export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
+  const { total_count: total, pending_count: pending, status, started_at } = broadcast
+  const counts = countsOf(broadcast)
+  if (total === 0) {
+    return <p className="soft">{status === 'sending' ? text.preparing : text.notCounted}</p>
+  }
+  return (
+    <>
+      <div className="broadcasts-headline">
+        <strong className="numeric">{formatShare(total - pending, total)}</strong>
+        <span className="soft">{text.handled(formatNumber(total - pending), formatNumber(total))}</span>
+      </div>
+      <div className="broadcasts-bar">
+        <Bar broadcast={broadcast} />
+      </div>
+      <dl className="broadcasts-legend">
+        {recipientStatuses.map((each) => (
+          <div key={each} title={text.hints[each]} data-empty={counts[each] === 0 ? '' : undefined}>
+            <dt>
+              <span className="broadcasts-swatch" data-status={each} style={{ background: colors[each] }} />
+              {text.counts[each]}
+            </dt>
+            <dd className="numeric">
+              <strong>{formatNumber(counts[each])}</strong>
+              <span className="soft small">{formatShare(counts[each], total)}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {started_at && (status === 'sending' ? <Running broadcast={broadcast} /> : <Ended broadcast={broadcast} />)}
+    </>
+  )
+}
+
+type Sample = { at: number; done: number }
+
+/** Over so long the pace is measured. */
+const spanMs = 15_000
+
+/** How many a second got an outcome lately; until that is seen, since the start. */
+function usePace(done: number, sinceMs: number): number | undefined {
+  const [samples, setSamples] = useState<readonly Sample[]>([])
+  useEffect(() => {
+    const at = Date.now()
+    setSamples((all) => [...all.filter((sample) => at - sample.at < spanMs), { at, done }])
+  }, [done])
+  const [first] = samples
+  const last = samples.at(-1)
+  if (!first || !last || last.at - first.at < 1_000 || last.done === first.done) {
+    return done > 0 && sinceMs > 0 ? (done / sinceMs) * 1000 : undefined
+  }
+  return ((last.done - first.done) / (last.at - first.at)) * 1000
+}
+
+function Running({ broadcast }: { broadcast: Broadcast }) {
+  const { total_count, pending_count, skipped_count, started_at, is_paused } = broadcast
+  const now = useNow()
+  const elapsedMs = now - Date.parse(started_at ?? '')
+  const pace = usePace(total_count - pending_count - skipped_count, elapsedMs)
+  return (
+    <Facts
+      facts={[
+        { label: text.elapsed, value: formatSpan(elapsedMs) },
+        ...(is_paused
+          ? []
+          : [
+              { label: text.rate, value: pace ? text.perSecond(formatPace(pace)) : text.measuring },
+              { label: text.left, value: pace ? formatSpan((pending_count / pace) * 1000) : text.measuring },
+            ]),
+      ]}
+    />
+  )
+}
+
+function Ended({ broadcast }: { broadcast: Broadcast }) {
+  const { started_at, completed_at, sent_count, failed_count } = broadcast
+  if (!started_at || !completed_at) return null
+  const tookMs = Date.parse(completed_at) - Date.parse(started_at)
+  const pace = (sent_count + failed_count) / Math.max(tookMs / 1000, 1)
+  return (
+    <Facts
+      facts={[
+        { label: text.took, value: formatSpan(tookMs) },
+        { label: text.rate, value: text.perSecond(formatPace(pace)) },
+      ]}
+    />
+  )
+}
+
+const Facts = ({ facts }: { facts: readonly { label: string; value: string }[] }) => (
+  <dl className="broadcasts-facts" data-small="">
+    {facts.map(({ label, value }) => (
+      <div key={label}>
+        <dt>{label}</dt>
+        <dd className="numeric">{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const formatPace = (pace: number): string => formatNumber(pace < 10 ? Math.round(pace * 10) / 10 : Math.round(pace))

@@ -1,0 +1,113 @@
+/** Who got it and who did not, and why, page by page; of one status if one asks for it. */
+import { Link } from 'wouter'
+import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
+import { formatNumber } from '../lib/time.ts'
+import { useQueryValue } from '../lib/use.ts'
+import { Select } from '../ui/form.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { More } from '../ui/more.tsx'
+import { Card, Empty, Failure, Skeleton } from '../ui/page.tsx'
+import { Badge } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { type Broadcast, countsOf, reasonInWords, recipientStatuses, recipientTones } from './state.tsx'
+
+const { recipients: text, detail } = words.broadcasts
+
+export function Recipients({ broadcast }: { broadcast: Broadcast }) {
+  const { id, total_count: total } = broadcast
+  const [asked, setStatus] = useQueryValue('status')
+  const status = recipientStatuses.find((each) => each === asked)
+  const query = { limit: 50, ...(status ? { status } : {}) }
+  const pages = usePages('GET /broadcasts/{id}/recipients', { params: { id }, query }, { live: true, keep: true })
+  const counts = countsOf(broadcast)
+  const filter = (
+    <Select aria-label={text.filter} value={status ?? ''} onChange={(event) => setStatus(event.target.value)}>
+      <option value="">{text.withCount(text.all, formatNumber(total))}</option>
+      {recipientStatuses.map((each) => (
+        <option key={each} value={each}>
+          {text.withCount(detail.counts[each], formatNumber(counts[each]))}
+        </option>
+      ))}
+    </Select>
+  )
+  return (
+    <div className="broadcasts-recipients">
+      <Card
+        title={text.title}
+        flush
+        actions={
+          total > 0 && (
+            <>
+              {filter}
+              <a className="button" href={pathOf('GET /broadcasts/{id}/recipients.csv', { params: { id } })} download>
+                <Icon name="download" />
+                {detail.download}
+              </a>
+            </>
+          )
+        }
+      >
+        {pages.error && !pages.data && <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
+        {pages.isPending && <Skeleton />}
+        {pages.isSuccess && pages.items.length === 0 && !pages.hasNextPage && (
+          <Empty icon="contacts" title={text.nobody}>
+            {total === 0 ? text.nobodyYet : text.nobodyText}
+          </Empty>
+        )}
+        {pages.items.length > 0 && (
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{text.columns.person}</th>
+                <th>{text.columns.status}</th>
+                <th>{text.columns.reason}</th>
+                <th className="end">{text.columns.links}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pages.items.map((recipient) => (
+                <Row key={recipient.place} recipient={recipient} />
+              ))}
+            </tbody>
+          </table>
+        )}
+        <More pages={pages} />
+      </Card>
+    </div>
+  )
+}
+
+function Row({ recipient }: { recipient: ItemOf<'GET /broadcasts/{id}/recipients'> }) {
+  const { phone, name, status, reason, contact_id, conversation_id } = recipient
+  const person = name ?? phone ?? text.erased
+  return (
+    <tr>
+      <td>
+        <div className="broadcasts-name">
+          <span>{person}</span>
+          {name && phone && <span className="soft small numeric">{phone}</span>}
+        </div>
+      </td>
+      <td data-label={text.columns.status}>
+        <Badge tone={recipientTones[status]}>{detail.counts[status]}</Badge>
+      </td>
+      <td data-label={reason ? text.columns.reason : undefined} title={reason ?? undefined}>
+        {reason && reasonInWords(reason)}
+      </td>
+      <td className="end" data-label={conversation_id || contact_id ? text.columns.links : undefined}>
+        <span className="broadcasts-links">
+          {conversation_id && (
+            <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(person)}>
+              {text.conversation}
+            </Link>
+          )}
+          {contact_id && (
+            <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(person)}>
+              {text.contact}
+            </Link>
+          )}
+        </span>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,47 @@
+/** When it starts: now, or at a time of the browser's own zone, which is said. */
+import { Field, Input, Segmented } from '../ui/form.tsx'
+import { words } from '../words/words.ts'
+import type { Change, Draft } from './draft.ts'
+
+const { compose: text } = words.broadcasts
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+const minuteMs = 60_000
+
+export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: string | undefined; onChange: Change }) {
+  return (
+    <>
+      <div>
+        <Segmented
+          label={text.starts}
+          value={draft.isLater ? 'later' : 'now'}
+          options={[
+            { value: 'now', label: text.startNow },
+            { value: 'later', label: text.startLater },
+          ]}
+          onChange={(value) => onChange({ isLater: value === 'later', at: draft.at || nextHour() })}
+        />
+      </div>
+      {draft.isLater && (
+        <Field label={text.at} hint={text.zone(zone)} fault={fault}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              type="datetime-local"
+              min={toLocal(Date.now())}
+              value={draft.at}
+              onChange={(event) => onChange({ at: event.target.value })}
+            />
+          )}
+        </Field>
+      )}
+    </>
+  )
+}
+
+/** A time as such a field holds it: local, to the minute, without a zone. */
+function toLocal(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16)
+}
+
+const nextHour = (): string => toLocal(Math.ceil((Date.now() + 5 * minuteMs) / (60 * minuteMs)) * 60 * minuteMs)

@@ -1,0 +1,84 @@
+/** How a broadcast stands, in a word, a colour and parts of a whole: the same wherever one is shown. */
+import type { ItemOf } from '../lib/api.ts'
+import { Badge, Progress, type Tone } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+
+const { broadcasts: text } = words
+
+export type Broadcast = ItemOf<'GET /broadcasts'>
+export type RecipientStatus = ItemOf<'GET /broadcasts/{id}/recipients'>['status']
+
+type State = keyof typeof text.statuses
+
+/** One that is held reads as paused, whether it has begun or not. */
+export const stateOf = ({ status, is_paused }: Broadcast): State => (is_paused ? 'paused' : status)
+
+const tones: Record<State, Tone | undefined> = {
+  scheduled: 'blue',
+  sending: 'accent',
+  paused: 'amber',
+  sent: 'green',
+  canceled: undefined,
+}
+
+export function StateBadge({ broadcast }: { broadcast: Broadcast }) {
+  const state = stateOf(broadcast)
+  return <Badge tone={tones[state]}>{text.statuses[state]}</Badge>
+}
+
+/** In the order in which they lie in the bar. */
+export const recipientStatuses = ['read', 'delivered', 'sent', 'failed', 'skipped', 'pending'] as const
+
+/** Everybody is in exactly one of these; the service's own counts include one another. */
+export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> {
+  const { sent_count: sent, delivered_count: delivered, read_count: read } = broadcast
+  return {
+    read,
+    delivered: delivered - read,
+    sent: sent - delivered,
+    failed: broadcast.failed_count,
+    skipped: broadcast.skipped_count,
+    pending: broadcast.pending_count,
+  }
+}
+
+/** Of so many it is known whether the channel took it: what shares are of. */
+export const triedCount = ({ sent_count, failed_count }: Broadcast): number => sent_count + failed_count
+
+export const colors: Record<RecipientStatus, string> = {
+  read: 'var(--accent)',
+  delivered: 'var(--green)',
+  sent: 'var(--blue)',
+  failed: 'var(--red)',
+  skipped: 'var(--line-strong)',
+  pending: 'transparent',
+}
+
+export const recipientTones: Record<RecipientStatus, Tone | undefined> = {
+  read: 'accent',
+  delivered: 'green',
+  sent: 'blue',
+  failed: 'red',
+  skipped: undefined,
+  pending: 'amber',
+}
+
+export function Bar({ broadcast }: { broadcast: Broadcast }) {
+  const counts = countsOf(broadcast)
+  return (
+    <Progress
+      label={text.progress(broadcast.name)}
+      total={broadcast.total_count}
+      parts={recipientStatuses
+        .filter((status) => status !== 'pending')
+        .map((status) => ({ value: counts[status], color: colors[status] }))}
+    />
+  )
+}
+
+/** A reason as people say it; one we have no words for, as it came. */
+export function reasonInWords(reason: string): string {
+  const [code = ''] = reason.split(':')
+  const known = text.reasons[reason] ?? text.reasons[code]
+  return known ?? reason.charAt(0).toUpperCase() + reason.slice(1)
+}

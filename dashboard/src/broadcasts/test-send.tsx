@@ -1,0 +1,75 @@
+/** The message as it is now, to one number, and what becomes of it while one looks. */
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { type DataOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/form.tsx'
+import { Badge, type Tone } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import type { Body, Change, Draft } from './draft.ts'
+import { reasonInWords } from './state.tsx'
+
+const { compose: text } = words.broadcasts
+
+type Sent = DataOf<'POST /broadcasts/test'>
+
+type TestSendProps = { draft: Draft; template: Body['template'] | undefined; onChange: Change }
+
+export function TestSend({ draft: { testTo: to }, template, onChange }: TestSendProps) {
+  const toast = useToast()
+  const [sent, setSent] = useState<Sent>()
+  const test = useChange('POST /broadcasts/test', {
+    onDone: (message) => {
+      setSent(message)
+      toast.done(text.testSent)
+    },
+  })
+  const send = () => {
+    if (template) test.mutate({ body: { template, to } })
+  }
+  return (
+    <div className="stack">
+      <Field label={text.testTo} hint={text.testHint} fault={test.error && reasonInWords(messageOf(test.error))}>
+        {(wiring) => (
+          <div className="broadcasts-test">
+            <Input
+              {...wiring}
+              type="tel"
+              autoComplete="tel"
+              value={to}
+              onChange={(event) => onChange({ testTo: event.target.value })}
+              onKeyDown={(event) => event.key === 'Enter' && to.trim() && send()}
+            />
+            <Button icon="send" busy={test.isPending} disabled={!template || !to.trim()} onClick={send}>
+              {text.testSend}
+            </Button>
+          </div>
+        )}
+      </Field>
+      {sent && <Outcome key={sent.id} sent={sent} />}
+    </div>
+  )
+}
+
+const tones: Partial<Record<Sent['status'], Tone>> = {
+  pending: 'amber',
+  sent: 'blue',
+  delivered: 'green',
+  read: 'accent',
+  failed: 'red',
+}
+
+function Outcome({ sent }: { sent: Sent }) {
+  const place = { params: { id: sent.conversation_id }, query: { limit: 20 } }
+  const asked = useCall('GET /conversations/{id}/messages', place, { live: true })
+  const { status, error_reason: reason } = asked.data?.find(({ id }) => id === sent.id) ?? sent
+  return (
+    <p className="row" role="status">
+      <span className="soft">{text.testResult}</span>
+      <Badge tone={tones[status]}>{text.testStatuses[status]}</Badge>
+      {reason && <span className="small">{reason}</span>}
+      <Link href={`/inbox/${sent.conversation_id}`}>{text.openConversation}</Link>
+    </p>
+  )
+}

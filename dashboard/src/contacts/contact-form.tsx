@@ -1,0 +1,85 @@
+/** What is known of a person, to be changed. Where they write from cannot be changed, since it is who they are. */
+import { type FormEvent, useState } from 'react'
+import { type DataOf, useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/form.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { TagInput } from './tag-input.tsx'
+
+const { contacts } = words
+const own = ['name', 'email', 'company', 'tags'] as const
+
+export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'> }) {
+  const toast = useToast()
+  const stored = {
+    name: contact.name ?? '',
+    email: contact.email ?? '',
+    company: contact.company ?? '',
+    tags: contact.tags.map(({ name }) => name),
+  }
+  /** Only what was touched: the rest follows what others change meanwhile. */
+  const [touched, setTouched] = useState<Partial<typeof stored>>({})
+  const fields = { ...stored, ...touched }
+  const change = useChange('PATCH /contacts/{id}', {
+    stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /tags', 'GET /conversations'],
+    onDone: () => {
+      setTouched({})
+      toast.done(contacts.saved)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    change.mutate({ params: { id: contact.id }, body: touched })
+  }
+  const bind = (name: 'name' | 'email' | 'company') => ({
+    value: fields[name],
+    onChange: (event: { target: { value: string } }) => setTouched({ ...touched, [name]: event.target.value }),
+  })
+  const isChanged = Object.keys(touched).length > 0
+  const faults = faultsOf(change.error, own)
+  return (
+    <form className="stack" onSubmit={submit}>
+      <dl className="facts">
+        {contact.phone && (
+          <>
+            <dt>{contacts.phone}</dt>
+            <dd className="numeric">{contact.phone}</dd>
+          </>
+        )}
+        {contact.social_username && (
+          <>
+            <dt>{contacts.username}</dt>
+            <dd>@{contact.social_username}</dd>
+          </>
+        )}
+        <dt>{contacts.channels}</dt>
+        <dd>{contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none}</dd>
+      </dl>
+      <Field label={contacts.name} fault={faults.name}>
+        {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('name')} />}
+      </Field>
+      <Field label={contacts.email} fault={faults.email}>
+        {(wiring) => <Input {...wiring} type="email" maxLength={320} autoComplete="off" {...bind('email')} />}
+      </Field>
+      <Field label={contacts.company} fault={faults.company}>
+        {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('company')} />}
+      </Field>
+      <Field label={contacts.tags} fault={faults.tags}>
+        {() => <TagInput names={fields.tags} onChange={(tags) => setTouched({ ...touched, tags })} />}
+      </Field>
+      {faults.rest && (
+        <p className="note" data-tone="red" role="alert">
+          {faults.rest}
+        </p>
+      )}
+      <div className="row">
+        <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
+          {words.common.save}
+        </Button>
+        {isChanged && <Button onClick={() => setTouched({})}>{words.common.cancel}</Button>}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,157 @@
+/** One person: what is known, what was said where, whether they want broadcasts; and forgetting them altogether. */
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { CallError, type DataOf, messageOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
+import { NotFound } from '../shell/not-found.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field, Input, Switch } from '../ui/form.tsx'
+import { Asked, Card, Page } from '../ui/page.tsx'
+import { Avatar, Badge, ChannelMark } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { ContactForm } from './contact-form.tsx'
+
+const { contacts } = words
+const texts = contacts.contact
+
+type Contact = DataOf<'GET /contacts/{id}'>
+
+export function ContactPage({ id }: { id: string }) {
+  const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
+  return <Asked query={asked}>{(contact) => <Contact contact={contact} />}</Asked>
+}
+
+function Contact({ contact }: { contact: Contact }) {
+  const isManager = useIsManager()
+  const name = nameOf(contact)
+  return (
+    <Page
+      title={name}
+      lead={texts.since(formatDate(contact.created_at))}
+      back={{ href: '/contacts', label: texts.back }}
+      actions={<Avatar name={name} size="large" />}
+    >
+      <div className="contacts-columns">
+        <div className="stack">
+          <Card title={texts.details}>
+            <ContactForm contact={contact} />
+          </Card>
+        </div>
+        <div className="stack">
+          <Card title={texts.conversations} flush>
+            <Conversations contactId={contact.id} />
+          </Card>
+          <Card>
+            <Broadcasts contact={contact} />
+          </Card>
+          {isManager && (
+            <Card title={texts.danger}>
+              <Erase contact={contact} />
+            </Card>
+          )}
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+function Conversations({ contactId }: { contactId: string }) {
+  const pages = usePages('GET /conversations', { query: { contact_id: contactId } }, { live: true })
+  return (
+    <Asked query={pages} lines={3}>
+      {() =>
+        pages.items.length === 0 ? (
+          <p className="card-body soft">{texts.noConversations}</p>
+        ) : (
+          <ul className="contacts-conversations">
+            {pages.items.map(({ id, channel, status, last_message_text: text, last_message_at: at }) => (
+              <li key={id}>
+                <Link href={`/inbox/${id}`}>
+                  <ChannelMark channel={channel} />
+                  <span className="grow">
+                    <strong>{words.channels[channel]}</strong>
+                    <span className="soft small cut">{text ?? ''}</span>
+                  </span>
+                  <Badge {...(status === 'open' ? { tone: 'green' as const } : {})}>{words.statuses[status]}</Badge>
+                  {at && <span className="soft small nowrap">{formatBrief(at)}</span>}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Asked>
+  )
+}
+
+function Broadcasts({ contact: { id, opted_out_at: outAt, opted_out_by: by } }: { contact: Contact }) {
+  const toast = useToast()
+  const change = useChange('PATCH /contacts/{id}', {
+    stale: ['GET /contacts/{id}', 'GET /contacts'],
+    onFailed: toast.failed,
+  })
+  return (
+    <Switch
+      label={texts.broadcasts}
+      hint={outAt && by ? texts.out(texts.by[by], formatTime(outAt)) : texts.broadcastsHint}
+      checked={change.isPending ? change.variables.body.opted_out !== true : !outAt}
+      onChange={(event) => change.mutate({ params: { id }, body: { opted_out: !event.target.checked } })}
+    />
+  )
+}
+
+function Erase({ contact }: { contact: Contact }) {
+  const toast = useToast()
+  const [, navigate] = useLocation()
+  const [isAsking, setAsking] = useState(false)
+  const [typed, setTyped] = useState('')
+  const erase = useChange('DELETE /contacts/{id}', {
+    stale: ['GET /contacts', 'GET /conversations'],
+    onDone: () => {
+      toast.done(texts.erased)
+      navigate('/contacts', { replace: true })
+    },
+  })
+  const isSure = typed.trim().toLowerCase() === texts.eraseWord
+  const fault = erase.error ? { fault: messageOf(erase.error) } : {}
+  return (
+    <>
+      <p className="soft">{texts.eraseText}</p>
+      <div>
+        <Button icon="trash" onClick={() => setAsking(true)}>
+          {texts.erase}
+        </Button>
+      </div>
+      {isAsking && (
+        <Confirm
+          title={texts.eraseTitle(nameOf(contact))}
+          action={texts.eraseDo}
+          danger
+          busy={erase.isPending}
+          {...fault}
+          onConfirm={() => isSure && erase.mutate({ params: { id: contact.id } })}
+          onClose={() => setAsking(false)}
+        >
+          <div className="stack">
+            <p>{texts.eraseText}</p>
+            <Field label={texts.eraseType(texts.eraseWord)}>
+              {(wiring) => (
+                <Input
+                  {...wiring}
+                  value={typed}
+                  autoComplete="off"
+                  onChange={(event) => setTyped(event.target.value)}
+                />
+              )}
+            </Field>
+          </div>
+        </Confirm>
+      )}
+    </>
+  )
+}

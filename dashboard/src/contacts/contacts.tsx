@@ -1,0 +1,16 @@
+/** Contacts: the list, one of them, and bringing many at once. */
+import './contacts.css'
+import { Route, Switch } from 'wouter'
+import { ContactPage } from './contact.tsx'
+import { ImportPage } from './import.tsx'
+import { ContactList } from './list.tsx'
+
+export default function Contacts() {
+  return (
+    <Switch>
+      <Route path="/contacts" component={ContactList} />
+      <Route path="/contacts/import" component={ImportPage} />
+      <Route path="/contacts/:id">{({ id }) => <ContactPage key={id} id={id} />}</Route>
+    </Switch>
+  )
+}

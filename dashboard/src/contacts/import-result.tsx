@@ -1,0 +1,53 @@
+/** What came of a file, or would: the counts, which add up to its lines, and why some were left out. */
+import { formatNumber } from '../lib/time.ts'
+import { Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import type { ImportReport } from './send-file.ts'
+
+const texts = words.contacts.importing
+
+export function ImportResult({ report }: { report: ImportReport }) {
+  const { failures, failed, ignored_columns: ignored } = report
+  const counts = ['total', 'created', 'updated', 'unchanged', 'failed'] as const
+  return (
+    <>
+      <dl className="contacts-counts">
+        {counts.map((name) => (
+          <div key={name} data-name={name}>
+            <dt>{texts[name]}</dt>
+            <dd className="numeric">{formatNumber(report[name])}</dd>
+          </div>
+        ))}
+      </dl>
+      {ignored.length > 0 && <Note tone="amber">{texts.ignored(ignored.join(', '))}</Note>}
+      {failures.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+        <section className="contacts-failures" aria-label={texts.failed} tabIndex={0}>
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{texts.line}</th>
+                <th>{texts.reason}</th>
+                <th>{texts.text}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {failures.map(({ line, reason, text }) => (
+                <tr key={line}>
+                  <td className="numeric" data-label={texts.line}>
+                    {line}
+                  </td>
+                  <td data-label={texts.reason}>{reason}</td>
+                  <td className="mono" data-label={texts.text}>
+                    {text}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {failed > failures.length && <p className="soft small">{texts.first(failures.length)}</p>}
+        </section>
+      )}
+    </>
+  )
+}

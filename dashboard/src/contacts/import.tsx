@@ -1,0 +1,134 @@
+/** Many at once, from a spreadsheet: choose a file, see what would happen, then let it happen. */
+import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { messageOf, queries } from '../lib/api.ts'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { Progress as Bar, Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { ImportResult } from './import-result.tsx'
+import { type ImportReport, type Progress, sendFile } from './send-file.ts'
+
+const texts = words.contacts.importing
+
+const sample = `data:text/csv;charset=utf-8,${encodeURIComponent('phone,name,email,company,tags\r\n+14155550100,Ann Okafor,ann@example.com,Acme,VIP;Newsletter\r\n')}`
+
+type State = { isRunning: boolean; progress?: Progress; report?: ImportReport; fault?: string }
+
+export function ImportPage() {
+  const [file, setFile] = useState<File>()
+  const [state, setState] = useState<State>({ isRunning: false })
+  const abort = useRef(new AbortController())
+  useEffect(() => () => abort.current.abort(), [])
+
+  const send = async (chosen: File, isDry: boolean) => {
+    abort.current.abort()
+    const mine = new AbortController()
+    abort.current = mine
+    setFile(chosen)
+    setState({ isRunning: true })
+    const onProgress = (progress: Progress) => setState((state) => ({ ...state, progress }))
+    try {
+      const report = await sendFile(chosen, { isDry, onProgress, signal: mine.signal })
+      setState({ isRunning: false, ...(report ? { report } : { fault: texts.broken }) })
+    } catch (error) {
+      if (!mine.signal.aborted) setState({ isRunning: false, fault: messageOf(error) })
+    }
+    if (!isDry)
+      await Promise.all(['GET /contacts', 'GET /tags'].map((name) => queries.invalidateQueries({ queryKey: [name] })))
+  }
+  const { isRunning, progress, report, fault } = state
+  const isDone = report && !report.dry_run
+  return (
+    <Page title={texts.title} lead={texts.lead} back={{ href: '/contacts', label: texts.back }} narrow>
+      {!isDone && (
+        <Card title={texts.step1}>
+          <FileDrop file={file} disabled={isRunning} onChoose={(chosen) => void send(chosen, true)} />
+          <p className="soft small">
+            {texts.columns} {texts.limits}{' '}
+            <a href={sample} download="contacts.csv">
+              {texts.sample}
+            </a>
+          </p>
+          {fault && (
+            <Note tone="red" icon="alert">
+              <p role="alert">{fault}</p>
+            </Note>
+          )}
+          {isRunning && (
+            <div className="stack" role="status">
+              <p>{progress ? texts.progress(progress.done, progress.total) : texts.checking}</p>
+              <Bar label={texts.running} total={progress?.total ?? 1} parts={[{ value: progress?.done ?? 0 }]} />
+            </div>
+          )}
+        </Card>
+      )}
+      {report && (
+        <Card title={isDone ? texts.step3 : texts.step2}>
+          <ImportResult report={report} />
+          <div className="row">
+            {isDone ? (
+              <>
+                <LinkButton variant="primary" href="/contacts">
+                  {texts.toContacts}
+                </LinkButton>
+                <Button onClick={() => setState({ isRunning: false })}>{texts.other}</Button>
+              </>
+            ) : (
+              file && (
+                <Button
+                  variant="primary"
+                  icon="upload"
+                  disabled={report.created + report.updated === 0}
+                  onClick={() => void send(file, false)}
+                >
+                  {report.created + report.updated > 0 ? texts.start(report.created + report.updated) : texts.nothing}
+                </Button>
+              )
+            )}
+          </div>
+        </Card>
+      )}
+    </Page>
+  )
+}
+
+type FileDropProps = { file: File | undefined; disabled: boolean; onChoose: (file: File) => void }
+
+function FileDrop({ file, disabled, onChoose }: FileDropProps) {
+  const [isOver, setOver] = useState(false)
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    setOver(false)
+    const [dropped] = event.dataTransfer.files
+    if (dropped && !disabled) onChoose(dropped)
+  }
+  return (
+    <label
+      className="contacts-drop"
+      data-over={isOver ? '' : undefined}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Icon name="upload" />
+      <strong>{file ? file.name : texts.choose}</strong>
+      <span className="soft">{texts.drop}</span>
+      <input
+        type="file"
+        accept=".csv,text/csv,text/plain"
+        className="offscreen"
+        disabled={disabled}
+        onChange={(event) => {
+          const [chosen] = event.target.files ?? []
+          if (chosen) onChoose(chosen)
+          // So that the same file, mended, can be chosen again.
+          event.target.value = ''
+        }}
+      />
+    </label>
+  )
+}

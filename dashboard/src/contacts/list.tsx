@@ -1,0 +1,198 @@
+/** Everybody, newest first: found by a few letters, a tag, a channel. What is asked for is in the address. */
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { formatDate } from '../lib/time.ts'
+import { useQueryValue, useStill } from '../lib/use.ts'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Checkbox, SearchInput, Select } from '../ui/form.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { More } from '../ui/more.tsx'
+import { Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
+import { Avatar, Badge, ChannelMark, type ChannelName, Tag } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { NewContact } from './new-contact.tsx'
+import { TagList } from './tag-list.tsx'
+
+const { contacts } = words
+const channelNames: readonly ChannelName[] = ['msgapp', 'social', 'web']
+
+export function ContactList() {
+  const isManager = useIsManager()
+  const [, navigate] = useLocation()
+  const [search, setSearch] = useQueryValue('search')
+  const [tag, setTag] = useQueryValue('tag')
+  const [channel, setChannel] = useQueryValue('channel')
+  const [optedOut, setOptedOut] = useQueryValue('opted_out')
+  const [open, setOpen] = useState<'new' | 'tags'>()
+  const wanted = useStill(search.trim())
+  const query = {
+    ...(wanted ? { search: wanted } : {}),
+    ...(tag ? { tag } : {}),
+    ...(isChannel(channel) ? { channel } : {}),
+    ...(optedOut ? { opted_out: 'true' as const } : {}),
+  }
+  const pages = usePages('GET /contacts', { query }, { keep: true })
+  const tags = useCall('GET /tags', {})
+  const isFiltered = Object.keys(query).length > 0
+
+  return (
+    <Page
+      title={contacts.title}
+      lead={contacts.lead}
+      actions={
+        <>
+          {isManager && (
+            <>
+              <LinkButton href="/contacts/import" icon="upload">
+                {contacts.import}
+              </LinkButton>
+              <a className="button" href={pathOf('GET /contacts.csv', { query })} download>
+                <Icon name="download" />
+                {contacts.export}
+              </a>
+            </>
+          )}
+          <Button icon="tag" onClick={() => setOpen('tags')}>
+            {contacts.tags}
+          </Button>
+          <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
+            {contacts.add}
+          </Button>
+        </>
+      }
+    >
+      <search className="toolbar">
+        <SearchInput label={contacts.search} value={search} onChange={(event) => setSearch(event.target.value)} />
+        <Select aria-label={contacts.tags} value={tag} onChange={(event) => setTag(event.target.value)}>
+          <option value="">{contacts.anyTag}</option>
+          {tags.data?.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </Select>
+        <Select aria-label={contacts.channels} value={channel} onChange={(event) => setChannel(event.target.value)}>
+          <option value="">{contacts.anyChannel}</option>
+          {channelNames.map((name) => (
+            <option key={name} value={name}>
+              {words.channels[name]}
+            </option>
+          ))}
+        </Select>
+        <Checkbox
+          label={contacts.optedOut}
+          checked={optedOut === 'true'}
+          onChange={(event) => setOptedOut(event.target.checked ? 'true' : '')}
+        />
+      </search>
+      <div className="card">
+        {pages.isPending ? (
+          <Skeleton />
+        ) : pages.error && pages.items.length === 0 ? (
+          <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+        ) : pages.items.length === 0 ? (
+          isFiltered ? (
+            <Empty
+              icon="search"
+              title={contacts.noMatch}
+              action={<Button onClick={() => navigate('/contacts')}>{contacts.clear}</Button>}
+            >
+              {contacts.noMatchText}
+            </Empty>
+          ) : (
+            <Empty
+              icon="contacts"
+              title={contacts.none}
+              action={
+                <>
+                  <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
+                    {contacts.add}
+                  </Button>
+                  {isManager && (
+                    <LinkButton href="/contacts/import" icon="upload">
+                      {contacts.import}
+                    </LinkButton>
+                  )}
+                </>
+              }
+            >
+              {contacts.noneText}
+            </Empty>
+          )
+        ) : (
+          <>
+            <table className="table" aria-busy={pages.isPlaceholderData}>
+              <thead>
+                <tr>
+                  <th>{contacts.name}</th>
+                  <th>{contacts.phone}</th>
+                  <th>{contacts.company}</th>
+                  <th>{contacts.tags}</th>
+                  <th>{contacts.channels}</th>
+                  <th className="end">{contacts.added}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {pages.items.map((contact) => (
+                  <Row key={contact.id} contact={contact} />
+                ))}
+              </tbody>
+            </table>
+            <More pages={pages} />
+          </>
+        )}
+      </div>
+      {open === 'new' && <NewContact onClose={() => setOpen(undefined)} />}
+      {open === 'tags' && <TagList onClose={() => setOpen(undefined)} />}
+    </Page>
+  )
+}
+
+const isChannel = (name: string): name is ChannelName => channelNames.some((channel) => channel === name)
+
+function Row({ contact }: { contact: ItemOf<'GET /contacts'> }) {
+  const { id, phone, email, company, tags, channels, created_at: added, opted_out_at: outAt } = contact
+  return (
+    <tr data-link="">
+      <td>
+        <span className="contacts-person">
+          <Avatar name={nameOf(contact)} />
+          <span className="grow">
+            <Link href={`/contacts/${id}`} className="row-link">
+              {nameOf(contact)}
+            </Link>
+            {email && <span className="soft small contacts-email">{email}</span>}
+          </span>
+          {outAt && <Badge tone="amber">{contacts.optedOut}</Badge>}
+        </span>
+      </td>
+      <td className="nowrap numeric" data-label={contacts.phone}>
+        {phone ?? ''}
+      </td>
+      <td data-label={contacts.company}>{company ?? ''}</td>
+      <td data-label={contacts.tags}>
+        {tags.length > 0 && (
+          <span className="row">
+            {tags.slice(0, 3).map(({ id, name, color }) => (
+              <Tag key={id} name={name} color={color} />
+            ))}
+            {tags.length > 3 && <Badge>+{tags.length - 3}</Badge>}
+          </span>
+        )}
+      </td>
+      <td data-label={contacts.channels}>
+        <span className="row">
+          {channels.map((channel) => (
+            <ChannelMark key={channel} channel={channel} />
+          ))}
+        </span>
+      </td>
+      <td className="end nowrap soft" data-label={contacts.added}>
+        {formatDate(added)}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,70 @@
+/** Add one person by phone number. A number that is known already leads to whoever has it. */
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/form.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { TagInput } from './tag-input.tsx'
+
+const { contacts } = words
+const own = ['phone', 'name', 'email', 'company', 'tags'] as const
+
+export function NewContact({ onClose }: { onClose: () => void }) {
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const [fields, setFields] = useState({ phone: '', name: '', email: '', company: '' })
+  const [tags, setTags] = useState<string[]>([])
+  const create = useChange('POST /contacts', {
+    stale: ['GET /contacts', 'GET /tags'],
+    onDone: ({ id, created_at: at }) => {
+      toast.done(Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known)
+      onClose()
+      navigate(`/contacts/${id}`)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ body: { ...fields, tags } })
+  }
+  const bind = (name: keyof typeof fields) => ({
+    value: fields[name],
+    onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
+  })
+  const faults = faultsOf(create.error, own)
+  return (
+    <Dialog title={contacts.addTitle} onClose={onClose}>
+      <form onSubmit={submit}>
+        <Field label={contacts.phone} hint={contacts.phoneHint} fault={faults.phone}>
+          {(wiring) => <Input {...wiring} type="tel" required autoComplete="off" {...bind('phone')} />}
+        </Field>
+        <Field label={contacts.name} fault={faults.name}>
+          {(wiring) => <Input {...wiring} autoComplete="off" maxLength={500} {...bind('name')} />}
+        </Field>
+        <Field label={contacts.email} fault={faults.email}>
+          {(wiring) => <Input {...wiring} type="email" autoComplete="off" maxLength={320} {...bind('email')} />}
+        </Field>
+        <Field label={contacts.company} fault={faults.company}>
+          {(wiring) => <Input {...wiring} autoComplete="off" maxLength={500} {...bind('company')} />}
+        </Field>
+        <Field label={contacts.tags} hint={contacts.tagHint} fault={faults.tags}>
+          {() => <TagInput names={tags} onChange={setTags} />}
+        </Field>
+        {faults.rest && (
+          <p className="note" data-tone="red" role="alert">
+            {faults.rest}
+          </p>
+        )}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button type="submit" variant="primary" busy={create.isPending}>
+            {contacts.add}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

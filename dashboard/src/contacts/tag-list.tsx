@@ -1,0 +1,104 @@
+/** Every tag of the workspace: how many have it, another name for it, or away with it. */
+import { type FormEvent, useState } from 'react'
+import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Input } from '../ui/form.tsx'
+import { Asked } from '../ui/page.tsx'
+import { Tag } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+
+const { tagList } = words.contacts
+const stale = ['GET /tags', 'GET /contacts'] as const
+
+export function TagList({ onClose }: { onClose: () => void }) {
+  const tags = useCall('GET /tags', {})
+  return (
+    <Dialog title={tagList.title} onClose={onClose}>
+      <p className="soft">{tagList.lead}</p>
+      <Asked query={tags}>
+        {(all) =>
+          all.length === 0 ? (
+            <p>{tagList.none}</p>
+          ) : (
+            <ul className="contacts-tag-list">
+              {all.map((tag) => (
+                <Row key={tag.id} tag={tag} />
+              ))}
+            </ul>
+          )
+        }
+      </Asked>
+    </Dialog>
+  )
+}
+
+function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'GET /tags'> }) {
+  const toast = useToast()
+  const [doing, setDoing] = useState<'rename' | 'delete'>()
+  const [draft, setDraft] = useState(name)
+  const done = (text: string) => () => {
+    setDoing(undefined)
+    toast.done(text)
+  }
+  const rename = useChange('PATCH /tags/{id}', { stale, onDone: done(tagList.renamed) })
+  const remove = useChange('DELETE /tags/{id}', { stale, onDone: done(tagList.deleted) })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    rename.mutate({ params: { id }, body: { name: draft } })
+  }
+  return (
+    <li>
+      {doing === 'rename' ? (
+        <form onSubmit={submit}>
+          <Input
+            autoFocus
+            aria-label={tagList.renameLabel(name)}
+            aria-invalid={rename.error ? true : undefined}
+            title={rename.error ? messageOf(rename.error) : undefined}
+            value={draft}
+            maxLength={80}
+            onChange={(event) => setDraft(event.target.value)}
+          />
+          <Button type="submit" size="small" busy={rename.isPending}>
+            {tagList.rename}
+          </Button>
+        </form>
+      ) : (
+        <>
+          <span className="grow row">
+            <Tag name={name} color={color} />
+            <span className="soft small numeric">{tagList.people(count)}</span>
+          </span>
+          <IconButton
+            icon="edit"
+            size="small"
+            label={`${tagList.rename}: ${name}`}
+            onClick={() => setDoing('rename')}
+          />
+          <IconButton
+            icon="trash"
+            size="small"
+            label={`${tagList.delete}: ${name}`}
+            onClick={() => setDoing('delete')}
+          />
+        </>
+      )}
+      {rename.error && <p className="contacts-fault">{messageOf(rename.error)}</p>}
+      {doing === 'delete' && (
+        <Confirm
+          title={tagList.deleteTitle(name)}
+          action={tagList.delete}
+          danger
+          busy={remove.isPending}
+          {...(remove.error ? { fault: messageOf(remove.error) } : {})}
+          onConfirm={() => remove.mutate({ params: { id } })}
+          onClose={() => setDoing(undefined)}
+        >
+          {tagList.deleteText}
+        </Confirm>
+      )}
+    </li>
+  )
+}

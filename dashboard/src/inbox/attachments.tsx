@@ -1,0 +1,41 @@
+/** Files that wait to be sent: a look at each, how far it has got, or why it may not. */
+import { formatBytes } from '../lib/time.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { Progress } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import type { Attachment } from './upload.ts'
+
+const { composer } = words.inbox
+
+type Props = { attachments: readonly Attachment[]; onRemove: (attachment: Attachment) => void }
+
+export function Attachments({ attachments, onRemove }: Props) {
+  if (attachments.length === 0) return null
+  return (
+    <ul className="inbox-attachments">
+      {attachments.map((attachment) => {
+        const { key, name, size, preview, percent, uploaded, fault } = attachment
+        const icon: IconName = uploaded?.type ?? 'document'
+        return (
+          <li key={key} data-fault={fault ? '' : undefined}>
+            {preview && !fault ? <img src={preview} alt="" /> : <Icon name={icon} />}
+            <span className="inbox-attachment-text">
+              <span className="cut">{name}</span>
+              {fault ? (
+                <span className="inbox-fault" role="alert">
+                  {fault}
+                </span>
+              ) : uploaded ? (
+                <span className="soft">{formatBytes(size)}</span>
+              ) : (
+                <Progress label={composer.uploading(percent)} total={100} parts={[{ value: percent }]} />
+              )}
+            </span>
+            <IconButton label={composer.remove(name)} icon="close" size="small" onClick={() => onRemove(attachment)} />
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

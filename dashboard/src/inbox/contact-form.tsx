@@ -1,0 +1,59 @@
+/** What is known of a contact, changed in place. A fault of the service stands at the field it names. */
+import { type FormEvent, useState } from 'react'
+import { messageOf, useChange } from '../lib/api.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/form.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { type Contact, showsContact } from './data.ts'
+
+const { contact: says } = words.inbox
+const names = ['name', 'email', 'company'] as const
+
+export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void }) {
+  const toast = useToast()
+  const [fields, setFields] = useState({
+    name: contact.name ?? '',
+    email: contact.email ?? '',
+    company: contact.company ?? '',
+  })
+  const change = useChange('PATCH /contacts/{id}', {
+    stale: showsContact,
+    onDone: () => {
+      toast.done(says.saved)
+      onDone()
+    },
+  })
+  const fault = change.error ? messageOf(change.error) : ''
+  const named = names.find((name) => fault.toLowerCase().startsWith(`${name}:`))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    change.mutate({ params: { id: contact.id }, body: fields })
+  }
+  return (
+    <form className="inbox-contact-form" onSubmit={submit} noValidate>
+      {names.map((name, place) => (
+        <Field key={name} label={says[name]} fault={(named ?? names[0]) === name ? fault : undefined}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              type={name === 'email' ? 'email' : 'text'}
+              autoComplete="off"
+              autoFocus={place === 0}
+              value={fields[name]}
+              onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
+            />
+          )}
+        </Field>
+      ))}
+      <div className="row">
+        <Button type="submit" size="small" variant="primary" busy={change.isPending}>
+          {says.save}
+        </Button>
+        <Button size="small" onClick={onDone}>
+          {words.common.cancel}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,140 @@
+/** Who the customer is: how to reach them, what is known of them, whether they want broadcasts, what else was said. */
+import { useState } from 'react'
+import { Link, useSearch } from 'wouter'
+import { useCall, useChange } from '../lib/api.ts'
+import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
+import { Button } from '../ui/button.tsx'
+import { Switch } from '../ui/form.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { Asked } from '../ui/page.tsx'
+import { Avatar, ChannelMark } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { ContactForm } from './contact-form.tsx'
+import { ContactTags } from './contact-tags.tsx'
+import { activityOf, type Contact, lineOf, nameOf, showsContact } from './data.ts'
+import { hrefOf } from './filters.ts'
+import { useConversations } from './live-pages.ts'
+
+const { contact: says } = words.inbox
+
+export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
+  const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  return (
+    <div className="inbox-contact">
+      <Asked query={asked} lines={8}>
+        {(contact) => (
+          <>
+            <Who contact={contact} />
+            <section>
+              <h3>{says.tags}</h3>
+              <ContactTags contact={contact} />
+            </section>
+            <section>
+              <h3>{says.broadcasts}</h3>
+              <OptOut contact={contact} />
+            </section>
+            <Others contactId={id} conversationId={conversationId} />
+            <Link href={`/contacts/${id}`} className="inbox-contact-whole">
+              {says.whole}
+              <Icon name="right" />
+            </Link>
+          </>
+        )}
+      </Asked>
+    </div>
+  )
+}
+
+function Who({ contact }: { contact: Contact }) {
+  const [isEditing, setEditing] = useState(false)
+  const { phone, email, company, social_username: username, created_at: since } = contact
+  const facts: [IconName, string, string | null][] = [
+    ['phone', says.phone, phone],
+    ['person', says.username, username && `@${username}`],
+    ['mail', says.email, email],
+    ['company', says.company, company],
+  ]
+  return (
+    <section>
+      <div className="inbox-contact-who">
+        <Avatar name={nameOf(contact)} size="large" />
+        <h2>{nameOf(contact)}</h2>
+        <p className="soft small">
+          {says.firstSeen} <time dateTime={since}>{formatDate(since)}</time>
+        </p>
+      </div>
+      {isEditing ? (
+        <ContactForm contact={contact} onDone={() => setEditing(false)} />
+      ) : (
+        <>
+          <ul className="inbox-facts">
+            {facts.map(
+              ([icon, label, value]) =>
+                value && (
+                  <li key={label} title={label}>
+                    <Icon name={icon} />
+                    <span>
+                      <span className="offscreen">{label}: </span>
+                      {value}
+                    </span>
+                  </li>
+                ),
+            )}
+          </ul>
+          <Button size="small" icon="edit" onClick={() => setEditing(true)}>
+            {says.edit}
+          </Button>
+        </>
+      )}
+    </section>
+  )
+}
+
+function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { contact: Contact }) {
+  const toast = useToast()
+  const change = useChange('PATCH /contacts/{id}', {
+    stale: showsContact,
+    onDone: ({ opted_out_at }) => toast.done(opted_out_at ? says.optOut : says.optIn),
+    onFailed: toast.failed,
+  })
+  return (
+    <Switch
+      label={says.receives}
+      hint={at ? says.optedOut[by ?? 'member'](formatTime(at)) : undefined}
+      checked={at === null}
+      disabled={change.isPending}
+      onChange={(event) => change.mutate({ params: { id }, body: { opted_out: !event.target.checked } })}
+    />
+  )
+}
+
+function Others({ contactId, conversationId }: { contactId: string; conversationId: string }) {
+  const search = useSearch()
+  const { items } = useConversations({ contact_id: contactId })
+  const others = items.filter(({ id, contact_id }) => id !== conversationId && contact_id === contactId)
+  if (others.length === 0) return null
+  return (
+    <section>
+      <h3>{says.others}</h3>
+      <ul className="inbox-others">
+        {others.map((other) => (
+          <li key={other.id}>
+            <Link href={hrefOf(search, other.id)}>
+              <ChannelMark channel={other.channel} />
+              <span className="inbox-others-text">
+                <span className="cut">{words.channels[other.channel]}</span>
+                <span className="cut soft">
+                  {other.last_message_text ||
+                    (other.last_message &&
+                      lineOf({ content_type: other.last_message.content_type, content_text: null }))}
+                </span>
+              </span>
+              <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,103 @@
+/** What a message says, by its kind. Whatever came from outside is shown as text, never taken as HTML. */
+import type { ReactNode } from 'react'
+import { Icon } from '../ui/icon.tsx'
+import { words } from '../words/words.ts'
+import type { Message } from './data.ts'
+import { Media } from './media.tsx'
+import { cardsOf, placeOf } from './read.ts'
+import { SentTemplate } from './sent-template.tsx'
+import { Text } from './text.tsx'
+
+const { message: said } = words.inbox
+
+export function Content({ message }: { message: Message }) {
+  const { content_type: type, content_text: text } = message
+  switch (type) {
+    case 'image':
+    case 'video':
+    case 'audio':
+    case 'document':
+    case 'sticker':
+      return (
+        <>
+          <Media message={message} />
+          <Text text={text} />
+        </>
+      )
+    case 'location':
+      return <Location message={message} />
+    case 'contacts':
+      return <Cards message={message} />
+    case 'template':
+      return <SentTemplate message={message} />
+    case 'interactive':
+    case 'button':
+      return (
+        <>
+          <p className="inbox-kind">
+            <Icon name="check" />
+            {message.content?.form ? said.form : said.button}
+          </p>
+          <Text text={text} />
+        </>
+      )
+    case 'reaction':
+      return <p className="inbox-text">{said.reacted(text ?? '')}</p>
+    case 'unsupported':
+      return <p className="inbox-system">{text ?? said.unsupported}</p>
+    default:
+      return <Text text={text} />
+  }
+}
+
+function Location({ message: { content, content_text: text } }: { message: Message }) {
+  const place = placeOf(content)
+  if (!place) return <Text text={text} />
+  const { latitude, longitude, name, address } = place
+  const map = `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`
+  return (
+    <Card icon="location" title={name ?? `${latitude}, ${longitude}`} lines={[address]}>
+      <a href={map} target="_blank" rel="noopener noreferrer">
+        {said.openMap}
+      </a>
+    </Card>
+  )
+}
+
+function Cards({ message: { content, content_text: text } }: { message: Message }) {
+  const cards = cardsOf(content)
+  if (cards.length === 0) return <Text text={text} />
+  return cards.map(({ name, company, phones, emails }, place) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the cards of a message keep their places.
+    <Card key={place} icon="person" title={name || (phones[0] ?? said.kinds.contacts)} lines={[company]}>
+      {phones.map((phone) => (
+        <a key={phone} href={`tel:${phone.replace(/[^+\d]/g, '')}`}>
+          {phone}
+        </a>
+      ))}
+      {emails.map((email) => (
+        <span key={email}>{email}</span>
+      ))}
+    </Card>
+  ))
+}
+
+type CardProps = {
+  icon: 'location' | 'person'
+  title: string
+  lines: readonly (string | undefined)[]
+  children: ReactNode
+}
+
+const Card = ({ icon, title, lines, children }: CardProps) => (
+  <div className="inbox-card">
+    <span className="inbox-card-mark">
+      <Icon name={icon} />
+    </span>
+    <div>
+      <strong>{title}</strong>
+      {lines.map((line) => line && <span key={line}>{line}</span>)}
+      {children}
+    </div>
+  </div>
+)

@@ -1,0 +1,78 @@
+/** Which conversations: one status, and whose, unread, or of which channel, as one likes. */
+import type { ReactNode } from 'react'
+import { useCall } from '../lib/api.ts'
+import { Icon } from '../ui/icon.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { words } from '../words/words.ts'
+import { type Filters, setFilters, statusTabs } from './filters.ts'
+
+const { list } = words.inbox
+
+export function FilterBar({ filters }: { filters: Filters }) {
+  const counts = useCall('GET /conversations/counts', {}, { live: true }).data
+  const ofStatus = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
+  const toggleAssigned = (to: 'me' | 'nobody') => setFilters({ assigned: filters.assigned === to ? '' : to })
+  return (
+    <>
+      <fieldset className="inbox-tabs">
+        <legend className="offscreen">{list.statusLabel}</legend>
+        {statusTabs.map((status) => (
+          <Toggle
+            key={status}
+            isOn={filters.status === status}
+            count={ofStatus[status]}
+            onClick={() => setFilters({ status })}
+          >
+            {list.statuses[status]}
+          </Toggle>
+        ))}
+      </fieldset>
+      <fieldset className="inbox-chips">
+        <legend className="offscreen">{list.filters}</legend>
+        <Toggle isOn={filters.assigned === 'me'} count={counts?.mine} onClick={() => toggleAssigned('me')}>
+          {list.mine}
+        </Toggle>
+        <Toggle
+          isOn={filters.assigned === 'nobody'}
+          count={counts?.unassigned}
+          onClick={() => toggleAssigned('nobody')}
+        >
+          {list.unassigned}
+        </Toggle>
+        <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
+          {list.unread}
+        </Toggle>
+        <Menu
+          label={list.channel}
+          button={(props) => (
+            <button
+              type="button"
+              className="inbox-toggle"
+              data-on={filters.channel ? '' : undefined}
+              aria-label={filters.channel ? `${list.channel}: ${words.channels[filters.channel]}` : list.channel}
+              title={filters.channel ? words.channels[filters.channel] : list.channel}
+              {...props}
+            >
+              <Icon name="filter" />
+            </button>
+          )}
+          items={(['', 'msgapp', 'social', 'web'] as const).map((channel) => ({
+            key: channel,
+            label: channel ? words.channels[channel] : list.anyChannel,
+            checked: filters.channel === channel,
+            onSelect: () => setFilters({ channel }),
+          }))}
+        />
+      </fieldset>
+    </>
+  )
+}
+
+type ToggleProps = { isOn: boolean; count?: number | undefined; onClick: () => void; children: ReactNode }
+
+const Toggle = ({ isOn, count, onClick, children }: ToggleProps) => (
+  <button type="button" className="inbox-toggle" data-on={isOn ? '' : undefined} aria-pressed={isOn} onClick={onClick}>
+    {children}
+    {count !== undefined && count > 0 && <small>{list.atMost(count)}</small>}
+  </button>
+)

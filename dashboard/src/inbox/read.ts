@@ -1,0 +1,67 @@
+/** Reading what came from outside and may have any shape: the details of a message. What is not as expected is not there. */
+export type Details = Record<string, unknown>
+
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() ? value : typeof value === 'number' ? String(value) : undefined
+
+export const recordOf = (value: unknown): Details | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value))
+    : undefined
+
+export const recordsOf = (value: unknown): Details[] =>
+  Array.isArray(value) ? value.map(recordOf).filter((item) => item !== undefined) : []
+
+/** A place on earth, whatever the degrees are written as. */
+export function placeOf(content: Details | null) {
+  const place = recordOf(content?.location)
+  const [latitude, longitude] = [place?.latitude, place?.longitude].map((degrees) => Number(textOf(degrees)))
+  if (latitude === undefined || longitude === undefined || !Number.isFinite(latitude + longitude)) return undefined
+  return { latitude, longitude, name: textOf(place?.name), address: textOf(place?.address) }
+}
+
+/** The people of contact cards: a name, numbers, addresses. */
+export function cardsOf(content: Details | null) {
+  return recordsOf(content?.contacts).map((contact) => {
+    const name = recordOf(contact.name)
+    const parts = [textOf(name?.first_name), textOf(name?.last_name)].filter(Boolean).join(' ')
+    return {
+      name: textOf(name?.formatted_name) ?? parts,
+      phones: recordsOf(contact.phones).flatMap(({ phone }) => textOf(phone) ?? []),
+      emails: recordsOf(contact.emails).flatMap(({ email }) => textOf(email) ?? []),
+      company: textOf(recordOf(contact.org)?.company),
+    }
+  })
+}
+
+/** A template as it was sent, or one of its cards. */
+export function templateOf(content: Details | null | undefined) {
+  const header = recordOf(content?.header)
+  return {
+    header: { format: textOf(header?.format)?.toLowerCase(), text: textOf(header?.text), url: textOf(header?.url) },
+    body: textOf(content?.body),
+    footer: textOf(content?.footer),
+    buttons: recordsOf(content?.buttons).flatMap(({ text }) => textOf(text) ?? []),
+    cards: recordsOf(content?.cards),
+  }
+}
+
+/** Where media can be shown from: us, or elsewhere by https. What came by plain http is shown from our own store, or not. */
+export function showableUrl(url: string | null | undefined): string | undefined {
+  const parsed = parseUrl(url)
+  if (!parsed) return undefined
+  if (parsed.origin === location.origin || parsed.protocol === 'https:' || parsed.protocol === 'blob:')
+    return parsed.href
+  // Our own files, when the service is reached by another name than its public one.
+  return /^\/media\/[0-9A-Za-z]{43}(\/|$)/.test(parsed.pathname) ? parsed.pathname : undefined
+}
+
+/** Where a link may lead: the web, nothing else. */
+export function webUrl(url: string | null | undefined): string | undefined {
+  const parsed = parseUrl(url)
+  return parsed && /^https?:$/.test(parsed.protocol) ? parsed.href : undefined
+}
+
+function parseUrl(url: string | null | undefined): URL | undefined {
+  return url && URL.canParse(url) ? new URL(url) : undefined
+}

@@ -1,0 +1,101 @@
+/** A conversation in the list: who, when, what was last said, whether it waits. Drawn again only when it changed. */
+import { memo } from 'react'
+import { Link } from 'wouter'
+import { prefetchPages } from '../lib/prefetch.ts'
+import { formatBrief, formatTime } from '../lib/time.ts'
+import { Icon } from '../ui/icon.tsx'
+import { Avatar } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { activityOf, type Conversation, memberName, nameOf, threadInput } from './data.ts'
+import { Ticks } from './ticks.tsx'
+
+const { list, message: said } = words.inbox
+
+export const Row = memo(function Row({
+  conversation,
+  href,
+  isOpen,
+}: {
+  conversation: Conversation
+  href: string
+  isOpen: boolean
+}) {
+  const { id, channel, contact, status, unread_count: unread, assigned_agent: agent } = conversation
+  const name = nameOf(contact)
+  const at = activityOf(conversation)
+  const warm = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
+  return (
+    <li className="inbox-item">
+      <Link
+        href={href}
+        className="inbox-row"
+        data-row={id}
+        data-unread={unread > 0 && !isOpen ? '' : undefined}
+        aria-current={isOpen ? 'true' : undefined}
+        onMouseEnter={warm}
+        onFocus={warm}
+      >
+        <Avatar name={name} channel={channel} />
+        <span className="inbox-row-text">
+          <span className="inbox-row-top">
+            <span className="inbox-row-name cut">{name}</span>
+            {status !== 'open' && (
+              <span className="inbox-status" data-status={status} title={words.statuses[status]}>
+                <span className="offscreen">{words.statuses[status]}</span>
+              </span>
+            )}
+            <time dateTime={at} title={formatTime(at)}>
+              {formatBrief(at)}
+            </time>
+          </span>
+          <span className="inbox-row-under">
+            <LastMessage conversation={conversation} />
+            {unread > 0 && !isOpen && (
+              <span className="inbox-unread">
+                {list.atMost(unread)}
+                <span className="offscreen"> {list.unread}</span>
+              </span>
+            )}
+            {agent && (
+              <span className="inbox-agent" title={list.assignedTo(memberName(agent))}>
+                <Avatar name={memberName(agent)} size="small" />
+                <span className="offscreen">{list.assignedTo(memberName(agent))}</span>
+              </span>
+            )}
+          </span>
+        </span>
+      </Link>
+    </li>
+  )
+})
+
+function LastMessage({
+  conversation: { last_message: last, last_message_text: text },
+}: {
+  conversation: Conversation
+}) {
+  const line = text || (last ? said.kinds[last.content_type] : list.nothingSaid)
+  const isOurs = last?.direction === 'outbound'
+  return (
+    <span className="inbox-row-said cut" data-failed={last?.status === 'failed' ? '' : undefined}>
+      {isOurs && <Ticks status={last.status} />}
+      {!text && last && <Icon name={iconOf(last.content_type)} />}
+      {line}
+    </span>
+  )
+}
+
+function iconOf(type: NonNullable<Conversation['last_message']>['content_type']) {
+  const icons = {
+    image: 'image',
+    video: 'video',
+    audio: 'audio',
+    document: 'document',
+    location: 'location',
+    contacts: 'person',
+    template: 'templates',
+    sticker: 'smile',
+    reaction: 'smile',
+  } as const
+  return type in icons ? icons[type as keyof typeof icons] : 'chat'
+}

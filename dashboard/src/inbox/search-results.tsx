@@ -1,0 +1,99 @@
+/** What a search found: people by their names and numbers, and messages by their words. */
+import { Link, useSearch } from 'wouter'
+import { type ItemOf, usePages } from '../lib/api.ts'
+import { formatBrief, formatTime } from '../lib/time.ts'
+import { More } from '../ui/more.tsx'
+import { Failure, Skeleton } from '../ui/page.tsx'
+import { Avatar } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { nameOf } from './data.ts'
+import { hrefOf } from './filters.ts'
+import { useConversations } from './live-pages.ts'
+import { Marked } from './marked.tsx'
+import { Row } from './row.tsx'
+
+const { search: found } = words.inbox
+
+export function SearchResults({ query, openId }: { query: string; openId: string }) {
+  const search = useSearch()
+  const isAsked = query !== ''
+  const people = useConversations({ search: query }, isAsked)
+  const messages = usePages('GET /search', { query: { q: query, limit: 20 } }, { enabled: isAsked, keep: true })
+  return (
+    <div className="inbox-scroll">
+      <section aria-labelledby="inbox-people">
+        <h2 className="inbox-group" id="inbox-people">
+          {found.people}
+        </h2>
+        {people.error && !people.data ? (
+          <Failure error={people.error} onRetry={() => void people.refetch()} />
+        ) : !people.data ? (
+          <Skeleton lines={3} />
+        ) : people.items.length === 0 ? (
+          <p className="inbox-group-none">{found.noPeople}</p>
+        ) : (
+          <ul>
+            {people.items.slice(0, 20).map((conversation) => (
+              <Row
+                key={conversation.id}
+                conversation={conversation}
+                href={hrefOf(search, conversation.id)}
+                isOpen={conversation.id === openId}
+              />
+            ))}
+          </ul>
+        )}
+      </section>
+      <section aria-labelledby="inbox-messages">
+        <h2 className="inbox-group" id="inbox-messages">
+          {found.messages}
+        </h2>
+        {messages.error && !messages.data ? (
+          <Failure error={messages.error} onRetry={() => void messages.refetch()} />
+        ) : !messages.data ? (
+          <Skeleton lines={6} />
+        ) : messages.items.length === 0 && !messages.hasNextPage ? (
+          <p className="inbox-group-none">{found.noMessages}</p>
+        ) : (
+          <ul>
+            {messages.items.map((item) => (
+              <Hit key={item.message.id} item={item} query={query} search={search} />
+            ))}
+          </ul>
+        )}
+        <More pages={messages} />
+      </section>
+    </div>
+  )
+}
+
+type HitProps = { item: ItemOf<'GET /search'>; query: string; search: string }
+
+function Hit({ item: { message, snippet, conversation }, query, search }: HitProps) {
+  const name = nameOf(conversation.contact)
+  const isOpen = new URLSearchParams(search).get('message') === message.id
+  return (
+    <li className="inbox-item">
+      <Link
+        href={hrefOf(search, conversation.id, message.id)}
+        className="inbox-row"
+        data-row={message.id}
+        aria-current={isOpen ? 'true' : undefined}
+      >
+        <Avatar name={name} channel={conversation.channel} />
+        <span className="inbox-row-text">
+          <span className="inbox-row-top">
+            <span className="inbox-row-name cut">{name}</span>
+            <time dateTime={message.created_at} title={formatTime(message.created_at)}>
+              {formatBrief(message.created_at)}
+            </time>
+          </span>
+          <span className="inbox-snippet">
+            {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}
+            <Marked text={snippet} query={query} />
+          </span>
+        </span>
+      </Link>
+    </li>
+  )
+}

@@ -1,0 +1,83 @@
+/** A template as the customer sees it: one that was sent, or one that somebody is about to send. */
+import { Icon } from '../ui/icon.tsx'
+import { words } from '../words/words.ts'
+import type { Message } from './data.ts'
+import { FileCard, Picture } from './media.tsx'
+import { type Details, showableUrl, templateOf, webUrl } from './read.ts'
+import { Text } from './text.tsx'
+
+export function SentTemplate({ message: { content, content_text: text } }: { message: Message }) {
+  const { header, footer, buttons, cards, body } = templateOf(content)
+  return (
+    <TemplateView
+      header={header.format === 'text' ? header.text : undefined}
+      media={header.format && header.format !== 'text' ? { format: header.format, url: header.url } : undefined}
+      text={text ?? body}
+      footer={footer}
+      buttons={buttons}
+      cards={cards.map(toCard)}
+    />
+  )
+}
+
+function toCard(card: Details): View {
+  const { header, body, buttons } = templateOf(card)
+  return {
+    header: header.format === 'text' ? header.text : undefined,
+    media: header.format && header.format !== 'text' ? { format: header.format, url: header.url } : undefined,
+    text: body,
+    buttons,
+  }
+}
+
+export type View = {
+  header?: string | null | undefined
+  media?: { format: string; url?: string | null | undefined } | null | undefined
+  text?: string | undefined
+  footer?: string | null | undefined
+  buttons: readonly string[]
+  cards?: readonly View[]
+}
+
+export function TemplateView({ header, media, text, footer, buttons, cards = [] }: View) {
+  return (
+    <div className="inbox-template">
+      {media && <HeaderMedia media={media} />}
+      {header && <strong>{header}</strong>}
+      <Text text={text ?? null} />
+      {footer && <p className="inbox-footer">{footer}</p>}
+      {buttons.map((label, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the buttons of a template keep their places.
+        <span key={place} className="inbox-template-button">
+          {label}
+        </span>
+      ))}
+      {cards.length > 0 && (
+        <ul className="inbox-template-cards">
+          {cards.map((card, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: so do its cards.
+            <li key={place}>
+              <TemplateView {...card} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function HeaderMedia({ media: { format, url } }: { media: NonNullable<View['media']> }) {
+  const kinds = words.inbox.template.media
+  const kind = format === 'video' || format === 'document' || format === 'location' ? format : 'image'
+  const shown = showableUrl(url)
+  if (kind === 'image' && shown) return <Picture url={shown} name={kinds.image} />
+  if (!url) {
+    return (
+      <span className="inbox-template-media">
+        <Icon name={kind} />
+        {kinds[kind]}
+      </span>
+    )
+  }
+  return <FileCard icon={kind} title={kinds[kind]} line={words.inbox.message.open(kinds[kind])} href={webUrl(url)} />
+}

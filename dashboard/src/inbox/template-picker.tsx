@@ -1,0 +1,133 @@
+/** Choose an approved template, give it its values, see it as the customer will, send it. */
+import { useEffect, useState } from 'react'
+import { type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { SearchInput } from '../ui/form.tsx'
+import { Asked, Empty } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { type Conversation, nameOf } from './data.ts'
+import { recordsOf, textOf } from './read.ts'
+import { TemplateForm } from './template-form.tsx'
+import type { TemplateSend } from './template-values.ts'
+
+const { template: says } = words.inbox
+
+type Template = ItemOf<'GET /templates'>
+
+type Props = {
+  conversation: Conversation
+  onClose: () => void
+  /** `text`: how it reads. */
+  onSend: (template: TemplateSend, text: string) => void
+}
+
+const keyOf = ({ name, language }: Template) => `${name} ${language}`
+
+export function TemplatePicker({ conversation, onClose, onSend }: Props) {
+  const asked = useCall('GET /templates', {})
+  const [chosen, setChosen] = useState<Template>()
+  // Once the dialog is open, the first field takes the focus.
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(true), [])
+  return (
+    <Dialog title={`${says.title}: ${nameOf(conversation.contact)}`} size="wide" onClose={onClose}>
+      <Asked query={{ ...asked, data: isOpen ? asked.data : undefined }}>
+        {(templates) => {
+          const approved = templates.filter(({ status }) => status === 'APPROVED')
+          if (approved.length === 0) return <NoTemplates />
+          return (
+            <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
+              <Choices templates={approved} chosen={chosen} onChoose={setChosen} />
+              <div className="inbox-picker-form">
+                {chosen ? (
+                  <>
+                    <span className="inbox-picker-back">
+                      <Button size="small" icon="back" onClick={() => setChosen(undefined)}>
+                        {says.back}
+                      </Button>
+                    </span>
+                    <TemplateForm key={keyOf(chosen)} name={chosen.name} language={chosen.language} onSend={onSend} />
+                  </>
+                ) : (
+                  <p className="soft">{says.choose}</p>
+                )}
+              </div>
+            </div>
+          )
+        }}
+      </Asked>
+    </Dialog>
+  )
+}
+
+function NoTemplates() {
+  const toast = useToast()
+  const isManager = useIsManager()
+  const refresh = useChange('POST /templates/refresh', { stale: ['GET /templates'], onFailed: toast.failed })
+  return (
+    <Empty
+      icon="templates"
+      title={says.none}
+      action={
+        <>
+          {isManager && (
+            <Button variant="primary" icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
+              {says.refresh}
+            </Button>
+          )}
+          <LinkButton href="/templates">{says.toTemplates}</LinkButton>
+        </>
+      }
+    >
+      {says.noneText}
+    </Empty>
+  )
+}
+
+type ChoicesProps = {
+  templates: readonly Template[]
+  chosen: Template | undefined
+  onChoose: (template: Template) => void
+}
+
+function Choices({ templates, chosen, onChoose }: ChoicesProps) {
+  const [search, setSearch] = useState('')
+  const wanted = search.trim().toLowerCase()
+  const found = templates.filter(({ name, components }) =>
+    `${name} ${name.replaceAll('_', ' ')} ${bodyOf(components)}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <div className="inbox-picker-list">
+      <SearchInput label={says.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
+      {found.length === 0 && <p className="soft small">{says.noMatch}</p>}
+      <ul aria-label={says.list}>
+        {found.map((template) => (
+          <li key={keyOf(template)}>
+            <button
+              type="button"
+              aria-pressed={chosen !== undefined && keyOf(chosen) === keyOf(template)}
+              onClick={() => onChoose(template)}
+            >
+              <span className="inbox-picker-name">
+                <strong className="cut">{template.name}</strong>
+                <small>{template.language}</small>
+              </span>
+              <span className="inbox-picker-body">{bodyOf(template.components)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** The text of its body; components are as the provider lists them. */
+function bodyOf(components: unknown): string {
+  for (const item of recordsOf(components)) {
+    if (textOf(item.type)?.toUpperCase() === 'BODY') return textOf(item.text) ?? ''
+  }
+  return ''
+}

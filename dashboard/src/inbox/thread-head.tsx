@@ -1,0 +1,159 @@
+/** Who it is with, where it stands, and who looks after it. */
+import { useCall, useChange } from '../lib/api.ts'
+import { useSession } from '../lib/session.tsx'
+import { useShortcuts } from '../lib/shortcuts.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Avatar } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { type Conversation, handleOf, memberName, nameOf, refresh, showChange } from './data.ts'
+import type { Folding } from './folding.ts'
+
+const { thread } = words.inbox
+
+type Props = { conversation: Conversation; onBack: () => void; folding: Folding }
+
+export function ThreadHead({ conversation, onBack, folding }: Props) {
+  const { contact, channel, status } = conversation
+  const { setStatus, assign } = useDeeds(conversation)
+  const { member } = useSession()
+  const isShown = folding.isBeside || folding.isOver
+  useShortcuts({
+    e: () => setStatus(status === 'closed' ? 'open' : 'closed'),
+    a: () => assign({ id: member.id, name: member.name, email: member.email }),
+  })
+  return (
+    <header className="inbox-thread-head">
+      <span className="inbox-back">
+        <IconButton label={thread.back} icon="back" onClick={onBack} />
+      </span>
+      <Avatar name={nameOf(contact)} channel={channel} />
+      <div className="inbox-thread-who">
+        <h2 className="cut">{nameOf(contact)}</h2>
+        <p className="cut">
+          {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
+            .filter(Boolean)
+            .join(' · ')}
+        </p>
+      </div>
+      <div className="inbox-thread-deeds">
+        <AssigneeMenu conversation={conversation} onAssign={assign} />
+        <Menu
+          label={thread.setStatus}
+          button={(props) => (
+            <button
+              type="button"
+              className="inbox-choice"
+              title={thread.status(words.statuses[status])}
+              aria-label={thread.status(words.statuses[status])}
+              {...props}
+            >
+              <span className="inbox-status" data-status={status} />
+              <span className="inbox-choice-text">{words.statuses[status]}</span>
+              <Icon name="chevron" />
+            </button>
+          )}
+          items={(['open', 'pending', 'closed'] as const).map((each) => ({
+            key: each,
+            label: (
+              <>
+                <span className="inbox-status" data-status={each} />
+                {words.statuses[each]}
+              </>
+            ),
+            checked: each === status,
+            onSelect: () => setStatus(each),
+          }))}
+        />
+        <IconButton
+          label={isShown ? thread.hideContact : thread.showContact}
+          icon="person"
+          aria-pressed={isShown}
+          onClick={folding.toggle}
+        />
+      </div>
+    </header>
+  )
+}
+
+type Agent = NonNullable<Conversation['assigned_agent']>
+
+function AssigneeMenu({
+  conversation: { assigned_agent: agent },
+  onAssign,
+}: {
+  conversation: Conversation
+  onAssign: (agent: Agent | null) => void
+}) {
+  const { member } = useSession()
+  const members = useCall('GET /members', {}).data ?? []
+  const others = members.filter(({ id, state }) => state === 'active' && id !== member.id)
+  const name = agent ? memberName(agent) : thread.unassigned
+  return (
+    <Menu
+      label={thread.assign}
+      button={(props) => (
+        <button
+          type="button"
+          className="inbox-choice inbox-choice-who"
+          title={thread.assignee(name)}
+          aria-label={thread.assignee(name)}
+          {...props}
+        >
+          {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
+          <span className="inbox-choice-text cut">{name}</span>
+          <Icon name="chevron" />
+        </button>
+      )}
+      items={[
+        {
+          key: member.id,
+          label: thread.me(memberName(member)),
+          checked: agent?.id === member.id,
+          onSelect: () => onAssign(member),
+        },
+        { key: 'nobody', label: thread.nobody, checked: agent === null, onSelect: () => onAssign(null) },
+        ...(others.length > 0 ? [{ kind: 'line' as const, key: 'line' }] : []),
+        ...others.map((other) => ({
+          key: other.id,
+          label: memberName(other),
+          checked: agent?.id === other.id,
+          onSelect: () => onAssign(other),
+        })),
+      ]}
+    />
+  )
+}
+
+/** What is done shows at once; if the service says no, so does what it says. */
+function useDeeds({ id, status, assigned_agent, assigned_agent_id }: Conversation) {
+  const toast = useToast()
+  const { member } = useSession()
+  const change = useChange('PATCH /conversations/{id}', {
+    onDone: (done) => {
+      showChange(id, done)
+      void refresh(id)
+    },
+    onFailed: (error) => {
+      showChange(id, { status, assigned_agent, assigned_agent_id })
+      toast.failed(error)
+    },
+  })
+  const setStatus = (next: Conversation['status']) => {
+    if (next === status) return
+    showChange(id, { status: next })
+    change.mutate({ params: { id }, body: { status: next } })
+    if (next === 'closed') toast.done(thread.closed)
+    else if (status === 'closed') toast.done(thread.reopened)
+  }
+  const assign = (to: Agent | null) => {
+    if ((to?.id ?? null) === assigned_agent_id) return
+    const agent = to && { id: to.id, name: to.name, email: to.email }
+    showChange(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
+    change.mutate({ params: { id }, body: { assigned_agent_id: agent?.id ?? null } })
+    if (to?.id === member.id) toast.done(thread.assignedToMe)
+  }
+  return { setStatus, assign }
+}

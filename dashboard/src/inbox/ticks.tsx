@@ -1,0 +1,23 @@
+/** What became of a message we sent: waiting, accepted, delivered, read, failed. Said as well as drawn. */
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { words } from '../words/words.ts'
+import type { Message } from './data.ts'
+
+const icons: Record<Message['status'], IconName> = {
+  received: 'check',
+  pending: 'clock',
+  sent: 'check',
+  delivered: 'checks',
+  read: 'checks',
+  failed: 'alert',
+}
+
+export function Ticks({ status }: { status: Message['status'] }) {
+  const label = words.inbox.message.statuses[status]
+  return (
+    <span className="inbox-ticks" data-status={status} title={label}>
+      <Icon name={icons[status]} />
+      <span className="offscreen">{label}</span>
+    </span>
+  )
+}

@@ -1,0 +1,127 @@
+/** One connection of a tool: how it does, a test that is followed to its end, its log, and the way out. */
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { messageOf, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { Address, type Endpoint, EventList, LastDelivery, StateBadge } from '../webhooks/endpoint.tsx'
+import { words } from '../words/words.ts'
+import { TestOutcome } from './test-outcome.tsx'
+import type { Tool } from './tools.tsx'
+
+const { integrations } = words
+
+export function Connection({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
+  const isManager = useIsManager()
+  return (
+    <li>
+      <div className="row spread">
+        <Address url={endpoint.url} />
+        <StateBadge endpoint={endpoint} />
+      </div>
+      <div className="row tools-facts">
+        <EventList events={endpoint.events} />
+        <span className="soft small">
+          {integrations.last} <LastDelivery at={endpoint.last_delivery_at} />
+        </span>
+      </div>
+      {isManager ? (
+        <Deeds endpoint={endpoint} tool={tool} />
+      ) : (
+        <div className="row">
+          <LogLink endpoint={endpoint} />
+        </div>
+      )}
+    </li>
+  )
+}
+
+const LogLink = ({ endpoint }: { endpoint: Endpoint }) => (
+  <Link
+    href={`/webhooks/${endpoint.id}`}
+    className="button"
+    data-size="small"
+    data-variant="quiet"
+    aria-label={integrations.logOf(endpoint.url)}
+  >
+    <Icon name="clock" />
+    {integrations.log}
+  </Link>
+)
+
+function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
+  const toast = useToast()
+  const [isLeaving, setLeaving] = useState(false)
+  const [testId, setTestId] = useState('')
+  const test = useChange('POST /integrations/{id}/test', {
+    stale: ['GET /webhooks/{id}/deliveries'],
+    onDone: ({ id }) => setTestId(id),
+    onFailed: toast.failed,
+  })
+  const switchOn = useChange('PATCH /webhooks/{id}', {
+    stale: ['GET /webhooks'],
+    onDone: () => toast.done(integrations.switchedOn),
+    onFailed: toast.failed,
+  })
+  const params = { id: endpoint.id }
+  return (
+    <>
+      <div className="row">
+        {endpoint.is_active ? (
+          <Button
+            size="small"
+            icon="bolt"
+            busy={test.isPending}
+            title={integrations.test.actionOf(endpoint.url)}
+            onClick={() => test.mutate({ params })}
+          >
+            {integrations.test.action}
+          </Button>
+        ) : (
+          <Button
+            size="small"
+            icon="play"
+            busy={switchOn.isPending}
+            onClick={() => switchOn.mutate({ params, body: { is_active: true } })}
+          >
+            {integrations.switchOn}
+          </Button>
+        )}
+        <LogLink endpoint={endpoint} />
+        <Button size="small" variant="quiet" icon="off" onClick={() => setLeaving(true)}>
+          {integrations.disconnect.action}
+        </Button>
+      </div>
+      {testId && <TestOutcome key={testId} id={testId} endpointId={endpoint.id} />}
+      {isLeaving && <Disconnect endpoint={endpoint} tool={tool} onClose={() => setLeaving(false)} />}
+    </>
+  )
+}
+
+type DisconnectProps = { endpoint: Endpoint; tool: Tool; onClose: () => void }
+
+function Disconnect({ endpoint, tool, onClose }: DisconnectProps) {
+  const toast = useToast()
+  const { disconnect } = integrations
+  const { name } = integrations.tools[tool]
+  const remove = useChange('DELETE /webhooks/{id}', {
+    stale: ['GET /webhooks'],
+    onDone: () => toast.done(disconnect.done(name)),
+  })
+  return (
+    <Confirm
+      title={disconnect.title(name)}
+      action={disconnect.action}
+      danger
+      busy={remove.isPending}
+      fault={remove.error ? messageOf(remove.error) : undefined}
+      onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
+      onClose={onClose}
+    >
+      {disconnect.text(endpoint.url)}
+    </Confirm>
+  )
+}

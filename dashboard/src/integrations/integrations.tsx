@@ -1,0 +1,118 @@
+/**
+ * Automation tools that are told what happens: a card a tool, with its
+ * connections. A connection is a webhook endpoint that the tool owns; its
+ * delivery log is the same as everybody's.
+ */
+import '../webhooks/webhooks.css'
+import './integrations.css'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Asked, Page } from '../ui/page.tsx'
+import { Badge } from '../ui/show.tsx'
+import type { Endpoint } from '../webhooks/endpoint.tsx'
+import { EndpointForm } from '../webhooks/endpoint-form.tsx'
+import { lookAgainMs } from '../webhooks/list.tsx'
+import { SecretOnce } from '../webhooks/secret.tsx'
+import { words } from '../words/words.ts'
+import { Connection } from './connection.tsx'
+import type { Tool } from './tools.tsx'
+import { ToolMark, tools } from './tools.tsx'
+
+const { integrations } = words
+
+export default function Integrations() {
+  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  return (
+    <Page title={integrations.title} lead={integrations.lead}>
+      <Asked query={endpoints}>
+        {(all) => (
+          <div className="tools-grid">
+            {tools.map((tool) => (
+              <ToolCard key={tool} tool={tool} connections={all.filter(({ provider }) => provider === tool)} />
+            ))}
+          </div>
+        )}
+      </Asked>
+      <p className="soft small">
+        {integrations.ownTitle} {integrations.ownText} <Link href="/webhooks">{integrations.toWebhooks}</Link>
+      </p>
+    </Page>
+  )
+}
+
+function ToolCard({ tool, connections }: { tool: Tool; connections: readonly Endpoint[] }) {
+  const isManager = useIsManager()
+  const [isConnecting, setConnecting] = useState(false)
+  const { name, text, steps } = integrations.tools[tool]
+  const isConnected = connections.length > 0
+  return (
+    <section className="card tools-card" aria-label={name}>
+      <header className="tools-head">
+        <ToolMark tool={tool} />
+        <div className="grow">
+          <h2>{name}</h2>
+          <code className="soft">{tool}</code>
+        </div>
+        <Badge tone={isConnected ? 'green' : undefined}>
+          {isConnected ? integrations.connected(connections.length) : integrations.notConnected}
+        </Badge>
+      </header>
+      <p className="tools-text">{text}</p>
+      {isConnected ? (
+        <ul className="tools-connections" aria-label={integrations.connections(name)}>
+          {connections.map((endpoint) => (
+            <Connection key={endpoint.id} endpoint={endpoint} tool={tool} />
+          ))}
+        </ul>
+      ) : (
+        <p className="tools-steps">
+          <Icon name="info" />
+          <span>{steps}</span>
+        </p>
+      )}
+      <footer className="tools-foot">
+        {isManager ? (
+          <Button
+            icon={isConnected ? 'plus' : 'link'}
+            {...(isConnected ? {} : { variant: 'primary' as const })}
+            onClick={() => setConnecting(true)}
+          >
+            {isConnected ? integrations.another : integrations.connect}
+          </Button>
+        ) : (
+          <span className="soft small">{integrations.onlyManagers}</span>
+        )}
+      </footer>
+      {isConnecting && <Connect tool={tool} onClose={() => setConnecting(false)} />}
+    </section>
+  )
+}
+
+function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
+  const [secret, setSecret] = useState('')
+  const { name, steps } = integrations.tools[tool]
+  const { form, secret: said } = integrations
+  const connect = useChange('POST /integrations', {
+    stale: ['GET /webhooks'],
+    onDone: (made) => setSecret(made.secret),
+  })
+  if (secret) return <SecretOnce title={said.title(name)} text={said.text} secret={secret} onClose={onClose} />
+  return (
+    <Dialog title={form.title(name)} onClose={onClose}>
+      <p className="soft">{steps}</p>
+      <EndpointForm
+        urlLabel={form.url}
+        action={form.submit}
+        busy={connect.isPending}
+        error={connect.error}
+        onSubmit={(fields) => connect.mutate({ body: { provider: tool, ...fields } })}
+        onClose={onClose}
+      />
+    </Dialog>
+  )
+}

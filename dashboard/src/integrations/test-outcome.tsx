@@ -1,0 +1,47 @@
+/** What becomes of a test event, told as it goes: sent, tried again, arrived or not. */
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import { messageOf, queries } from '../lib/api.ts'
+import { Icon } from '../ui/icon.tsx'
+import { lastAttempt, useDelivery } from '../webhooks/deliveries.ts'
+import { words } from '../words/words.ts'
+
+const { test } = words.integrations
+const { log } = words.webhooks
+
+type Outcome = { tone: 'green' | 'amber' | 'red' | 'blue'; text: string }
+
+export function TestOutcome({ id, endpointId }: { id: string; endpointId: string }) {
+  const delivery = useDelivery(id)
+  const status = delivery.data?.status
+  // What it did to the endpoint is shown beside it.
+  useEffect(() => {
+    if (status && status !== 'pending') void queries.invalidateQueries({ queryKey: ['GET /webhooks'] })
+  }, [status])
+  const { tone, text } = delivery.error
+    ? ({ tone: 'red', text: messageOf(delivery.error) } as const)
+    : outcomeOf(delivery.data)
+  return (
+    <div className="note tools-outcome" data-tone={tone} role="status">
+      {tone === 'blue' ? (
+        <span className="spinner" aria-hidden="true" />
+      ) : (
+        <Icon name={tone === 'green' ? 'check' : 'alert'} />
+      )}
+      <div>
+        {text} <Link href={`/webhooks/${endpointId}?delivery=${id}`}>{test.look}</Link>
+      </div>
+    </div>
+  )
+}
+
+function outcomeOf(delivery: ReturnType<typeof useDelivery>['data']): Outcome {
+  const attempt = delivery && lastAttempt(delivery)
+  if (!delivery || !attempt) return { tone: 'blue', text: test.sending }
+  const reason = attempt.error ?? log.noAnswer
+  if (delivery.status === 'pending') return { tone: 'amber', text: test.retrying(reason) }
+  if (delivery.status === 'canceled') return { tone: 'red', text: test.canceled }
+  return delivery.status === 'delivered'
+    ? { tone: 'green', text: test.delivered(attempt.http_status ?? 200, log.milliseconds(attempt.duration_ms ?? 0)) }
+    : { tone: 'red', text: test.failed(reason) }
+}

@@ -1,0 +1,64 @@
+/** Times and numbers as people of this browser's language write them. */
+import { words } from '../words/words.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short' })
+const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
+const number = new Intl.NumberFormat()
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+
+export const formatTime = (at: string | number): string => dayAndTime.format(new Date(at))
+export const formatDate = (at: string | number): string => dayOnly.format(new Date(at))
+export const formatClock = (at: string | number): string => timeOnly.format(new Date(at))
+export const formatShortDay = (at: string | number): string => shortDay.format(new Date(at))
+export const formatNumber = (value: number): string => number.format(value)
+export const formatCompact = (value: number): string => compact.format(value)
+export const formatShare = (part: number, whole: number): string => percent.format(whole > 0 ? part / whole : 0)
+
+/** For a list: the time today, the weekday this week, the date before. */
+export function formatBrief(at: string, now = Date.now()): string {
+  const date = new Date(at)
+  if (isSameDay(date, new Date(now))) return timeOnly.format(date)
+  return now - date.getTime() < 6 * day ? weekday.format(date) : shortDay.format(date)
+}
+
+/** For the line between two days of a thread. */
+export function formatDay(at: string, now = Date.now()): string {
+  const date = new Date(at)
+  if (isSameDay(date, new Date(now))) return words.time.today
+  if (isSameDay(date, new Date(now - day))) return words.time.yesterday
+  return now - date.getTime() < 300 * day ? longDay.format(date) : dayOnly.format(date)
+}
+
+export function formatAgo(at: string, now = Date.now()): string {
+  const ms = now - new Date(at).getTime()
+  if (Math.abs(ms) < minute) return words.time.now
+  if (ms < 0) return words.time.in(formatSpan(-ms))
+  return ms < 7 * day ? words.time.ago(formatSpan(ms)) : formatDate(at)
+}
+
+/** The two largest units: "3 h 20 min". */
+export function formatSpan(ms: number): string {
+  const { days, hours, minutes, seconds } = words.time
+  if (ms >= day) return join(days(Math.floor(ms / day)), hours, Math.floor((ms % day) / hour), ms < 3 * day)
+  if (ms >= hour) return join(hours(Math.floor(ms / hour)), minutes, Math.floor((ms % hour) / minute), ms < 6 * hour)
+  return ms >= minute ? minutes(Math.floor(ms / minute)) : seconds(Math.max(0, Math.round(ms / 1000)))
+}
+
+const join = (first: string, unit: (count: number) => string, count: number, isClose: boolean): string =>
+  isClose && count > 0 ? `${first} ${unit(count)}` : first
+
+export const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString()
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`
+  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
+}

@@ -1,0 +1,36 @@
+/** What a workspace in which nothing happened yet is shown instead of empty charts: what to do first. */
+import { Link } from 'wouter'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { Empty } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+
+const { first } = words.overview
+
+const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: string }[] = [
+  { name: 'channel', icon: 'chat', href: '/settings/channels' },
+  { name: 'message', icon: 'key', href: '/settings/keys' },
+  { name: 'contacts', icon: 'contacts', href: '/contacts' },
+  { name: 'webhook', icon: 'webhooks', href: '/webhooks' },
+]
+
+export function FirstSteps() {
+  return (
+    <div className="card overview-first">
+      <Empty icon="overview" title={first.title}>
+        {first.text}
+      </Empty>
+      <ol>
+        {steps.map(({ name, icon, href }) => (
+          <li key={name} data-link="">
+            <Icon name={icon} />
+            <div className="grow">
+              <Link href={href}>{first.steps[name].title}</Link>
+              <p>{first.steps[name].text}</p>
+            </div>
+            <Icon name="right" />
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}

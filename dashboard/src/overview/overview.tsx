@@ -1,0 +1,62 @@
+/** How the workspace is doing, over 7, 30 or 90 days. Asked again every few seconds: charts that jump tell nobody more. */
+import '../webhooks/webhooks.css'
+import './overview.css'
+import { useCall } from '../lib/api.ts'
+import { useQueryValue } from '../lib/use.ts'
+import { Segmented } from '../ui/form.tsx'
+import { Asked, Page } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+import { FirstSteps } from './first-steps.tsx'
+import { Funnel } from './funnel.tsx'
+import { Responses } from './responses.tsx'
+import { type OverviewView, totalOf } from './scale.ts'
+import { Tiles } from './tiles.tsx'
+import { Traffic } from './traffic.tsx'
+import { WebhookHealth } from './webhook-health.tsx'
+
+const { overview: said } = words
+
+const ranges = ['7', '30', '90'] as const
+const usual = '30'
+const everyMs = 10_000
+
+export default function Overview() {
+  const [wanted, setWanted] = useQueryValue('days')
+  const days = ranges.find((each) => each === wanted) ?? usual
+  const overview = useCall('GET /overview', { query: { days } }, { keep: true, everyMs })
+  return (
+    <Page
+      title={said.title}
+      lead={said.lead}
+      actions={
+        <Segmented
+          label={said.range}
+          value={days}
+          options={ranges.map((value) => ({ value, label: said.ranges[value] }))}
+          onChange={(value) => setWanted(value === usual ? '' : value)}
+        />
+      }
+    >
+      <Asked query={overview} lines={12}>
+        {(data) => (isNew(data) ? <FirstSteps /> : <Charts overview={data} />)}
+      </Asked>
+    </Page>
+  )
+}
+
+const isNew = ({ days, open_conversations }: OverviewView): boolean =>
+  open_conversations === 0 && days.every((day) => totalOf(day, 'inbound') + totalOf(day, 'outbound') === 0)
+
+function Charts({ overview }: { overview: OverviewView }) {
+  return (
+    <>
+      <Tiles overview={overview} />
+      <Traffic days={overview.days} />
+      <div className="overview-pair">
+        <Funnel funnel={overview.funnel} />
+        <Responses responses={overview.responses} />
+      </div>
+      <WebhookHealth webhooks={overview.webhooks} />
+    </>
+  )
+}

@@ -1,0 +1,93 @@
+/** The headline: what the range comes to, and whether its second half did more or less than its first. */
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
+import { words } from '../words/words.ts'
+import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './scale.ts'
+
+const { tiles, change: said } = words.overview
+
+/** Conversations are counted no further. */
+const maxConversations = 10_000
+
+export function Tiles({ overview }: { overview: OverviewView }) {
+  const { days, funnel, responses, open_conversations, unassigned_conversations } = overview
+  const received = days.map((day) => totalOf(day, 'inbound'))
+  const sent = days.map((day) => totalOf(day, 'outbound'))
+  const averageMs = responses.average_seconds === null ? null : responses.average_seconds * 1_000
+  const answers = tiles.answers(formatNumber(responses.count), responses.count)
+  const answerChange = averageChangeOf(responses.days)
+  return (
+    <ul className="overview-tiles" aria-label={words.overview.headline}>
+      <Tile label={tiles.received} value={formatNumber(sumOf(received))} spark={received}>
+        <Trend change={changeOf(received)} />
+      </Tile>
+      <Tile label={tiles.sent} value={formatNumber(sumOf(sent))} spark={sent}>
+        <Trend change={changeOf(sent)} />
+      </Tile>
+      <Tile label={tiles.delivered} value={funnel.sent > 0 ? formatShare(funnel.delivered, funnel.sent) : '–'}>
+        {funnel.sent > 0 ? tiles.ofSent(formatCompact(funnel.sent)) : tiles.nothingSent}
+      </Tile>
+      <Tile label={tiles.answer} value={averageMs === null ? '–' : formatSpan(averageMs)}>
+        {averageMs === null ? tiles.noAnswers : answerChange ? <Trend change={answerChange} lessIsBetter /> : answers}
+      </Tile>
+      <Tile label={tiles.open} value={cappedAt(open_conversations)} href="/inbox?status=open">
+        {tiles.toOpen}
+      </Tile>
+      <Tile label={tiles.unassigned} value={cappedAt(unassigned_conversations)} href="/inbox?assigned=nobody">
+        {unassigned_conversations > 0 ? tiles.toUnassigned : tiles.noneWaiting}
+      </Tile>
+    </ul>
+  )
+}
+
+const cappedAt = (number: number): string =>
+  number >= maxConversations ? tiles.atLeast(formatNumber(maxConversations)) : formatNumber(number)
+
+type TileProps = { label: string; value: string; href?: string; spark?: readonly number[]; children?: ReactNode }
+
+function Tile({ label, value, href, spark, children }: TileProps) {
+  const name = <span className="overview-tile-label">{label}</span>
+  return (
+    <li className="card overview-tile" data-link={href ? '' : undefined}>
+      {href ? <Link href={href}>{name}</Link> : name}
+      <strong className="numeric">{value}</strong>
+      <span className="overview-tile-foot">{children}</span>
+      {spark && <Spark values={spark} />}
+    </li>
+  )
+}
+
+/** More answers are neither good nor bad, quicker ones are good. */
+function Trend({ change, lessIsBetter = false }: { change: Change | undefined; lessIsBetter?: boolean }) {
+  if (!change) return null
+  const { share, days } = change
+  const isSame = Math.abs(share) < 0.005
+  const tone = !lessIsBetter || isSame ? undefined : share < 0 ? 'green' : 'amber'
+  const size = formatShare(Math.round(Math.abs(share) * 100), 100)
+  return (
+    <span data-tone={tone} title={said.about(days)}>
+      {isSame ? said.same(days) : share > 0 ? said.up(size, days) : said.down(size, days)}
+    </span>
+  )
+}
+
+/** The course of it, behind the number. */
+function Spark({ values }: { values: readonly number[] }) {
+  const most = Math.max(1, ...values)
+  const points = values.map(
+    (value, place) => `${(place / Math.max(1, values.length - 1)) * 100},${28 - (value / most) * 26}`,
+  )
+  return (
+    <svg
+      className="overview-spark"
+      viewBox="0 0 100 28"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <polygon points={`0,28 ${points.join(' ')} 100,28`} />
+      <polyline points={points.join(' ')} />
+    </svg>
+  )
+}

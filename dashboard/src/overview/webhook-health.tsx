@@ -1,0 +1,60 @@
+/** Whether events arrive where they should: endpoints in trouble first. */
+import { Link } from 'wouter'
+import { LinkButton } from '../ui/button.tsx'
+import { Card } from '../ui/page.tsx'
+import { Ago } from '../ui/show.tsx'
+import { Address, type EndpointState, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
+import { words } from '../words/words.ts'
+import type { OverviewView } from './scale.ts'
+
+const { webhooks: said } = words.overview
+
+type Health = OverviewView['webhooks'][number]
+
+const urgency: Record<EndpointState, number> = { stopped: 0, failing: 1, active: 2, inactive: 3 }
+const shown = 8
+
+export function WebhookHealth({ webhooks }: { webhooks: readonly Health[] }) {
+  const worstFirst = webhooks.toSorted((one, other) => urgency[stateOf(one)] - urgency[stateOf(other)])
+  const hidden = webhooks.length - shown
+  return (
+    <Card
+      flush={webhooks.length > 0}
+      title={said.title}
+      actions={
+        <LinkButton href="/webhooks" size="small" variant="quiet">
+          {said.all}
+        </LinkButton>
+      }
+    >
+      {webhooks.length === 0 ? (
+        <p className="soft">
+          {said.none} <Link href="/webhooks">{said.add}</Link>
+        </p>
+      ) : (
+        <ul className="overview-hooks">
+          {worstFirst.slice(0, shown).map((webhook) => (
+            <Row key={webhook.id} webhook={webhook} />
+          ))}
+          {hidden > 0 && <li className="soft small">{said.more(hidden)}</li>}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+function Row({ webhook }: { webhook: Health }) {
+  const { id, url, waiting_count, last_delivery_at } = webhook
+  return (
+    <li data-link="">
+      <Link href={`/webhooks/${id}`}>
+        <Address url={url} />
+      </Link>
+      <span className="row">
+        {waiting_count > 0 && <span className="soft small numeric">{said.waiting(waiting_count)}</span>}
+        <span className="soft small">{last_delivery_at ? <Ago at={last_delivery_at} /> : said.never}</span>
+        <StateBadge endpoint={webhook} />
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,84 @@
+/** Put people into a list: search, mark, add. */
+import { useState } from 'react'
+import { messageOf, useChange, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
+import { useStill } from '../lib/use.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Checkbox, SearchInput } from '../ui/form.tsx'
+import { More } from '../ui/more.tsx'
+import { Asked } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+
+const { segments } = words
+
+export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: () => void }) {
+  const toast = useToast()
+  const [search, setSearch] = useState('')
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const wanted = useStill(search.trim())
+  const pages = usePages('GET /contacts', { query: wanted ? { search: wanted } : {} }, { keep: true })
+  const add = useChange('POST /segments/{id}/contacts', {
+    stale: ['GET /segments/{id}', 'GET /segments/{id}/contacts'],
+    onDone: ({ added }) => {
+      toast.done(segments.added(added))
+      onClose()
+    },
+  })
+  const toggle = (id: string, isIn: boolean) => {
+    const next = new Set(chosen)
+    if (isIn) next.add(id)
+    else next.delete(id)
+    setChosen(next)
+  }
+  return (
+    <Dialog title={segments.addTitle} onClose={onClose}>
+      <SearchInput
+        autoFocus
+        label={segments.addSearch}
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+      />
+      <div className="segments-people">
+        <Asked query={pages}>
+          {() =>
+            pages.items.length === 0 ? (
+              <p className="soft">{segments.nobodyFound}</p>
+            ) : (
+              <>
+                {pages.items.map((contact) => (
+                  <Checkbox
+                    key={contact.id}
+                    label={nameOf(contact)}
+                    hint={contact.name ? contact.phone : undefined}
+                    checked={chosen.has(contact.id)}
+                    disabled={!chosen.has(contact.id) && chosen.size >= 1_000}
+                    onChange={(event) => toggle(contact.id, event.target.checked)}
+                  />
+                ))}
+                <More pages={pages} />
+              </>
+            )
+          }
+        </Asked>
+      </div>
+      {add.error && (
+        <p className="note" data-tone="red" role="alert">
+          {messageOf(add.error)}
+        </p>
+      )}
+      <div className="dialog-foot">
+        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button
+          variant="primary"
+          disabled={chosen.size === 0}
+          busy={add.isPending}
+          onClick={() => add.mutate({ params: { id: segmentId }, body: { contact_ids: [...chosen] } })}
+        >
+          {segments.addDo(chosen.size)}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,31 @@
+/** A filter in words: "Tag has VIP and Last wrote after 30 d". */
+import { useCall } from '../lib/api.ts'
+import { words } from '../words/words.ts'
+import type { Filter } from './rules.ts'
+
+const { segments } = words
+
+/** Tags are kept by their ids and shown by their names. */
+export function useFilterWords(): (filter: Filter) => string {
+  const { data: tags = [] } = useCall('GET /tags', {})
+  const names = new Map(tags.map(({ id, name }) => [id, name]))
+  return (filter) => describeFilter(filter, names)
+}
+
+function describeFilter({ match, rules }: Filter, tags: ReadonlyMap<string, string>): string {
+  const described = rules.map(({ field, op, value }) =>
+    [segments.fields[field] ?? field, segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
+      .filter(Boolean)
+      .join(' '),
+  )
+  return described.join(match === 'all' ? segments.and : segments.or)
+}
+
+function describeValue(field: string, value: string, tags: ReadonlyMap<string, string>): string {
+  if (field === 'tag') return tags.get(value) ?? value
+  if (field === 'channel') return words.channels[value as keyof typeof words.channels] ?? value
+  if (field === 'conversation_status') return words.statuses[value as keyof typeof words.statuses] ?? value
+  const [, count, unit] = /^(\d+)([dh])$/.exec(value) ?? []
+  if (count && unit) return segments.ageOf(Number(count), unit === 'd' ? 'd' : 'h')
+  return value
+}

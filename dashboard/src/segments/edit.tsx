@@ -1,0 +1,124 @@
+/** Make a segment, or change one. Its kind is chosen once. */
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { CallError, type DataOf, useCall, useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { NotFound } from '../shell/not-found.tsx'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Field, Input, TextArea } from '../ui/form.tsx'
+import { Asked, Card, Page } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { Builder, useFields } from './builder.tsx'
+import { completeFilter, type Fields, type Filter, firstRule } from './rules.ts'
+
+const { segments } = words
+const kinds = ['dynamic', 'static'] as const
+
+export function NewSegment() {
+  const fields = useFields()
+  return <Asked query={fields}>{(fields) => <Editor fields={fields} />}</Asked>
+}
+
+export function EditSegment({ id }: { id: string }) {
+  const fields = useFields()
+  const segment = useCall('GET /segments/{id}', { params: { id } })
+  if (segment.error instanceof CallError && segment.error.status === 404) return <NotFound />
+  return (
+    <Asked query={segment}>
+      {(segment) => <Asked query={fields}>{(fields) => <Editor fields={fields} segment={segment} />}</Asked>}
+    </Asked>
+  )
+}
+
+function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const [name, setName] = useState(segment?.name ?? '')
+  const [description, setDescription] = useState(segment?.description ?? '')
+  const [kind, setKind] = useState<(typeof kinds)[number]>(segment?.kind ?? 'dynamic')
+  const [filter, setFilter] = useState<Filter>(segment?.filter ?? { match: 'all', rules: [firstRule(fields)] })
+  const complete = completeFilter(fields, filter)
+  const stale = ['GET /segments', 'GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
+  const done = (text: string) => (saved: { id: string }) => {
+    toast.done(text)
+    navigate(`/segments/${saved.id}`)
+  }
+  const create = useChange('POST /segments', { stale, onDone: done(segments.created) })
+  const change = useChange('PATCH /segments/{id}', { stale, onDone: done(segments.saved) })
+  const { error, isPending } = segment ? change : create
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const body = {
+      name,
+      description: description.trim() || null,
+      ...(kind === 'dynamic' && complete ? { filter: complete } : {}),
+    }
+    if (segment) change.mutate({ params: { id: segment.id }, body })
+    else create.mutate({ body: { ...body, kind } })
+  }
+  const faults = faultsOf(error, ['name', 'description'])
+  const back = segment
+    ? { href: `/segments/${segment.id}`, label: segment.name }
+    : { href: '/segments', label: segments.title }
+  return (
+    <Page title={segment ? segment.name : segments.new} back={back} narrow>
+      <form className="stack" onSubmit={submit}>
+        <Card>
+          <Field label={segments.name} fault={faults.name}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                required
+                maxLength={80}
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field label={segments.description} hint={segments.optional} fault={faults.description}>
+            {(wiring) => (
+              <TextArea
+                {...wiring}
+                rows={2}
+                maxLength={1000}
+                value={description}
+                onChange={(event) => setDescription(event.target.value)}
+              />
+            )}
+          </Field>
+          {!segment && (
+            <fieldset className="segments-kinds">
+              <legend className="offscreen">{segments.kind}</legend>
+              {kinds.map((each) => (
+                <label key={each}>
+                  <input type="radio" name="kind" checked={kind === each} onChange={() => setKind(each)} />
+                  <span>
+                    <strong>{segments.kinds[each]}</strong>
+                    <small>{segments.kindHints[each]}</small>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+          )}
+        </Card>
+        {kind === 'dynamic' && (
+          <Card>
+            <Builder fields={fields} filter={filter} onChange={setFilter} />
+          </Card>
+        )}
+        {faults.rest && (
+          <p className="note" data-tone="red" role="alert">
+            {faults.rest}
+          </p>
+        )}
+        <div className="row">
+          <Button type="submit" variant="primary" busy={isPending} disabled={kind === 'dynamic' && !complete}>
+            {segment ? words.common.save : segments.create}
+          </Button>
+          <LinkButton href={back.href}>{words.common.cancel}</LinkButton>
+        </div>
+      </form>
+    </Page>
+  )
+}

@@ -1,0 +1,102 @@
+/** Every segment. How many are in one is counted when it is on the screen, since counting is not free. */
+import { Link } from 'wouter'
+import { type ItemOf, useCall, usePages } from '../lib/api.ts'
+import { useQueryValue } from '../lib/use.ts'
+import { LinkButton } from '../ui/button.tsx'
+import { Segmented } from '../ui/form.tsx'
+import { More } from '../ui/more.tsx'
+import { Asked, Empty, Page } from '../ui/page.tsx'
+import { Ago, Badge } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { useFilterWords } from './describe.ts'
+
+const { segments } = words
+const kinds = ['dynamic', 'static'] as const
+
+export function SegmentList() {
+  const [chosen, choose] = useQueryValue('kind')
+  const kind = kinds.find((each) => each === chosen)
+  const pages = usePages('GET /segments', { query: kind ? { kind } : {} }, { keep: true })
+  const create = (
+    <LinkButton variant="primary" icon="plus" href="/segments/new">
+      {segments.new}
+    </LinkButton>
+  )
+  return (
+    <Page title={segments.title} lead={segments.lead} actions={create}>
+      <div className="toolbar">
+        <Segmented
+          label={segments.kind}
+          value={kind ?? ''}
+          options={[
+            { value: '', label: segments.all },
+            ...kinds.map((value) => ({ value, label: segments.kinds[value] })),
+          ]}
+          onChange={choose}
+        />
+      </div>
+      <div className="card">
+        <Asked query={pages}>
+          {() =>
+            pages.items.length === 0 ? (
+              <Empty icon="segments" title={segments.none} action={create}>
+                {segments.noneText}
+              </Empty>
+            ) : (
+              <table className="table">
+                <thead>
+                  <tr>
+                    <th>{segments.name}</th>
+                    <th>{segments.kind}</th>
+                    <th className="end">{segments.size}</th>
+                    <th className="end">{segments.updated}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {pages.items.map((segment) => (
+                    <Row key={segment.id} segment={segment} />
+                  ))}
+                </tbody>
+              </table>
+            )
+          }
+        </Asked>
+        <More pages={pages} />
+      </div>
+    </Page>
+  )
+}
+
+function Row({
+  segment: { id, name, description, color, kind, filter, updated_at: at },
+}: {
+  segment: ItemOf<'GET /segments'>
+}) {
+  const counted = useCall('GET /segments/{id}', { params: { id } })
+  const describe = useFilterWords()
+  const about = description ?? (filter ? describe(filter) : '')
+  return (
+    <tr data-link="">
+      <td>
+        <span className="segments-name">
+          <span className="segments-swatch" style={{ background: color }} />
+          <span className="grow">
+            <Link href={`/segments/${id}`} className="row-link">
+              {name}
+            </Link>
+            {about && <span className="soft small segments-about">{about}</span>}
+          </span>
+        </span>
+      </td>
+      <td data-label={segments.kind}>
+        <Badge {...(kind === 'dynamic' ? { tone: 'accent' as const } : {})}>{segments.kinds[kind]}</Badge>
+      </td>
+      <td className="end numeric" data-label={segments.size}>
+        {counted.data ? counted.data.member_count.toLocaleString() : counted.error ? '?' : '…'}
+      </td>
+      <td className="end soft" data-label={segments.updated}>
+        <Ago at={at} />
+      </td>
+    </tr>
+  )
+}

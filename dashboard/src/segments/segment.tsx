@@ -1,0 +1,158 @@
+/** One segment: its rules in words, who is in it now, and what can be done with it. */
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { CallError, type DataOf, messageOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { NotFound } from '../shell/not-found.tsx'
+import { Button, IconButton, LinkButton } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { More } from '../ui/more.tsx'
+import { Asked, Card, Empty, Page } from '../ui/page.tsx'
+import { Avatar, Badge } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { AddPeople } from './add-people.tsx'
+import { useFilterWords } from './describe.ts'
+
+const { segments } = words
+
+type Segment = DataOf<'GET /segments/{id}'>
+
+export function SegmentPage({ id }: { id: string }) {
+  const asked = useCall('GET /segments/{id}', { params: { id } })
+  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
+  return <Asked query={asked}>{(segment) => <Segment segment={segment} />}</Asked>
+}
+
+function Segment({ segment }: { segment: Segment }) {
+  const { id, name, description, kind, filter, member_count: count } = segment
+  const [open, setOpen] = useState<'delete' | 'add'>()
+  const isManager = useIsManager()
+  const describe = useFilterWords()
+  return (
+    <Page
+      title={name}
+      lead={description ?? segments.kindHints[kind]}
+      back={{ href: '/segments', label: segments.title }}
+      actions={
+        <>
+          {isManager && (
+            <a className="button" href={pathOf('GET /contacts.csv', { query: { segment_id: id } })} download>
+              <Icon name="download" />
+              {segments.export}
+            </a>
+          )}
+          <Button icon="trash" onClick={() => setOpen('delete')}>
+            {segments.delete}
+          </Button>
+          <LinkButton icon="edit" href={`/segments/${id}/edit`}>
+            {segments.edit}
+          </LinkButton>
+          <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?segment=${id}`}>
+            {segments.broadcast}
+          </LinkButton>
+        </>
+      }
+    >
+      {filter && (
+        <p className="segments-filter">
+          <Icon name="filter" />
+          {describe(filter)}
+        </p>
+      )}
+      <Card
+        flush
+        title={
+          <span className="row">
+            {segments.members}
+            <Badge tone="accent">{segments.people(count)}</Badge>
+          </span>
+        }
+        actions={
+          kind === 'static' && (
+            <Button icon="plus" size="small" onClick={() => setOpen('add')}>
+              {segments.addPeople}
+            </Button>
+          )
+        }
+      >
+        <Members segment={segment} />
+      </Card>
+      {open === 'delete' && <Delete segment={segment} onClose={() => setOpen(undefined)} />}
+      {open === 'add' && <AddPeople segmentId={id} onClose={() => setOpen(undefined)} />}
+    </Page>
+  )
+}
+
+const stale = ['GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
+
+function Members({ segment: { id, kind } }: { segment: Segment }) {
+  const toast = useToast()
+  const pages = usePages('GET /segments/{id}/contacts', { params: { id } })
+  const remove = useChange('DELETE /segments/{id}/contacts', {
+    stale,
+    onDone: () => toast.done(segments.removed),
+    onFailed: toast.failed,
+  })
+  return (
+    <Asked query={pages}>
+      {() =>
+        pages.items.length === 0 ? (
+          <Empty icon="segments" title={segments.noMembers}>
+            {kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
+          </Empty>
+        ) : (
+          <>
+            <ul className="segments-members">
+              {pages.items.map((contact) => (
+                <li key={contact.id}>
+                  <Avatar name={nameOf(contact)} size="small" />
+                  <Link href={`/contacts/${contact.id}`} className="cut">
+                    {nameOf(contact)}
+                  </Link>
+                  <span className="soft small grow cut">{contact.name ? (contact.phone ?? '') : ''}</span>
+                  {kind === 'static' && (
+                    <IconButton
+                      icon="close"
+                      size="small"
+                      label={segments.removeOne(nameOf(contact))}
+                      onClick={() => remove.mutate({ params: { id }, body: { contact_ids: [contact.id] } })}
+                    />
+                  )}
+                </li>
+              ))}
+            </ul>
+            <More pages={pages} />
+          </>
+        )
+      }
+    </Asked>
+  )
+}
+
+function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose: () => void }) {
+  const toast = useToast()
+  const [, navigate] = useLocation()
+  const remove = useChange('DELETE /segments/{id}', {
+    stale: ['GET /segments'],
+    onDone: () => {
+      toast.done(segments.deleted)
+      navigate('/segments', { replace: true })
+    },
+  })
+  return (
+    <Confirm
+      title={segments.deleteTitle(name)}
+      action={segments.delete}
+      danger
+      busy={remove.isPending}
+      {...(remove.error ? { fault: messageOf(remove.error) } : {})}
+      onConfirm={() => remove.mutate({ params: { id } })}
+      onClose={onClose}
+    >
+      {segments.deleteText}
+    </Confirm>
+  )
+}

@@ -1,0 +1,17 @@
+/** Segments: the list, a new one, and one of them. */
+import './segments.css'
+import { Route, Switch } from 'wouter'
+import { EditSegment, NewSegment } from './edit.tsx'
+import { SegmentList } from './list.tsx'
+import { SegmentPage } from './segment.tsx'
+
+export default function Segments() {
+  return (
+    <Switch>
+      <Route path="/segments" component={SegmentList} />
+      <Route path="/segments/new" component={NewSegment} />
+      <Route path="/segments/:id/edit">{({ id }) => <EditSegment key={id} id={id} />}</Route>
+      <Route path="/segments/:id">{({ id }) => <SegmentPage key={id} id={id} />}</Route>
+    </Switch>
+  )
+}

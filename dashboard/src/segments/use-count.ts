@@ -1,0 +1,16 @@
+/** How many people a filter means, asked by the text of it; the last answer stays until the next one is there. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { call } from '../lib/api.ts'
+
+export function useCount(filterText: string) {
+  return useQuery({
+    queryKey: ['POST /segments/count', filterText],
+    queryFn: async ({ signal }) => {
+      const { data } = await call('POST /segments/count', { body: { filter: JSON.parse(filterText) } }, signal)
+      return data
+    },
+    enabled: filterText !== '',
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  })
+}

@@ -1,0 +1,102 @@
+/** The value of a rule, asked for in the way of its kind. A time is a date, or an age counted back from the moment of asking. */
+import { useCall } from '../lib/api.ts'
+import { Input, Select } from '../ui/form.tsx'
+import { words } from '../words/words.ts'
+import type { FieldView } from './rules.ts'
+
+const { builder } = words.segments
+
+type ValueProps = { value: string; onChange: (value: string) => void }
+
+export function ValueInput({ kind, value, onChange }: ValueProps & { kind: FieldView['ops'][number]['value'] }) {
+  switch (kind) {
+    case null:
+      return <span className="segments-no-value" />
+    case 'tag':
+      return <TagValue value={value} onChange={onChange} />
+    case 'channel':
+      return <Choice value={value} onChange={onChange} choices={Object.entries(words.channels)} />
+    case 'status':
+      return <Choice value={value} onChange={onChange} choices={Object.entries(words.statuses)} />
+    case 'time':
+      return <TimeValue value={value} onChange={onChange} />
+    default:
+      return (
+        <Input
+          aria-label={builder.value}
+          value={value}
+          maxLength={500}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )
+  }
+}
+
+function Choice({ value, onChange, choices }: ValueProps & { choices: readonly (readonly [string, string])[] }) {
+  return (
+    <Select aria-label={builder.value} value={value} onChange={(event) => onChange(event.target.value)}>
+      <option value="" disabled>
+        {builder.choose}
+      </option>
+      {choices.map(([name, label]) => (
+        <option key={name} value={name}>
+          {label}
+        </option>
+      ))}
+    </Select>
+  )
+}
+
+/** A tag by its id, so that it stays the same under another name; one that is gone, or named, stays as it was written. */
+function TagValue({ value, onChange }: ValueProps) {
+  const tags = useCall('GET /tags', {})
+  const names = (tags.data ?? []).map(
+    ({ id, name }) => [name.toLowerCase() === value.toLowerCase() ? value : id, name] as const,
+  )
+  const isKnown = value === '' || names.some(([key]) => key === value)
+  return <Choice value={value} onChange={onChange} choices={isKnown ? names : [...names, [value, value] as const]} />
+}
+
+function TimeValue({ value, onChange }: ValueProps) {
+  const [, count = '', unit = 'd'] = /^(\d*)([dh])$/.exec(value) ?? []
+  const isDate = value !== '' && !/^\d*[dh]$/.test(value)
+  return (
+    <span className="segments-time">
+      {isDate ? (
+        <Input
+          type="datetime-local"
+          aria-label={builder.time}
+          value={toLocal(value)}
+          onChange={(event) => onChange(event.target.value ? new Date(event.target.value).toISOString() : '0d')}
+        />
+      ) : (
+        <Input
+          type="number"
+          min={0}
+          max={36_500}
+          aria-label={builder.value}
+          value={count}
+          onChange={(event) => onChange(event.target.value ? `${Math.trunc(Number(event.target.value))}${unit}` : '')}
+        />
+      )}
+      <Select
+        aria-label={builder.kindOfTime}
+        value={isDate ? 'date' : unit}
+        onChange={({ target }) =>
+          onChange(target.value === 'date' ? new Date().toISOString() : `${count || '30'}${target.value}`)
+        }
+      >
+        <option value="d">{`${builder.ageUnits.d} ${builder.age}`}</option>
+        <option value="h">{`${builder.ageUnits.h} ${builder.age}`}</option>
+        <option value="date">{builder.date}</option>
+      </Select>
+    </span>
+  )
+}
+
+/** As the browser's field wants it: local, to the minute. */
+function toLocal(iso: string): string {
+  const time = new Date(iso)
+  if (Number.isNaN(time.getTime())) return ''
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

@@ -1,0 +1,75 @@
+/** Who did what in the dashboard, newest first. What is done by a program with a key is not in it. */
+import { type ItemOf, usePages } from '../lib/api.ts'
+import { formatTime } from '../lib/time.ts'
+import { More } from '../ui/more.tsx'
+import { Card, Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
+import { Avatar } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+
+const { audit: text } = words.settings
+
+/** Channels have names of their own here. */
+const channels: Record<string, string> = words.channels
+
+type Entry = ItemOf<'GET /audit'>
+
+export function AuditLog() {
+  const pages = usePages('GET /audit', {}, { live: true })
+  return (
+    <Page title={text.title} lead={text.lead}>
+      <Card flush>
+        {pages.error && !pages.data ? (
+          <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+        ) : !pages.data ? (
+          <Skeleton />
+        ) : pages.items.length === 0 ? (
+          <Empty icon="shield" title={text.empty}>
+            {text.emptyText}
+          </Empty>
+        ) : (
+          <>
+            <table className="table">
+              <thead>
+                <tr>
+                  <th>{text.who}</th>
+                  <th>{text.what}</th>
+                  <th>{text.subject}</th>
+                  <th>{text.when}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {pages.items.map((entry) => (
+                  <Row key={entry.id} of={entry} />
+                ))}
+              </tbody>
+            </table>
+            <More pages={pages} />
+          </>
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+function Row({ of: { at, action, member, summary, subject_id: subject } }: { of: Entry }) {
+  const who = member ? (member.name ?? member.email) : text.nobody
+  return (
+    <tr>
+      <td>
+        <span className="settings-person" title={member?.email}>
+          <Avatar name={who} size="small" />
+          <strong>{who}</strong>
+        </span>
+      </td>
+      <td data-label={text.what}>{text.actions[action] ?? text.unknown(action)}</td>
+      <td data-label={text.subject} title={subject ?? undefined}>
+        {summary ? (channels[summary] ?? summary) : <code className="soft">{subject?.slice(0, 8)}</code>}
+      </td>
+      <td data-label={text.when}>
+        <time dateTime={at} className="nowrap soft">
+          {formatTime(at)}
+        </time>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,53 @@
+/** Where the provider is to report to: two values to paste, where to paste them, and what to switch on there. */
+import { CopyButton, Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import type { Connection, ProvidedChannel } from './channels.tsx'
+
+const { guide } = words.settings.channels
+
+/** What the service reads of a provider's callbacks. */
+const subscriptions: Record<ProvidedChannel, readonly string[]> = {
+  msgapp: ['messages', 'message_template_status_update', 'user_preferences', 'smb_message_echoes'],
+  social: ['messages', 'messaging_postbacks', 'message_reactions', 'message_edit', 'messaging_seen'],
+}
+
+export function ChannelCallback({ of: { callback_url, verify_token }, channel }: CallbackProps) {
+  return (
+    <>
+      <ol className="settings-how">
+        {guide.callbackSteps[channel].map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
+      <Pasted label={guide.callbackUrl} copy={guide.copyCallbackUrl} text={callback_url ?? ''} />
+      <Pasted label={guide.verifyToken} copy={guide.copyVerifyToken} text={verify_token ?? ''} />
+      <div>
+        <p className="settings-label">{guide.subscribe}</p>
+        <ul className="settings-scopes">
+          {subscriptions[channel].map((name) => (
+            <li key={name}>
+              <code>{name}</code>
+            </li>
+          ))}
+        </ul>
+      </div>
+      {!callback_url?.startsWith('https://') && (
+        <Note tone="amber" icon="alert">
+          {guide.notPublic}
+        </Note>
+      )}
+    </>
+  )
+}
+
+type CallbackProps = { of: Connection; channel: ProvidedChannel }
+
+const Pasted = ({ label, copy, text }: { label: string; copy: string; text: string }) => (
+  <div>
+    <p className="settings-label">{label}</p>
+    <div className="secret">
+      <code>{text}</code>
+      <CopyButton text={text} label={copy} size="small" />
+    </div>
+  </div>
+)

@@ -1,0 +1,170 @@
+/** One channel in the list: what it is, how it stands, and what may be done with it. */
+import { type ReactNode, useState } from 'react'
+import { messageOf, useChange } from '../lib/api.ts'
+import { formatNumber } from '../lib/time.ts'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Ago, Badge, ChannelMark, Note, type Tone } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { CheckSteps } from './channel-check.tsx'
+import { WebChannel } from './channel-web.tsx'
+import { type ChannelName, type Connection, simulatorOf } from './channels.tsx'
+
+const { channels } = words.settings
+
+const tones: Record<Connection['state'], Tone | undefined> = { connected: 'green', failing: 'red', unchecked: 'amber' }
+
+type CardProps = { channel: ChannelName; connection: Connection | undefined; isManager: boolean }
+
+export function ChannelCard({ channel, connection, isManager }: CardProps) {
+  const simulator = connection && simulatorOf(connection)
+  return (
+    <section className="card settings-channel" aria-label={words.channels[channel]}>
+      <div className="card-body">
+        <div className="settings-channel-head">
+          <ChannelMark channel={channel} />
+          <div className="grow">
+            <div className="row">
+              <h2>{words.channels[channel]}</h2>
+              <StateBadge connection={connection} />
+              {simulator && <Badge tone="blue">{channels.simulator}</Badge>}
+            </div>
+            <p className="soft">{channels.abouts[channel]}</p>
+          </div>
+        </div>
+        {connection?.last_error && (
+          <Note tone="red" icon="alert">
+            {connection.last_error}
+          </Note>
+        )}
+        {simulator && (
+          <p className="soft">
+            {channels.simulated}{' '}
+            <a href={simulator} target="_blank" rel="noopener">
+              {channels.openSimulator}
+            </a>
+          </p>
+        )}
+        {connection && channel !== 'web' && <Facts of={connection} />}
+        {connection && channel === 'web' && <WebChannel of={connection} />}
+        {isManager && (connection ? <Deeds of={connection} /> : <Connect channel={channel} />)}
+      </div>
+    </section>
+  )
+}
+
+function StateBadge({ connection }: { connection: Connection | undefined }): ReactNode {
+  if (!connection) return <Badge>{channels.notConnected}</Badge>
+  return <Badge tone={tones[connection.state]}>{channels.states[connection.state]}</Badge>
+}
+
+function Facts({ of: { account_id, phone_number_id, messages_per_second, checked_at } }: { of: Connection }) {
+  return (
+    <dl className="settings-tiles">
+      <div>
+        <dt>{channels.fields.account_id.label}</dt>
+        <dd>
+          <code>{account_id}</code>
+        </dd>
+      </div>
+      {phone_number_id && (
+        <div>
+          <dt>{channels.fields.phone_number_id.label}</dt>
+          <dd>
+            <code>{phone_number_id}</code>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>{channels.pace}</dt>
+        <dd>{channels.perSecond(formatNumber(messages_per_second))}</dd>
+      </div>
+      <div>
+        <dt>{channels.lastCheck}</dt>
+        <dd>{checked_at ? <Ago at={checked_at} /> : <span className="soft">{words.common.never}</span>}</dd>
+      </div>
+    </dl>
+  )
+}
+
+function Deeds({ of: { id, channel, simulator } }: { of: Connection }) {
+  const [isEnding, setEnding] = useState(false)
+  const toast = useToast()
+  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.failed })
+  return (
+    <>
+      {check.data && <CheckSteps steps={check.data.steps} />}
+      <div className="row">
+        {channel !== 'web' && (
+          <>
+            <LinkButton
+              href={`/settings/channels/${channel}`}
+              icon={simulator ? 'link' : 'settings'}
+              {...(simulator ? { variant: 'primary' as const } : {})}
+            >
+              {simulator ? channels.connectOwn : channels.configure}
+            </LinkButton>
+            <Button icon="refresh" busy={check.isPending} onClick={() => check.mutate({ params: { id } })}>
+              {channels.checkAgain}
+            </Button>
+          </>
+        )}
+        <Button onClick={() => setEnding(true)}>{channels.disconnect}</Button>
+      </div>
+      {isEnding && <Disconnect id={id} channel={channel} onClose={() => setEnding(false)} />}
+    </>
+  )
+}
+
+function Connect({ channel }: { channel: ChannelName }) {
+  const toast = useToast()
+  const connect = useChange('PUT /channels/{channel}', {
+    stale: ['GET /channels'],
+    onDone: () => toast.done(channels.connected(words.channels[channel])),
+    onFailed: toast.failed,
+  })
+  return (
+    <div className="row">
+      {channel === 'web' ? (
+        <Button
+          variant="primary"
+          icon="link"
+          busy={connect.isPending}
+          onClick={() => connect.mutate({ params: { channel }, body: {} })}
+        >
+          {channels.connectWeb}
+        </Button>
+      ) : (
+        <LinkButton variant="primary" icon="link" href={`/settings/channels/${channel}`}>
+          {channels.connect}
+        </LinkButton>
+      )}
+    </div>
+  )
+}
+
+function Disconnect({ id, channel, onClose }: { id: string; channel: ChannelName; onClose: () => void }) {
+  const toast = useToast()
+  const name = words.channels[channel]
+  const disconnect = useChange('DELETE /channels/{id}', {
+    stale: ['GET /channels', 'GET /templates'],
+    onDone: () => {
+      toast.done(channels.disconnected(name))
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={channels.disconnectTitle(name)}
+      action={channels.disconnect}
+      danger
+      busy={disconnect.isPending}
+      fault={disconnect.error ? messageOf(disconnect.error) : undefined}
+      onConfirm={() => disconnect.mutate({ params: { id } })}
+      onClose={onClose}
+    >
+      <p>{channels.disconnectTexts[channel]}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,131 @@
+/** The keys of a workspace, newest first; searched here, since the service gives them all at once. */
+import { useState } from 'react'
+import { formatDate, formatNumber } from '../lib/time.ts'
+import { useQueryValue } from '../lib/use.ts'
+import { Button } from '../ui/button.tsx'
+import { SearchInput } from '../ui/form.tsx'
+import { More } from '../ui/more.tsx'
+import { Card, Empty } from '../ui/page.tsx'
+import { Ago, Badge } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import type { Key } from './keys.tsx'
+
+const { keys: text } = words.settings
+
+/** From this many on, finding one takes a search. */
+const manyKeys = 10
+const pageLength = 100
+
+export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (key: Key) => void }) {
+  const [search, setSearch] = useQueryValue('q')
+  const [length, setLength] = useState(pageLength)
+  const found = keys.filter((key) => isFound(key, search))
+  const pages = {
+    hasNextPage: found.length > length,
+    isFetchingNextPage: false,
+    fetchNextPage: () => setLength(length + pageLength),
+  }
+  return (
+    <>
+      {(keys.length > manyKeys || search) && (
+        <div className="toolbar">
+          <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
+          <span className="soft small" role="status">
+            {search ? text.found(formatNumber(found.length), formatNumber(keys.length)) : text.count(keys.length)}
+          </span>
+        </div>
+      )}
+      <Card flush>
+        {found.length === 0 ? (
+          <Empty icon="search" title={text.none(search)} />
+        ) : (
+          <table className="table settings-keys">
+            <thead>
+              <tr>
+                <th>{text.nameAndKey}</th>
+                <th>{text.scopes}</th>
+                <th>{text.created}</th>
+                <th>{text.lastUsed}</th>
+                {onRevoke && (
+                  <th>
+                    <span className="offscreen">{text.actions}</span>
+                  </th>
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              {found.slice(0, length).map((key) => (
+                <Row key={key.id} of={key} onRevoke={onRevoke} />
+              ))}
+            </tbody>
+          </table>
+        )}
+        <More pages={pages} />
+      </Card>
+    </>
+  )
+}
+
+function Row({ of: key, onRevoke }: { of: Key; onRevoke: ((key: Key) => void) | undefined }) {
+  return (
+    <tr data-state={key.state}>
+      <td>
+        <div>
+          <p className="settings-key-name">
+            <strong>{key.name}</strong> <StateBadge of={key} />
+          </p>
+          <p className="soft">
+            <code>{text.shortened(key.prefix)}</code>
+          </p>
+          <Expiry of={key} />
+        </div>
+      </td>
+      <td data-label={text.scopes} className="settings-scope-cell">
+        {key.scopes.length === 0 ? (
+          <span className="soft">{text.noScopes}</span>
+        ) : (
+          <ul className="settings-scopes">
+            {key.scopes.map((scope) => (
+              <li key={scope}>
+                <code>{scope}</code>
+              </li>
+            ))}
+          </ul>
+        )}
+      </td>
+      <td data-label={text.created}>
+        <Ago at={key.created_at} />
+      </td>
+      <td data-label={text.lastUsed}>
+        {key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="soft">{words.common.never}</span>}
+      </td>
+      {onRevoke && (
+        <td className="end">
+          {key.state === 'active' && (
+            <Button size="small" aria-label={text.revokeOf(key.name)} onClick={() => onRevoke(key)}>
+              {text.revoke}
+            </Button>
+          )}
+        </td>
+      )}
+    </tr>
+  )
+}
+
+function StateBadge({ of: { state } }: { of: Key }) {
+  if (state === 'active') return null
+  return <Badge tone={state === 'revoked' ? 'red' : 'amber'}>{text.states[state]}</Badge>
+}
+
+/** Until when it works, or worked: keys made here know no end, those taken over may. */
+function Expiry({ of: { state, expires_at: end } }: { of: Key }) {
+  if (!end || state === 'revoked') return null
+  return (
+    <p className="soft small">{state === 'expired' ? text.expired(formatDate(end)) : text.expires(formatDate(end))}</p>
+  )
+}
+
+function isFound({ name, prefix, scopes, state }: Key, search: string): boolean {
+  const wanted = search.trim().toLowerCase()
+  return [name, prefix, state, ...scopes].some((each) => each.toLowerCase().includes(wanted))
+}

@@ -1,0 +1,94 @@
+/**
+ * Make a key: a name, what it may do, and then the key itself, the only time
+ * anybody sees it.
+ */
+import { type FormEvent, useState } from 'react'
+import { useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Checkbox, Field, Input } from '../ui/form.tsx'
+import { Note } from '../ui/show.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
+import { words } from '../words/words.ts'
+
+const { keys } = words.settings
+const { common } = words
+
+const allScopes = Object.keys(keys.scopeTexts)
+
+export function NewKey({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [scopes, setScopes] = useState<readonly string[]>([])
+  const create = useChange('POST /keys', { stale: ['GET /keys'] })
+  if (create.data) {
+    return (
+      <ShownOnce
+        title={keys.madeTitle(create.data.name)}
+        warning={<p>{keys.madeText}</p>}
+        secret={create.data.key}
+        done={keys.madeDone}
+        onDone={onClose}
+      />
+    )
+  }
+  const faults = faultsOf(create.error, ['name', 'scopes'])
+  const hasAll = scopes.length === allScopes.length
+  const toggle = (scope: string) =>
+    setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ body: { name, scopes: [...scopes] } })
+  }
+  return (
+    // Closing it now would lose the key that is on its way.
+    <Dialog title={keys.make} size="wide" onClose={() => !create.isPending && onClose()}>
+      <form onSubmit={submit}>
+        <Field label={keys.name} hint={keys.nameHint} fault={faults.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              required
+              autoComplete="off"
+              placeholder={keys.namePlaceholder}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <fieldset className="settings-scope-choice">
+          <legend>{keys.scopes}</legend>
+          <Button size="small" variant="quiet" onClick={() => setScopes(hasAll ? [] : allScopes)}>
+            {hasAll ? keys.chooseNone : keys.chooseAll}
+          </Button>
+          <div className="settings-scope-grid">
+            {Object.entries(keys.scopeTexts).map(([scope, unlocks]) => (
+              <Checkbox
+                key={scope}
+                label={<code>{scope}</code>}
+                hint={unlocks}
+                checked={scopes.includes(scope)}
+                onChange={() => toggle(scope)}
+              />
+            ))}
+          </div>
+          {faults.scopes && <Note tone="red">{faults.scopes}</Note>}
+        </fieldset>
+        <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
+        {faults.rest && (
+          <Note tone="red" icon="alert">
+            {faults.rest}
+          </Note>
+        )}
+        <div className="dialog-foot">
+          <Button onClick={onClose} disabled={create.isPending}>
+            {common.cancel}
+          </Button>
+          <Button type="submit" variant="primary" busy={create.isPending}>
+            {keys.submit}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

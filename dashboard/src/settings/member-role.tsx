@@ -1,0 +1,85 @@
+/** Roles: what each may do, in words, and giving somebody another one. Only an owner is offered to make an owner. */
+import { type FormEvent, useId, useState } from 'react'
+import { messageOf, useChange } from '../lib/api.ts'
+import { useSession } from '../lib/session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import type { Member } from './members.tsx'
+
+const { members } = words.settings
+
+export type Role = Member['role']
+
+const roles: readonly Role[] = ['owner', 'admin', 'agent']
+
+type ChoiceProps = { value: Role; onChange: (role: Role) => void; fault?: string | undefined }
+
+export function RoleChoice({ value, onChange, fault }: ChoiceProps) {
+  const { role: own } = useSession()
+  const name = useId()
+  return (
+    <fieldset className="settings-roles" aria-describedby={fault ? `${name}-fault` : undefined}>
+      <legend>{members.role}</legend>
+      {roles.map((role) => {
+        const isOffered = role !== 'owner' || own === 'owner'
+        return (
+          <label key={role} className="check" data-off={isOffered ? undefined : ''}>
+            <input
+              type="radio"
+              name={name}
+              value={role}
+              checked={role === value}
+              disabled={!isOffered}
+              onChange={() => onChange(role)}
+            />
+            <span>
+              <strong>{words.roles[role]}</strong>
+              <small>{isOffered ? members.roleTexts[role] : members.ownersOnly}</small>
+            </span>
+          </label>
+        )
+      })}
+      {fault && (
+        <span className="fault" id={`${name}-fault`} role="alert">
+          {fault}
+        </span>
+      )}
+    </fieldset>
+  )
+}
+
+export function ChangeRole({ of: { id, name, email, role: current }, onClose }: { of: Member; onClose: () => void }) {
+  const session = useSession()
+  const toast = useToast()
+  const [role, setRole] = useState(current)
+  const who = name ?? email
+  const change = useChange('PATCH /members/{id}', {
+    // One's own role decides what the pages offer.
+    stale: ['GET /members', 'GET /session'],
+    onDone: () => {
+      toast.done(members.roleChanged(who, words.roles[role]))
+      onClose()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (role === current) onClose()
+    else change.mutate({ params: { id }, body: { role } })
+  }
+  return (
+    <Dialog title={members.changeRoleTitle(who)} onClose={onClose}>
+      <form onSubmit={submit}>
+        {id === session.member.id && <p className="soft">{members.ownRole}</p>}
+        <RoleChoice value={role} onChange={setRole} fault={change.error ? messageOf(change.error) : undefined} />
+        <div className="dialog-foot">
+          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button type="submit" variant="primary" busy={change.isPending}>
+            {members.saveRole}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

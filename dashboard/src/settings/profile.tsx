@@ -1,0 +1,143 @@
+/** Oneself: the name others see, the password, how the pages look here, and where one is signed in. */
+import { type FormEvent, useState } from 'react'
+import { useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { useSession } from '../lib/session.tsx'
+import { setTheme, themes } from '../lib/theme.ts'
+import { useTheme } from '../lib/use-theme.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input, Segmented } from '../ui/form.tsx'
+import { Card, Page } from '../ui/page.tsx'
+import { PasswordInput } from '../ui/password.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { Sessions } from './sessions.tsx'
+
+const { profile: text } = words.settings
+
+export function Profile() {
+  return (
+    <Page title={text.title} lead={text.lead} narrow>
+      <Person />
+      <Password />
+      <Appearance />
+      <Sessions />
+    </Page>
+  )
+}
+
+function Person() {
+  const { member, role } = useSession()
+  const toast = useToast()
+  const [name, setName] = useState(member.name ?? '')
+  const save = useChange('PATCH /profile', {
+    stale: ['GET /session', 'GET /members'],
+    onDone: () => toast.done(words.common.saved),
+  })
+  const faults = faultsOf(save.error, ['name'])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate({ body: { name } })
+  }
+  return (
+    <Card title={text.person}>
+      <form className="settings-form" onSubmit={submit}>
+        <Field label={text.name} hint={text.nameHint} fault={faults.name ?? faults.rest}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              required
+              autoComplete="name"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          )}
+        </Field>
+        <dl className="facts settings-facts">
+          <dt>{text.email}</dt>
+          <dd>{member.email}</dd>
+          <dt>{text.role}</dt>
+          <dd>{words.roles[role]}</dd>
+        </dl>
+        <div className="row">
+          <Button type="submit" variant="primary" busy={save.isPending} disabled={name === (member.name ?? '')}>
+            {words.common.save}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function Password() {
+  const { member } = useSession()
+  const toast = useToast()
+  const [current, setCurrent] = useState('')
+  const [wanted, setWanted] = useState('')
+  const save = useChange('PATCH /profile', {
+    stale: ['GET /sessions'],
+    onDone: () => {
+      setCurrent('')
+      setWanted('')
+      toast.done(text.passwordChanged)
+    },
+  })
+  const faults = faultsOf(save.error, ['current_password', 'new_password'])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate({ body: { current_password: current, new_password: wanted } })
+  }
+  return (
+    <Card title={text.password}>
+      <form className="settings-form" onSubmit={submit}>
+        {/* For password managers: whose password it is. */}
+        <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
+        <Field label={text.current} fault={faults.current_password ?? faults.rest}>
+          {(wiring) => (
+            <PasswordInput
+              {...wiring}
+              required
+              autoComplete="current-password"
+              value={current}
+              onChange={(event) => setCurrent(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={text.wanted} hint={text.wantedHint} fault={faults.new_password}>
+          {(wiring) => (
+            <PasswordInput
+              {...wiring}
+              required
+              minLength={8}
+              autoComplete="new-password"
+              value={wanted}
+              onChange={(event) => setWanted(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="row">
+          <Button type="submit" variant="primary" busy={save.isPending} disabled={!current || !wanted}>
+            {text.changePassword}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function Appearance() {
+  const theme = useTheme()
+  return (
+    <Card title={words.shell.theme}>
+      <div className="row spread">
+        <p className="soft">{text.themeText}</p>
+        <Segmented
+          label={words.shell.theme}
+          value={theme}
+          options={themes.map((value) => ({ value, label: words.shell.themes[value] }))}
+          onChange={setTheme}
+        />
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,121 @@
+/** Where one is signed in: which browser, from where, seen when. Each can be ended from here, or all others at once. */
+import { useState } from 'react'
+import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Asked, Card } from '../ui/page.tsx'
+import { Ago, Badge } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { readUserAgent } from './user-agent.ts'
+
+const { sessions: text } = words.settings
+
+type Session = ItemOf<'GET /sessions'>
+
+export function Sessions() {
+  const asked = useCall('GET /sessions', {})
+  const [isEndingAll, setEndingAll] = useState(false)
+  const hasOthers = asked.data?.some(({ is_current }) => !is_current)
+  return (
+    <Card
+      title={text.title}
+      flush
+      actions={
+        hasOthers && (
+          <Button size="small" icon="signout" onClick={() => setEndingAll(true)}>
+            {text.endAll}
+          </Button>
+        )
+      }
+    >
+      <Asked query={asked} lines={3}>
+        {(all) => (
+          <ul className="settings-sessions" aria-label={text.title}>
+            {byUse(all).map((session) => (
+              <Row key={session.id} of={session} />
+            ))}
+          </ul>
+        )}
+      </Asked>
+      {isEndingAll && <EndAll onClose={() => setEndingAll(false)} />}
+    </Card>
+  )
+}
+
+/** This one first, then as they were seen. */
+const byUse = (sessions: readonly Session[]): Session[] =>
+  [...sessions].sort(
+    (one, other) =>
+      Number(other.is_current) - Number(one.is_current) || other.last_seen_at.localeCompare(one.last_seen_at),
+  )
+
+function Row({ of: session }: { of: Session }) {
+  const toast = useToast()
+  const { browser, system, isPhone } = readUserAgent(session.user_agent ?? '')
+  const where = text.on(browser ?? text.unknownBrowser, system)
+  const end = useChange('DELETE /sessions/{id}', {
+    stale: ['GET /sessions'],
+    onDone: () => toast.done(text.ended(where)),
+    onFailed: toast.failed,
+  })
+  return (
+    <li>
+      <span className="settings-device">
+        <Icon name={isPhone ? 'phone' : 'screen'} />
+      </span>
+      <div className="grow">
+        <p className="row">
+          <strong>{where}</strong>
+          {session.is_current && <Badge tone="green">{text.current}</Badge>}
+        </p>
+        <p className="soft small settings-dots">
+          <span>{session.address ?? text.unknownAddress}</span>
+          {!session.is_current && (
+            <span>
+              {text.seen} <Ago at={session.last_seen_at} />
+            </span>
+          )}
+          <span>
+            {text.since} <Ago at={session.created_at} />
+          </span>
+        </p>
+      </div>
+      {!session.is_current && (
+        <Button
+          size="small"
+          busy={end.isPending}
+          aria-label={text.endOf(where)}
+          onClick={() => end.mutate({ params: { id: session.id } })}
+        >
+          {text.end}
+        </Button>
+      )}
+    </li>
+  )
+}
+
+function EndAll({ onClose }: { onClose: () => void }) {
+  const toast = useToast()
+  const end = useChange('DELETE /sessions', {
+    stale: ['GET /sessions'],
+    onDone: ({ ended }) => {
+      toast.done(text.endedAll(ended))
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={text.endAllTitle}
+      action={text.endAll}
+      danger
+      busy={end.isPending}
+      fault={end.error ? messageOf(end.error) : undefined}
+      onConfirm={() => end.mutate({})}
+      onClose={onClose}
+    >
+      <p>{text.endAllText}</p>
+    </Confirm>
+  )
+}

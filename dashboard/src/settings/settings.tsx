@@ -1,0 +1,75 @@
+/**
+ * Settings: a menu of pages beside the page that is open, or above it where
+ * there is no room beside. What only owners and admins may read is not in the
+ * menu of others.
+ */
+import './settings.css'
+import { type ComponentType, useEffect, useRef } from 'react'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { useIsManager } from '../lib/session.tsx'
+import { NotFound } from '../shell/not-found.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { Tabs } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+import { AuditLog } from './audit.tsx'
+import { Channels } from './channels.tsx'
+import { Keys } from './keys.tsx'
+import { Members } from './members.tsx'
+import { Plan } from './plan.tsx'
+import { Profile } from './profile.tsx'
+import { Workspace } from './workspace.tsx'
+
+const { settings } = words
+
+type Place = { href: string; label: string; icon: IconName; page: ComponentType; forManagers?: boolean }
+
+const places: readonly Place[] = [
+  { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
+  { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
+  { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
+  { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
+  { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
+  { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forManagers: true },
+  { href: '/settings/profile', label: settings.profile.title, icon: 'person', page: Profile },
+]
+
+export default function Settings() {
+  const [path] = useLocation()
+  const isManager = useIsManager()
+  const tabs = useRef<HTMLDivElement>(null)
+  const offered = places.filter(({ forManagers }) => isManager || !forManagers)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of page that matters.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+    document.getElementById('main')?.scrollTo(0, 0)
+  }, [path])
+  return (
+    <div className="settings">
+      <nav className="settings-menu" aria-label={settings.menu}>
+        <p>{settings.title}</p>
+        {offered.map(({ href, label, icon }) => (
+          <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>
+            <Icon name={icon} />
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <div className="settings-page">
+        <div className="settings-tabs" ref={tabs}>
+          <Tabs label={settings.menu} items={offered} />
+        </div>
+        <Switch>
+          <Route path="/settings">
+            <Redirect to="/settings/keys" replace />
+          </Route>
+          {offered.map(({ href, page }) => (
+            <Route key={href} path={`${href}/*?`} component={page} />
+          ))}
+          <Route component={NotFound} />
+        </Switch>
+      </div>
+    </div>
+  )
+}
+
+const isUnder = (path: string, href: string): boolean => path === href || path.startsWith(`${href}/`)

@@ -1,0 +1,20 @@
+import { LinkButton } from '../ui/button.tsx'
+import { Empty, useTitle } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+
+export function NotFound() {
+  useTitle(words.shell.notFound)
+  return (
+    <Empty
+      icon="search"
+      title={words.shell.notFound}
+      action={
+        <LinkButton variant="primary" href="/inbox">
+          {words.shell.toInbox}
+        </LinkButton>
+      }
+    >
+      {words.shell.notFoundText}
+    </Empty>
+  )
+}

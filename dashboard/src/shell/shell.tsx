@@ -1,0 +1,209 @@
+/**
+ * What is around every page: the way to the others, who is signed in, whether
+ * news arrives. Beside the page where there is room, under it on a phone.
+ */
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { queries, useCall, useChange } from '../lib/api.ts'
+import { useLiveState } from '../lib/live.tsx'
+import { useSession } from '../lib/session.tsx'
+import { useShortcuts } from '../lib/shortcuts.ts'
+import { setTheme, themes } from '../lib/theme.ts'
+import { useTheme } from '../lib/use-theme.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Avatar } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+
+const { shell } = words
+
+type Place = { href: string; label: string; icon: IconName; key: string }
+
+const places: readonly Place[] = [
+  { href: '/inbox', label: shell.inbox, icon: 'inbox', key: 'i' },
+  { href: '/overview', label: shell.overview, icon: 'overview', key: 'o' },
+  { href: '/contacts', label: shell.contacts, icon: 'contacts', key: 'c' },
+  { href: '/segments', label: shell.segments, icon: 'segments', key: 's' },
+  { href: '/broadcasts', label: shell.broadcasts, icon: 'broadcasts', key: 'b' },
+  { href: '/templates', label: shell.templates, icon: 'templates', key: 't' },
+  { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
+  { href: '/integrations', label: shell.integrations, icon: 'integrations', key: 'n' },
+  { href: '/settings', label: shell.settings, icon: 'settings', key: ',' },
+]
+/** Those a thumb reaches on a phone; the others are under "More". */
+const atHand = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
+
+export function Shell({ children }: { children: ReactNode }) {
+  const [path, navigate] = useLocation()
+  const [isHelping, setHelping] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const room = path.split('/')[1]
+  useShortcuts({
+    ...Object.fromEntries(places.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
+    '?': () => setHelping(true),
+  })
+  // Whoever hears the page is told that it is another one; whoever scrolled begins at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of room that matters.
+  useEffect(() => {
+    // Newer browsers answer with a promise, which is no way to undo an effect.
+    main.current?.scrollTo(0, 0)
+  }, [room])
+
+  return (
+    <div className="shell" data-room={room}>
+      <a className="skip" href="#main">
+        {shell.skip}
+      </a>
+      <nav className="nav" aria-label={shell.main}>
+        <Workspace />
+        <ul>
+          {places.map((place) => (
+            <li key={place.href} data-at-hand={atHand.has(place.href) ? '' : undefined}>
+              <PlaceLink place={place} isHere={path === place.href || path.startsWith(`${place.href}/`)} />
+            </li>
+          ))}
+          <li className="nav-more">
+            <Menu
+              label={shell.more}
+              up
+              button={(props) => (
+                <button type="button" className="nav-link" {...props}>
+                  <Icon name="more" />
+                  <span>{shell.more}</span>
+                </button>
+              )}
+              items={places
+                .filter(({ href }) => !atHand.has(href))
+                .map(({ href, label, icon }) => ({
+                  label: (
+                    <>
+                      <Icon name={icon} />
+                      {label}
+                    </>
+                  ),
+                  onSelect: () => navigate(href),
+                }))}
+            />
+          </li>
+        </ul>
+        <Account onHelp={() => setHelping(true)} />
+      </nav>
+      <main id="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+      {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
+    </div>
+  )
+}
+
+function PlaceLink({ place: { href, label, icon }, isHere }: { place: Place; isHere: boolean }) {
+  const unread = useCall('GET /conversations/counts', {}, { live: true, enabled: href === '/inbox' })
+  const count = href === '/inbox' ? (unread.data?.unread ?? 0) : 0
+  return (
+    <Link href={href} className="nav-link" aria-current={isHere ? 'page' : undefined} title={label}>
+      <Icon name={icon} />
+      <span>{label}</span>
+      {count > 0 && <span className="nav-count">{count > 99 ? '99+' : count}</span>}
+    </Link>
+  )
+}
+
+function Workspace() {
+  const { workspace } = useSession()
+  const state = useLiveState()
+  return (
+    <div className="nav-head">
+      <img src="/icon.svg" alt="" width="28" height="28" />
+      <div>
+        <strong className="cut">{workspace.name}</strong>
+        <span className="live" data-state={state} role="status">
+          {shell.live[state]}
+        </span>
+      </div>
+    </div>
+  )
+}
+
+function Account({ onHelp }: { onHelp: () => void }) {
+  const { member, role } = useSession()
+  const [, navigate] = useLocation()
+  const theme = useTheme()
+  const name = member.name ?? member.email
+  const signOut = useChange('DELETE /session', {
+    onDone: () => {
+      queries.clear()
+      navigate('/sign-in')
+    },
+  })
+  return (
+    <div className="nav-foot">
+      <Menu
+        label={shell.account}
+        side="left"
+        up
+        button={(props) => (
+          <button type="button" className="nav-account" {...props}>
+            <span className="offscreen">{shell.account}</span>
+            <Avatar name={name} size="small" />
+            <span className="grow">
+              <strong className="cut">{name}</strong>
+              <small>{words.roles[role]}</small>
+            </span>
+            <Icon name="chevron" />
+          </button>
+        )}
+        items={[
+          { label: withIcon('person', shell.profile), onSelect: () => navigate('/settings/profile') },
+          { label: withIcon('keyboard', shell.shortcuts), onSelect: onHelp },
+          { label: withIcon('external', shell.reference), onSelect: () => window.open('/docs', '_blank', 'noopener') },
+          { kind: 'line' },
+          ...themes.map((each) => ({
+            label: withIcon(({ system: 'screen', light: 'sun', dark: 'moon' } as const)[each], shell.themes[each]),
+            checked: theme === each,
+            onSelect: () => setTheme(each),
+          })),
+          { kind: 'line' },
+          { label: withIcon('signout', shell.signOut), onSelect: () => signOut.mutate({}) },
+        ]}
+      />
+    </div>
+  )
+}
+
+const withIcon = (icon: IconName, label: string) => (
+  <>
+    <Icon name={icon} />
+    {label}
+  </>
+)
+
+function Shortcuts({ onClose }: { onClose: () => void }) {
+  const rows = [
+    ...places.map(({ key, label }) => ({ keys: ['g', key], label: shell.goTo(label) })),
+    ...words.inbox.shortcuts,
+    { keys: ['?'], label: shell.shortcuts },
+  ]
+  return (
+    <Dialog title={shell.shortcuts} onClose={onClose}>
+      <dl className="facts">
+        {rows.map(({ keys, label }) => (
+          <Row key={label} keys={keys} label={label} />
+        ))}
+      </dl>
+    </Dialog>
+  )
+}
+
+const Row = ({ keys, label }: { keys: readonly string[]; label: string }) => (
+  <>
+    <dt>
+      {keys.map((key) => (
+        <kbd key={key} className="kbd">
+          {key}
+        </kbd>
+      ))}
+    </dt>
+    <dd>{label}</dd>
+  </>
+)

@@ -1,0 +1,112 @@
+/**
+ * The first run of a real install: whoever started it makes the workspace and
+ * becomes its owner. The link that was printed then carries the code; whoever
+ * comes without it types it.
+ */
+import { type FormEvent, useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { useCall, useChange } from '../lib/api.ts'
+import { countries, likelyCountry } from '../lib/countries.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { Field, Input, Select } from '../ui/form.tsx'
+import { Failure, Skeleton } from '../ui/page.tsx'
+import { PasswordInput } from '../ui/password.tsx'
+import { Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { Door } from './door.tsx'
+import { enterAs } from './enter.ts'
+
+const { signIn } = words
+const { setup } = signIn
+
+const names = ['token', 'workspace_name', 'default_country', 'name', 'email', 'password'] as const
+
+export default function Setup() {
+  const [, navigate] = useLocation()
+  const given = new URLSearchParams(useSearch()).get('token') ?? ''
+  const [fields, setFields] = useState({
+    token: given,
+    workspace_name: '',
+    default_country: likelyCountry(),
+    name: '',
+    email: '',
+    password: '',
+  })
+  const asked = useCall('GET /setup', {})
+  const create = useChange('POST /setup', {
+    onDone: (session) => {
+      enterAs(session)
+      navigate('/settings/channels', { replace: true })
+    },
+  })
+  if (!asked.data) {
+    return (
+      <Door title={setup.title}>
+        {asked.error ? <Failure error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={6} />}
+      </Door>
+    )
+  }
+  if (!asked.data.needed) {
+    return (
+      <Door title={setup.done} lead={setup.doneText}>
+        <LinkButton href="/sign-in" variant="primary">
+          {signIn.submit}
+        </LinkButton>
+      </Door>
+    )
+  }
+  const faults = faultsOf(create.error, names)
+  const bind = (name: keyof typeof fields) => ({
+    value: fields[name],
+    onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ body: fields })
+  }
+  return (
+    <Door key="form" title={setup.title} lead={setup.lead}>
+      <form onSubmit={submit}>
+        {(!given || faults.token) && (
+          <Field label={setup.token} hint={setup.tokenHint} fault={faults.token}>
+            {(wiring) => <Input {...wiring} required autoComplete="off" spellCheck={false} {...bind('token')} />}
+          </Field>
+        )}
+        <Field label={setup.workspace} hint={setup.workspaceHint} fault={faults.workspace_name}>
+          {(wiring) => <Input {...wiring} required autoComplete="organization" {...bind('workspace_name')} />}
+        </Field>
+        <Field label={setup.country} hint={setup.countryHint} fault={faults.default_country}>
+          {(wiring) => (
+            <Select {...wiring} {...bind('default_country')}>
+              {countries.map(({ code, name }) => (
+                <option key={code} value={code}>
+                  {name}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={setup.name} fault={faults.name}>
+          {(wiring) => <Input {...wiring} required autoComplete="name" {...bind('name')} />}
+        </Field>
+        <Field label={signIn.email} fault={faults.email}>
+          {(wiring) => <Input {...wiring} type="email" required autoComplete="username" {...bind('email')} />}
+        </Field>
+        <Field label={signIn.password} hint={signIn.passwordHint} fault={faults.password}>
+          {(wiring) => (
+            <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" {...bind('password')} />
+          )}
+        </Field>
+        {faults.rest && (
+          <Note tone="red" icon="alert">
+            {faults.rest}
+          </Note>
+        )}
+        <Button type="submit" variant="primary" busy={create.isPending}>
+          {setup.submit}
+        </Button>
+      </form>
+    </Door>
+  )
+}

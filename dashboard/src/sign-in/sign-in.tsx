@@ -1,0 +1,114 @@
+/**
+ * The door. In a demo it says how to get in. Whoever was wrong too often is
+ * told when to try again, and the button waits as long.
+ */
+import { type FormEvent, useState } from 'react'
+import { Redirect, useLocation, useSearch } from 'wouter'
+import { CallError, messageOf, useCall, useChange } from '../lib/api.ts'
+import { formatSpan } from '../lib/time.ts'
+import { useNow } from '../lib/use.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/form.tsx'
+import { PasswordInput } from '../ui/password.tsx'
+import { Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { Door } from './door.tsx'
+import { enterAs } from './enter.ts'
+
+const { signIn } = words
+
+export default function SignIn() {
+  const [, navigate] = useLocation()
+  const wanted = new URLSearchParams(useSearch()).get('to') ?? ''
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [againAt, setAgainAt] = useState(0)
+  const setup = useCall('GET /setup', {})
+  const demo = setup.data?.demo
+  const enter = useChange('POST /session', {
+    onDone: (session) => {
+      enterAs(session)
+      // Only to a page of ours.
+      navigate(/^\/[a-z]/.test(wanted) ? wanted : '/inbox', { replace: true })
+    },
+    onFailed: (error) => setAgainAt(timeToTryAgain(error)),
+  })
+  const waitMs = againAt - useNow()
+  if (setup.data?.needed) return <Redirect to="/setup" replace />
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    enter.mutate({ body: { email, password } })
+  }
+  const fault = !enter.error ? undefined : againAt === 0 ? messageOf(enter.error) : undefined
+  return (
+    <Door title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
+      {demo && (
+        <Note icon="bolt">
+          <p>{demo.password ? signIn.demo : `${signIn.demo} ${signIn.demoEmail(demo.email)}`}</p>
+        </Note>
+      )}
+      {demo?.password && (
+        <>
+          <Button
+            variant="primary"
+            icon="play"
+            busy={enter.isPending}
+            onClick={() => enter.mutate({ body: { email: demo.email, password: demo.password ?? '' } })}
+          >
+            {signIn.demoEnter}
+          </Button>
+          <p className="door-or">{signIn.or}</p>
+        </>
+      )}
+      <form onSubmit={submit}>
+        <Field label={signIn.email}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              type="email"
+              name="email"
+              autoComplete="username"
+              required
+              value={email}
+              onChange={(event) => setEmail(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={signIn.password} fault={fault}>
+          {(wiring) => (
+            <PasswordInput
+              {...wiring}
+              name="password"
+              autoComplete="current-password"
+              required
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+            />
+          )}
+        </Field>
+        {againAt > 0 && (
+          <Note tone="amber" icon="clock">
+            <p role="alert">{signIn.tooMany}</p>
+            <p>{waitMs > 0 ? signIn.againIn(formatSpan(waitMs)) : signIn.againNow}</p>
+          </Note>
+        )}
+        <Button
+          type="submit"
+          {...(demo?.password ? {} : { variant: 'primary' as const })}
+          busy={enter.isPending}
+          disabled={waitMs > 0}
+        >
+          {signIn.submit}
+        </Button>
+      </form>
+    </Door>
+  )
+}
+
+/** The service says after how many seconds; 0 when it was refused for another reason. */
+function timeToTryAgain(error: unknown): number {
+  if (!(error instanceof CallError) || error.code !== 'rate_limited') return 0
+  const [, seconds = '60'] = /(\d+) s\b/.exec(error.message) ?? []
+  return Date.now() + Number(seconds) * 1_000
+}

@@ -1,0 +1,91 @@
+/** One template: how customers see it, what it needs, and the way to send it to many. */
+import { useState } from 'react'
+import { useCall } from '../lib/api.ts'
+import type { TemplateParams } from '../lib/calls.ts'
+import { LinkButton } from '../ui/button.tsx'
+import { Asked, Card, Empty, Page } from '../ui/page.tsx'
+import { Ago, Note } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { TemplatePreview } from './preview.tsx'
+import { missingValues, readTemplate, type Template } from './shape.ts'
+import { categoryWord, isUsable, statusWord, TemplateStatus } from './status.tsx'
+import { TemplateValues } from './values.tsx'
+
+const { templates: text } = words
+const back = { href: '/templates', label: text.back }
+
+export function TemplateDetail({ name, language }: { name: string; language: string }) {
+  const asked = useCall('GET /templates', {}, { live: true })
+  const found = asked.data?.find((template) => template.name === name && template.language === language)
+  return (
+    <Page title={name} back={back} actions={found && isUsable(found) && <Use template={found} />}>
+      <Asked query={asked}>
+        {() =>
+          found ? (
+            <Found key={`${name} ${language}`} template={found} />
+          ) : (
+            <Empty icon="templates" title={text.gone} action={<LinkButton href="/templates">{text.back}</LinkButton>}>
+              {text.goneText}
+            </Empty>
+          )
+        }
+      </Asked>
+    </Page>
+  )
+}
+
+function Use({ template: { name, language } }: { template: Template }) {
+  const query = new URLSearchParams({ template: name, language })
+  return (
+    <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?${query}`}>
+      {text.use}
+    </LinkButton>
+  )
+}
+
+function Found({ template }: { template: Template }) {
+  const [params, setParams] = useState<TemplateParams>()
+  const needsValues = missingValues(template, {}).length > 0
+  return (
+    <div className="templates-detail">
+      <div className="stack">
+        {!isUsable(template) && (
+          <Note tone="amber" icon="alert">
+            {text.unusable(statusWord(template.status))}
+          </Note>
+        )}
+        <Card title={text.about}>
+          <dl className="facts">
+            <dt>{text.columns.status}</dt>
+            <dd>
+              <TemplateStatus status={template.status} />
+            </dd>
+            <dt>{text.columns.language}</dt>
+            <dd>{template.language}</dd>
+            <dt>{text.columns.category}</dt>
+            <dd>{categoryWord(template.category)}</dd>
+            <dt>{text.format}</dt>
+            <dd>{needsValues ? formatOf(template) : text.formats.none}</dd>
+            <dt>{text.columns.updated}</dt>
+            <dd>
+              <Ago at={template.updated_at} />
+            </dd>
+          </dl>
+        </Card>
+        <Card title={text.tryOut}>
+          <p className="soft">{needsValues ? text.tryOutLead : text.noValues}</p>
+          {needsValues && <TemplateValues template={template} params={params ?? {}} onChange={setParams} />}
+        </Card>
+      </div>
+      <aside className="templates-side" aria-label={text.preview.title}>
+        <TemplatePreview template={template} params={params} />
+      </aside>
+    </div>
+  )
+}
+
+function formatOf(template: Template): string {
+  const { body, cards } = readTemplate(template)
+  const variables = [body, ...cards.map((card) => card.body)].flatMap((each) => each?.variables ?? [])
+  return variables.some(({ isNamed }) => isNamed) ? text.formats.named : text.formats.positional
+}

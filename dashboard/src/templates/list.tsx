@@ -1,0 +1,166 @@
+/**
+ * Every template of the channel. Where there is room, the one under the
+ * pointer or the keyboard is shown beside the list as customers see it.
+ */
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { useQueryValue } from '../lib/use.ts'
+import { Button, LinkButton } from '../ui/button.tsx'
+import { SearchInput, Select } from '../ui/form.tsx'
+import { Asked, Empty, Page } from '../ui/page.tsx'
+import { Ago } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { TemplatePreview } from './preview.tsx'
+import { readTemplate, type Template } from './shape.ts'
+import { categoryWord, hrefOf, statusWord, TemplateStatus } from './status.tsx'
+
+const { templates: text } = words
+
+export function TemplateList() {
+  const asked = useCall('GET /templates', {}, { live: true })
+  const isManager = useIsManager()
+  return (
+    <Page title={text.title} lead={text.lead} actions={isManager && <Refresh />}>
+      <Asked query={asked}>
+        {(templates) =>
+          templates.length > 0 ? (
+            <Found templates={templates} />
+          ) : (
+            <Empty
+              icon="templates"
+              title={text.empty}
+              action={isManager && <LinkButton href="/settings/channels">{text.connect}</LinkButton>}
+            >
+              {isManager ? text.emptyText : text.emptyAgent}
+            </Empty>
+          )
+        }
+      </Asked>
+    </Page>
+  )
+}
+
+function Refresh() {
+  const toast = useToast()
+  const refresh = useChange('POST /templates/refresh', {
+    stale: ['GET /templates'],
+    onDone: (templates) => toast.done(text.refreshed(templates.length)),
+    onFailed: toast.failed,
+  })
+  return (
+    <Button icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
+      {text.refresh}
+    </Button>
+  )
+}
+
+function Found({ templates }: { templates: readonly Template[] }) {
+  const [search, setSearch] = useQueryValue('search')
+  const [status, setStatus] = useQueryValue('status')
+  const [looked, setLooked] = useState<string>()
+  const found = templates.filter((template) => (!status || template.status === status) && has(template, search))
+  const shown = found.find((template) => keyOf(template) === looked) ?? found[0]
+  const statuses = [...new Set(templates.map((template) => template.status))].sort()
+  return (
+    <>
+      <div className="toolbar">
+        <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
+        <Select aria-label={text.status} value={status} onChange={(event) => setStatus(event.target.value)}>
+          <option value="">{text.anyStatus}</option>
+          {statuses.map((each) => (
+            <option key={each} value={each}>
+              {statusWord(each)}
+            </option>
+          ))}
+        </Select>
+      </div>
+      {shown ? (
+        <div className="templates-split">
+          <div className="card">
+            <table className="table">
+              <thead>
+                <tr>
+                  <th>{text.columns.name}</th>
+                  <th>{text.columns.language}</th>
+                  <th>{text.columns.category}</th>
+                  <th>{text.columns.status}</th>
+                  <th>{text.columns.updated}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {found.map((template) => (
+                  <Row
+                    key={keyOf(template)}
+                    template={template}
+                    isShown={template === shown}
+                    onLook={() => setLooked(keyOf(template))}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <aside className="templates-side" aria-label={text.preview.title}>
+            <TemplatePreview key={keyOf(shown)} template={shown} />
+          </aside>
+        </div>
+      ) : (
+        <Empty
+          icon="search"
+          title={text.nothing}
+          action={
+            <Button
+              onClick={() => {
+                setSearch('')
+                setStatus('')
+              }}
+            >
+              {text.clear}
+            </Button>
+          }
+        >
+          {text.nothingText}
+        </Empty>
+      )}
+    </>
+  )
+}
+
+function Row({ template, isShown, onLook }: { template: Template; isShown: boolean; onLook: () => void }) {
+  const { name, language, category, status, updated_at } = template
+  return (
+    <tr data-link="" data-shown={isShown ? '' : undefined} onMouseEnter={onLook}>
+      <td>
+        <div className="templates-name">
+          <Link className="row-link" href={hrefOf(template)} onFocus={onLook}>
+            {name}
+          </Link>
+          <span className="soft small cut">{readTemplate(template).body?.text}</span>
+        </div>
+      </td>
+      <td data-label={text.columns.language}>{language}</td>
+      <td data-label={text.columns.category}>{categoryWord(category)}</td>
+      <td data-label={text.columns.status}>
+        <TemplateStatus status={status} />
+      </td>
+      <td data-label={text.columns.updated} className="soft">
+        <Ago at={updated_at} />
+      </td>
+    </tr>
+  )
+}
+
+const keyOf = ({ name, language }: Template): string => `${name} ${language}`
+
+/** By name, or by what it says. */
+function has(template: Template, search: string): boolean {
+  const { header, body, footer } = readTemplate(template)
+  const said = [template.name, template.language, header?.kind === 'text' ? header.text : '', body?.text, footer]
+  const looked = said.join('\n').toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => looked.includes(word))
+}

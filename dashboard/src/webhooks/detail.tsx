@@ -1,0 +1,229 @@
+/** One endpoint: what it is, how it does, everything that was sent to it. Managers change it here. */
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { messageOf, queries, useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { formatDate } from '../lib/time.ts'
+import { Button, IconButton, LinkButton } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Asked, Card, Empty, Page } from '../ui/page.tsx'
+import { Note } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import { type Endpoint, EventList, LastDelivery, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
+import { EndpointForm } from './endpoint-form.tsx'
+import { EndpointHealth } from './health.tsx'
+import { lookAgainMs } from './list.tsx'
+import { DeliveryLog } from './log.tsx'
+import { ReplayDialog } from './replay.tsx'
+
+const { webhooks } = words
+const { detail } = webhooks
+
+export function EndpointPage({ id }: { id: string }) {
+  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  return (
+    <Asked query={endpoints}>
+      {(all) => {
+        const endpoint = all.find((each) => each.id === id)
+        return endpoint ? <Shown endpoint={endpoint} /> : <Gone />
+      }}
+    </Asked>
+  )
+}
+
+const placeOf = ({ provider }: Endpoint) =>
+  provider === 'api'
+    ? { href: '/webhooks', label: detail.back }
+    : { href: '/integrations', label: detail.backToIntegrations }
+
+function Shown({ endpoint }: { endpoint: Endpoint }) {
+  const isManager = useIsManager()
+  return (
+    <Page
+      title={splitUrl(endpoint.url).host}
+      back={placeOf(endpoint)}
+      actions={isManager && <Actions endpoint={endpoint} />}
+    >
+      <Trouble endpoint={endpoint} />
+      <div className="hooks-top">
+        <Card title={detail.facts} actions={<StateBadge endpoint={endpoint} />}>
+          <dl className="facts">
+            <dt>{detail.url}</dt>
+            <dd className="mono">{endpoint.url}</dd>
+            <dt>{detail.events}</dt>
+            <dd>
+              <EventList events={endpoint.events} />
+            </dd>
+            <dt>{detail.last}</dt>
+            <dd>
+              <LastDelivery at={endpoint.last_delivery_at} />
+            </dd>
+            <dt>{detail.failures}</dt>
+            <dd>{detail.failuresOf(endpoint.failure_count)}</dd>
+            <dt>{detail.created}</dt>
+            <dd>{formatDate(endpoint.created_at)}</dd>
+            <dt>{detail.id}</dt>
+            <dd className="mono">{endpoint.id}</dd>
+          </dl>
+        </Card>
+        <EndpointHealth endpointId={endpoint.id} />
+      </div>
+      <DeliveryLog endpoint={endpoint} />
+    </Page>
+  )
+}
+
+/** What keeps events from arriving, and the way out of it. */
+function Trouble({ endpoint }: { endpoint: Endpoint }) {
+  const isManager = useIsManager()
+  const toast = useToast()
+  const state = stateOf(endpoint)
+  const change = useChange('PATCH /webhooks/{id}', {
+    stale: ['GET /webhooks'],
+    onDone: () => toast.done(detail.switchedOn),
+    onFailed: toast.failed,
+  })
+  if (state === 'active') return null
+  if (state === 'failing') {
+    return (
+      <Note tone="amber" icon="alert">
+        <p>{detail.failingText(endpoint.failure_count)}</p>
+      </Note>
+    )
+  }
+  return (
+    <div className="note hooks-trouble" data-tone={state === 'stopped' ? 'red' : 'amber'}>
+      <div className="grow">
+        {state === 'stopped' && <strong>{detail.stoppedTitle}</strong>}
+        <p>{state === 'stopped' ? detail.stoppedText : detail.inactiveText}</p>
+      </div>
+      {isManager && (
+        <Button
+          icon="play"
+          busy={change.isPending}
+          onClick={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: true } })}
+        >
+          {detail.on}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function Actions({ endpoint }: { endpoint: Endpoint }) {
+  const [open, setOpen] = useState<'edit' | 'replay' | 'off' | 'delete' | null>(null)
+  const close = () => setOpen(null)
+  return (
+    <>
+      <Button icon="refresh" disabled={!endpoint.is_active} onClick={() => setOpen('replay')}>
+        {detail.replay}
+      </Button>
+      <Button icon="edit" onClick={() => setOpen('edit')}>
+        {detail.edit}
+      </Button>
+      <Menu
+        label={detail.more}
+        button={(props) => <IconButton {...props} label={detail.more} icon="more" variant="quiet" />}
+        items={[
+          ...(endpoint.is_active ? [{ label: detail.off, onSelect: () => setOpen('off') }] : []),
+          { label: detail.delete, danger: true, onSelect: () => setOpen('delete') },
+        ]}
+      />
+      {open === 'edit' && <EditDialog endpoint={endpoint} onClose={close} />}
+      {open === 'replay' && <ReplayDialog endpointId={endpoint.id} onClose={close} />}
+      {open === 'off' && <SwitchOff endpoint={endpoint} onClose={close} />}
+      {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
+    </>
+  )
+}
+
+type DeedProps = { endpoint: Endpoint; onClose: () => void }
+
+function EditDialog({ endpoint, onClose }: DeedProps) {
+  const toast = useToast()
+  const change = useChange('PATCH /webhooks/{id}', {
+    stale: ['GET /webhooks'],
+    onDone: () => {
+      toast.done(webhooks.form.changed)
+      onClose()
+    },
+  })
+  return (
+    <Dialog title={webhooks.form.edit} onClose={onClose}>
+      <EndpointForm
+        initial={endpoint}
+        action={words.common.save}
+        busy={change.isPending}
+        error={change.error}
+        onSubmit={({ url, events }) =>
+          change.mutate({
+            params: { id: endpoint.id },
+            body: { events, ...(url === endpoint.url ? {} : { url }) },
+          })
+        }
+        onClose={onClose}
+      />
+    </Dialog>
+  )
+}
+
+function SwitchOff({ endpoint, onClose }: DeedProps) {
+  const toast = useToast()
+  const change = useChange('PATCH /webhooks/{id}', {
+    stale: ['GET /webhooks', 'GET /webhooks/{id}/deliveries'],
+    onDone: () => {
+      toast.done(detail.switchedOff)
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={webhooks.off.title}
+      action={webhooks.off.action}
+      busy={change.isPending}
+      fault={change.error ? messageOf(change.error) : undefined}
+      onConfirm={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: false } })}
+      onClose={onClose}
+    >
+      {webhooks.off.text}
+    </Confirm>
+  )
+}
+
+function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
+  const toast = useToast()
+  const [, navigate] = useLocation()
+  const remove = useChange('DELETE /webhooks/{id}', {
+    onDone: () => {
+      toast.done(webhooks.delete.done)
+      // First away from here, or the page would say for a moment that there is no such endpoint.
+      navigate(placeOf(endpoint).href)
+      void queries.invalidateQueries({ queryKey: ['GET /webhooks'] })
+    },
+  })
+  return (
+    <Confirm
+      title={webhooks.delete.title}
+      action={webhooks.delete.action}
+      danger
+      busy={remove.isPending}
+      fault={remove.error ? messageOf(remove.error) : undefined}
+      onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
+      onClose={onClose}
+    >
+      {webhooks.delete.text(endpoint.url)}
+    </Confirm>
+  )
+}
+
+function Gone() {
+  return (
+    <Page title={webhooks.title}>
+      <Empty icon="webhooks" title={detail.goneTitle} action={<LinkButton href="/webhooks">{detail.back}</LinkButton>}>
+        {detail.goneText}
+      </Empty>
+    </Page>
+  )
+}

@@ -1,0 +1,143 @@
+/**
+ * Every endpoint that somebody made, with how it does. Those of connected
+ * tools are on the page of integrations, and only counted here.
+ */
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Asked, Card, Empty, Page } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+import { Address, type Endpoint, EventList, LastDelivery, StateBadge } from './endpoint.tsx'
+import { EndpointForm } from './endpoint-form.tsx'
+import { SecretOnce } from './secret.tsx'
+
+const { webhooks } = words
+const { columns } = webhooks
+
+/** No news tells of deliveries, so the list is asked again so often. */
+export const lookAgainMs = 5_000
+
+export function EndpointList() {
+  const isManager = useIsManager()
+  const [isAdding, setAdding] = useState(false)
+  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  const add = isManager && (
+    <Button variant="primary" icon="plus" onClick={() => setAdding(true)}>
+      {webhooks.add}
+    </Button>
+  )
+  return (
+    <Page title={webhooks.title} lead={webhooks.lead} actions={add}>
+      <Asked query={endpoints}>
+        {(all) => {
+          const own = all.filter(({ provider }) => provider === 'api')
+          return (
+            <>
+              <Card flush>{own.length > 0 ? <Table endpoints={own} /> : <Nothing add={add} />}</Card>
+              <OfTools number={all.length - own.length} />
+            </>
+          )
+        }}
+      </Asked>
+      {isAdding && <AddEndpoint onClose={() => setAdding(false)} />}
+    </Page>
+  )
+}
+
+function Table({ endpoints }: { endpoints: readonly Endpoint[] }) {
+  return (
+    <table className="table hooks-table" aria-label={webhooks.list}>
+      <thead>
+        <tr>
+          <th scope="col">{columns.url}</th>
+          <th scope="col" className="hooks-wide">
+            {columns.events}
+          </th>
+          <th scope="col">{columns.state}</th>
+          <th scope="col" className="end">
+            {columns.last}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {endpoints.map((endpoint) => (
+          <tr key={endpoint.id} data-link="">
+            <td>
+              <Link href={`/webhooks/${endpoint.id}`} className="row-link">
+                <Address url={endpoint.url} />
+              </Link>
+            </td>
+            <td data-label={columns.events} className="hooks-wide">
+              <EventList events={endpoint.events} />
+            </td>
+            <td data-label={columns.state}>
+              <span className="hooks-status">
+                <StateBadge endpoint={endpoint} />
+                {endpoint.failure_count > 0 && (
+                  <span className="soft small">{webhooks.inARow(endpoint.failure_count)}</span>
+                )}
+              </span>
+            </td>
+            <td data-label={columns.last} className="end">
+              <LastDelivery at={endpoint.last_delivery_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Nothing({ add }: { add: ReactNode }) {
+  return (
+    <Empty
+      icon="webhooks"
+      title={webhooks.emptyTitle}
+      action={
+        <>
+          {add}
+          <a className="button" href="/docs#verifying" target="_blank" rel="noopener">
+            {webhooks.toDocs}
+            <Icon name="external" />
+          </a>
+        </>
+      }
+    >
+      {add ? webhooks.emptyText : webhooks.emptyAgent}
+    </Empty>
+  )
+}
+
+function OfTools({ number }: { number: number }) {
+  if (number === 0) return null
+  return (
+    <p className="soft small">
+      {webhooks.toIntegrations(number)} <Link href="/integrations">{webhooks.seeIntegrations}</Link>
+    </p>
+  )
+}
+
+function AddEndpoint({ onClose }: { onClose: () => void }) {
+  const [secret, setSecret] = useState('')
+  const create = useChange('POST /webhooks', {
+    stale: ['GET /webhooks'],
+    onDone: (made) => setSecret(made.secret),
+  })
+  const { form, secret: said } = webhooks
+  if (secret) return <SecretOnce title={said.title} text={said.text} secret={secret} onClose={onClose} />
+  return (
+    <Dialog title={form.create} onClose={onClose}>
+      <EndpointForm
+        action={form.submit}
+        busy={create.isPending}
+        error={create.error}
+        onSubmit={(body) => create.mutate({ body })}
+        onClose={onClose}
+      />
+    </Dialog>
+  )
+}

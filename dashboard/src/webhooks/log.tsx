@@ -1,0 +1,124 @@
+/** The delivery log of an endpoint: one row a delivery, newest first, by status; a row opens the whole of it. */
+import { Link, useSearch } from 'wouter'
+import { useQueryValue } from '../lib/use.ts'
+import { Segmented } from '../ui/form.tsx'
+import { More } from '../ui/more.tsx'
+import { Asked, Card, Empty } from '../ui/page.tsx'
+import { Ago, Badge } from '../ui/show.tsx'
+import { words } from '../words/words.ts'
+import { type Delivery, type DeliveryStatus, lastAttempt, statuses, statusTones, useLog, waitOf } from './deliveries.ts'
+import { DeliveryDialog } from './delivery.tsx'
+import type { Endpoint } from './endpoint.tsx'
+
+const { log } = words.webhooks
+const { columns } = log
+
+export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
+  const [wanted, setWanted] = useQueryValue('status')
+  const [open, setOpen] = useQueryValue('delivery')
+  const status = statuses.find((each) => each === wanted)
+  const pages = useLog(endpoint.id, status)
+  const options: { value: DeliveryStatus | ''; label: string }[] = [
+    { value: '', label: log.all },
+    ...statuses.map((value) => ({ value, label: log.statuses[value] })),
+  ]
+  return (
+    <Card
+      flush
+      title={log.title}
+      actions={
+        <div className="hooks-filter">
+          <Segmented label={log.status} value={status ?? ''} options={options} onChange={setWanted} />
+        </div>
+      }
+    >
+      <Asked query={pages}>
+        {() =>
+          pages.items.length > 0 ? (
+            <>
+              <Table endpointId={endpoint.id} deliveries={pages.items} />
+              <More pages={pages} />
+            </>
+          ) : (
+            <Empty icon="clock" title={status ? log.noneSuch : log.empty}>
+              {status ? log.noneSuchText : log.emptyText}
+            </Empty>
+          )
+        }
+      </Asked>
+      {open && <DeliveryDialog id={open} endpoint={endpoint} onOther={setOpen} onClose={() => setOpen('')} />}
+    </Card>
+  )
+}
+
+function Table({ endpointId, deliveries }: { endpointId: string; deliveries: readonly Delivery[] }) {
+  return (
+    <table className="table hooks-log" aria-label={log.title}>
+      <thead>
+        <tr>
+          <th scope="col">{columns.event}</th>
+          <th scope="col">{columns.status}</th>
+          <th scope="col">{columns.http}</th>
+          <th scope="col" className="end hooks-wide">
+            {columns.attempts}
+          </th>
+          <th scope="col" className="end hooks-wide">
+            {columns.duration}
+          </th>
+          <th scope="col" className="end">
+            {columns.at}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {deliveries.map((delivery) => (
+          <Row key={delivery.id} endpointId={endpointId} delivery={delivery} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Row({ endpointId, delivery }: { endpointId: string; delivery: Delivery }) {
+  const search = new URLSearchParams(useSearch())
+  search.set('delivery', delivery.id)
+  const attempt = lastAttempt(delivery)
+  const wait = waitOf(delivery)
+  return (
+    <tr data-link="">
+      <td>
+        <Link href={`/webhooks/${endpointId}?${search}`} className="row-link mono">
+          {delivery.event}
+        </Link>
+      </td>
+      <td data-label={columns.status}>
+        <span className="hooks-status">
+          <Badge tone={statusTones[delivery.status]}>{log.statuses[delivery.status]}</Badge>
+          {wait && <span className="soft small nowrap">{wait}</span>}
+        </span>
+      </td>
+      <td data-label={columns.http} className="hooks-answer">
+        <Answer delivery={delivery} />
+      </td>
+      <td data-label={columns.attempts} className="end numeric hooks-wide">
+        {delivery.attempt_count}
+      </td>
+      <td data-label={columns.duration} className="end numeric nowrap hooks-wide">
+        {attempt?.duration_ms != null ? log.milliseconds(attempt.duration_ms) : dash}
+      </td>
+      <td data-label={columns.at} className="end">
+        <Ago at={delivery.created_at} />
+      </td>
+    </tr>
+  )
+}
+
+const dash = '–'
+
+/** The status that came back, or why none did. */
+function Answer({ delivery }: { delivery: Delivery }) {
+  const attempt = lastAttempt(delivery)
+  if (!attempt) return <span className="soft">{dash}</span>
+  if (attempt.http_status !== null) return <span className="mono numeric">{attempt.http_status}</span>
+  return <span className="soft">{attempt.error ?? log.noAnswer}</span>
+}

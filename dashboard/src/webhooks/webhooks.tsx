@@ -1,0 +1,16 @@
+/** Webhooks: the list of endpoints, and one of them with everything that was sent to it. */
+import './webhooks.css'
+import { Route, Switch } from 'wouter'
+import { NotFound } from '../shell/not-found.tsx'
+import { EndpointPage } from './detail.tsx'
+import { EndpointList } from './list.tsx'
+
+export default function Webhooks() {
+  return (
+    <Switch>
+      <Route path="/webhooks" component={EndpointList} />
+      <Route path="/webhooks/:id">{({ id }) => <EndpointPage key={id} id={id} />}</Route>
+      <Route component={NotFound} />
+    </Switch>
+  )
+}

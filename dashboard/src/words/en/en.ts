@@ -1,0 +1,28 @@
+/** English. One file a room, named as it. */
+import { broadcasts } from './broadcasts.ts'
+import { common } from './common.ts'
+import { contacts } from './contacts.ts'
+import { inbox } from './inbox.ts'
+import { integrations } from './integrations.ts'
+import { overview } from './overview.ts'
+import { segments } from './segments.ts'
+import { settings } from './settings.ts'
+import { shell } from './shell.ts'
+import { signIn } from './sign-in.ts'
+import { templates } from './templates.ts'
+import { webhooks } from './webhooks.ts'
+
+export const en = {
+  ...common,
+  shell,
+  signIn,
+  inbox,
+  contacts,
+  segments,
+  broadcasts,
+  templates,
+  webhooks,
+  integrations,
+  settings,
+  overview,
+}

@@ -1,0 +1,57 @@
+export const integrations = {
+  title: 'Integrations',
+  lead: 'Hand what happens here to the automation tools your team already uses.',
+  tools: {
+    tool_a: {
+      name: 'Tool A',
+      text: 'Start workflows the moment a customer writes: create tickets, update your CRM, tell a channel.',
+      steps: 'In Tool A, make a workflow that starts with a webhook and copy its https address.',
+    },
+    tool_b: {
+      name: 'Tool B',
+      text: 'Feed scenarios with messages, contacts and delivery reports, and send the results anywhere.',
+      steps: 'In Tool B, make a scenario with a custom webhook as its trigger and copy its https address.',
+    },
+  },
+  connected: (number: number) => (number === 1 ? '1 connection' : `${number} connections`),
+  notConnected: 'Not connected',
+  connections: (tool: string) => `Connections to ${tool}`,
+  connect: 'Connect',
+  another: 'Connect another',
+  onlyManagers: 'Owners and admins can connect it.',
+  form: {
+    title: (tool: string) => `Connect ${tool}`,
+    url: 'Webhook URL of the tool',
+    submit: 'Connect',
+  },
+  secret: {
+    title: (tool: string) => `${tool} is connected`,
+    text: 'If the tool checks signatures, give it this signing secret now. It is shown only this once.',
+  },
+  last: 'Last delivery',
+  never: 'Nothing yet',
+  log: 'Delivery log',
+  logOf: (url: string) => `Delivery log of ${url}`,
+  switchOn: 'Switch on',
+  switchedOn: 'Switched on',
+  test: {
+    action: 'Send test event',
+    actionOf: (url: string) => `Send test event to ${url}`,
+    sending: 'Sending a test event…',
+    retrying: (reason: string) => `Not yet: ${reason}. Trying again…`,
+    delivered: (status: number, ms: string) => `Test event arrived: HTTP ${status} in ${ms}.`,
+    failed: (reason: string) => `Test event failed: ${reason}.`,
+    canceled: 'The test event was canceled.',
+    look: 'Look at it',
+  },
+  disconnect: {
+    action: 'Disconnect',
+    title: (tool: string) => `Disconnect ${tool}?`,
+    text: (url: string) =>
+      `Nothing more is sent to ${url}. To connect it again you need its URL; it gets a new secret.`,
+    done: (tool: string) => `${tool} disconnected`,
+  },
+  ownTitle: 'Something of your own?',
+  ownText: 'Webhooks post the same events to your servers.',
+  toWebhooks: 'Go to webhooks',
+}

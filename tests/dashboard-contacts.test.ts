@@ -1,0 +1,130 @@
+/** Contacts and segments in a real browser: people added, found, changed, imported, forgotten, and put into audiences. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { until } from './support.ts'
+
+test('somebody is added, found by a few letters, tagged, switched off for broadcasts, and erased', {
+  skip,
+}, async (t) => {
+  const { page, api, window } = await openDashboard(t, '/contacts')
+  await page.getByText('No contacts yet').waitFor()
+  await assertAccessible(page)
+
+  await page.getByRole('button', { name: 'Add contact' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Phone').fill('12')
+  await dialog.getByRole('button', { name: 'Add contact' }).click()
+  await dialog.getByText('Not a phone number').waitFor()
+  await dialog.getByLabel('Phone').fill('(415) 555-0100')
+  await dialog.getByLabel('Name').fill('Ann Okafor')
+  await dialog.getByLabel('Add a tag').fill('VIP')
+  await dialog.getByLabel('Add a tag').press('Enter')
+  await dialog.getByRole('button', { name: 'Add contact' }).click()
+  await page.getByRole('heading', { name: 'Ann Okafor' }).waitFor()
+  await page.getByText('+14155550100').waitFor()
+  await assertAccessible(page)
+
+  await page.getByLabel('Company').fill('Acme')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Contact saved').waitFor()
+  await page.getByLabel('Receives broadcasts').click()
+  await page.getByText(/Opted out by a member/).waitFor()
+  const { body } = await api.get('/contacts?search=okaf')
+  assert.equal(body.data[0].company, 'Acme')
+  assert.deepEqual(
+    body.data[0].tags.map(({ name }: { name: string }) => name),
+    ['VIP'],
+  )
+
+  await page.goto('/contacts')
+  await page.getByLabel('Search name, phone, e-mail or company').fill('kafo')
+  await page.getByRole('link', { name: 'Ann Okafor' }).waitFor()
+  await page.getByLabel('Search name, phone, e-mail or company').fill('nobody')
+  await page.getByText('Nobody matches').waitFor()
+  const narrow = await window({ width: 390 })
+  await narrow.goto('/contacts')
+  await narrow.getByRole('link', { name: 'Ann Okafor' }).click()
+  await assertFits(narrow)
+
+  await narrow.getByRole('button', { name: 'Erase this person' }).click()
+  await narrow.getByLabel('Type erase to go on').fill('erase')
+  await narrow.getByRole('button', { name: 'Erase for good' }).click()
+  await narrow.getByText('No contacts yet').waitFor()
+  assert.deepEqual((await api.get('/contacts')).body.data, [])
+})
+
+test('a file is looked at first, with a reason for every line left out, and then imported', { skip }, async (t) => {
+  const { page, api, window, member } = await openDashboard(t, '/contacts/import', { dark: true })
+  const file =
+    'Phone;Name;Tags;Shoe size\r\n+14155550101;"Bo; Larsen";VIP|New;42\r\n12;Nobody;;\r\n+14155550102;Cy;;\r\n'
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(file) })
+  await page.getByRole('heading', { name: 'What would happen' }).waitFor()
+  await page.getByText('phone: not a phone number').waitFor()
+  await page.getByText('These columns are not taken: Shoe size.').waitFor()
+  await assertAccessible(page)
+  assert.deepEqual((await api.get('/contacts')).body.data, [], 'nothing is changed before')
+
+  await page.getByRole('button', { name: 'Import 2 people' }).click()
+  await page.getByRole('heading', { name: 'What happened' }).waitFor()
+  const { data } = (await api.get('/contacts')).body
+  assert.deepEqual(data.map(({ name }: { name: string }) => name).sort(), ['Bo; Larsen', 'Cy'])
+
+  const agent = await window({ as: await member('agent') })
+  await agent.goto('/contacts')
+  await agent.getByRole('link', { name: 'Cy' }).waitFor()
+  assert.equal(await agent.getByRole('link', { name: 'Import' }).count(), 0)
+  await assertAccessible(agent)
+})
+
+test('rules show at once how many they mean, and become a segment', { skip }, async (t) => {
+  const { page, api, window } = await openDashboard(t, '/segments/new')
+  for (const [phone, name, tags] of [
+    ['+14155550103', 'Di', ['VIP']],
+    ['+14155550104', 'Ed', ['VIP']],
+    ['+14155550105', 'Flo', []],
+  ]) {
+    await api.post('/contacts', { phone, name, tags })
+  }
+  await page.reload()
+  await page.getByLabel('Name', { exact: true }).fill('VIPs but Ed')
+  await page.getByLabel('Value').selectOption('VIP')
+  await page.getByText('2 people right now').waitFor()
+  await page.getByRole('button', { name: 'Add a rule' }).click()
+  const second = page.getByRole('group', { name: 'Rule 2' })
+  await second.getByLabel('Field').selectOption('name')
+  await second.getByLabel('Condition').selectOption('is_not')
+  await second.getByLabel('Value').fill('ed')
+  await page.getByText('1 person right now').waitFor()
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Create segment' }).click()
+  await page.getByRole('heading', { name: 'VIPs but Ed' }).waitFor()
+  await page.getByRole('link', { name: 'Di', exact: true }).waitFor()
+  await page.getByText('Tag has VIP and Name is not ed').waitFor()
+
+  const narrow = await window({ width: 390, dark: true })
+  await narrow.goto('/segments')
+  await narrow.getByRole('link', { name: 'VIPs but Ed' }).waitFor()
+  await assertFits(narrow)
+  await assertAccessible(narrow)
+})
+
+test('a list takes people in and lets them go', { skip }, async (t) => {
+  const { page, api } = await openDashboard(t, '/')
+  await api.post('/contacts', { phone: '+14155550106', name: 'Gus' })
+  const { id } = (await api.post('/segments', { name: 'Friends' })).body.data
+  await page.goto(`/segments/${id}`)
+  await page.getByRole('button', { name: 'Add people' }).click()
+  await page.getByRole('dialog').getByLabel('Gus').check()
+  await page.getByRole('button', { name: 'Add 1 person' }).click()
+  await page.getByRole('link', { name: 'Gus' }).waitFor()
+  await page.getByRole('button', { name: 'Remove Gus' }).click()
+  await page.getByText('Nobody is in it right now').waitFor()
+
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No segments yet').waitFor()
+  await until('the segment to be gone', async () => (await api.get('/segments')).body.data.length === 0)
+})

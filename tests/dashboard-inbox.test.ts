@@ -1,0 +1,248 @@
+/** The inbox in a real browser: customers write, members answer, and both see it at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import type { Provider } from './provider.ts'
+import { until } from './support.ts'
+
+const ann = '+14155550100'
+const ben = '+14155550101'
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name })
+const said = (page: Page, text: string) => page.getByRole('log', { name: 'Messages' }).getByText(text)
+const bubble = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
+const box = (page: Page) => page.getByRole('textbox', { name: 'Reply', exact: true })
+
+async function answer(page: Page, text: string): Promise<void> {
+  await box(page).fill(text)
+  await box(page).press('Enter')
+}
+
+/** The customer has it, and has seen it. */
+const isRead = (page: Page, text: string) => bubble(page, text).last().getByText('Read', { exact: true }).waitFor()
+
+test('what a customer writes appears by itself, and an answer is followed until it is read', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await page.getByRole('heading', { name: 'No conversations yet' }).waitFor()
+
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Is anybody there?' })
+  await rowOf(page, 'Ann Porter').getByText('Is anybody there?').waitFor()
+  await page.locator('.inbox-unread', { hasText: '1' }).waitFor()
+  await rowOf(page, 'Ann Porter').click()
+  await said(page, 'Is anybody there?').waitFor()
+  await page.getByText('Window closes in').waitFor()
+  await provider.writes({ from: ann, text: 'I can wait, see https://shop.example/orders.' })
+  await page.getByRole('link', { name: 'https://shop.example/orders', exact: true }).waitFor()
+  await until('nothing unread', async () => (await page.locator('.nav-count').count()) === 0)
+
+  await answer(page, 'Here we are!')
+  await isRead(page, 'Here we are!')
+  assert.equal((await provider.sent(ann))[0]?.body.text.body, 'Here we are!')
+  await bubble(page, 'Is anybody there?').hover()
+  await bubble(page, 'Is anybody there?').getByRole('button', { name: 'Reply' }).click()
+  await answer(page, 'Yes, all of us')
+  await bubble(page, 'Yes, all of us').getByRole('button', { name: 'Ann Porter Is anybody there?' }).waitFor()
+  await until('the quote', async () => (await provider.sent(ann))[1]?.body.context?.message_id)
+
+  await provider.fault({ to: ann, mode: 'reject', code: 131026, count: 1 })
+  await answer(page, 'Does this arrive?')
+  await said(page, 'This number cannot be reached on the channel.').waitFor()
+  await page.getByRole('button', { name: 'Send again' }).click()
+  await isRead(page, 'Does this arrive?')
+
+  await page.route('**/messages', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 400, json: { error: { code: 'bad_request', message: 'text: not this one' } } })
+      : route.fallback(),
+  )
+  await answer(page, 'Refused at first')
+  await page.getByRole('alert').getByText('Text: not this one').waitFor()
+  await page.unroute('**/messages')
+  await bubble(page, 'Refused at first').getByRole('button', { name: 'Send again' }).click()
+  await isRead(page, 'Refused at first')
+  assert.equal(await bubble(page, 'Refused at first').count(), 1)
+})
+
+test('a conversation is found, opened, answered, taken and closed by keyboard', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t)
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'First' })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Second' })
+  await rowOf(page, 'Ann Porter').waitFor()
+  await rowOf(page, 'Ben Carter').waitFor()
+
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await page.keyboard.press('r')
+  await page.keyboard.type('Hello Ben')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('Welcome')
+  await page.keyboard.press('Enter')
+  await isRead(page, 'Hello Ben')
+  assert.equal((await provider.sent(ben))[0]?.body.text.body, 'Hello Ben\nWelcome')
+
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('a')
+  await page.getByRole('button', { name: /^Assigned to: (?!Unassigned)/ }).waitFor()
+  await page.keyboard.press('e')
+  await page.getByRole('button', { name: 'Status: Closed' }).waitFor()
+  await rowOf(page, 'Ben Carter').waitFor({ state: 'detached' })
+  await page.keyboard.press('u')
+  await page.getByRole('heading', { name: 'No conversation chosen' }).waitFor()
+
+  await page.getByRole('button', { name: 'Closed', exact: true }).click()
+  await page.getByRole('button', { name: /^Mine/ }).click()
+  await rowOf(page, 'Ben Carter').waitFor()
+  assert.equal(new URL(page.url()).search, '?status=closed&assigned=me')
+  await page.getByRole('button', { name: /^Unread/ }).click()
+  await page.getByText('No conversation fits these filters.').waitFor()
+  await page.reload()
+  await page.getByRole('button', { name: 'Show all conversations' }).click()
+  await rowOf(page, 'Ann Porter').waitFor()
+  await provider.writes({ from: ben, text: 'Once more' })
+  await rowOf(page, 'Ben Carter').getByText('Once more').waitFor()
+  await page.getByRole('button', { name: 'Open' }).click()
+  const first = page.locator('[data-row]').first()
+  await until('who wrote last, first', async () => /Ben Carter/.test((await first.textContent()) ?? ''))
+})
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
+
+test('an image goes out with its caption, a template where the window is closed', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'What does it look like?' })
+  await rowOf(page, 'Ann Porter').click()
+  const file = { name: 'table.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
+  await page.locator('input[type=file]').setInputFiles(file)
+  await page.getByRole('button', { name: 'Remove table.png' }).waitFor()
+  await answer(page, 'The walnut table')
+  await isRead(page, 'The walnut table')
+  const [image] = await provider.sent(ann)
+  assert.equal(image?.body.image.caption, 'The walnut table')
+  assert.equal((await fetch(image?.body.image.link)).headers.get('content-type'), 'image/png')
+  await page.getByRole('button', { name: 'Show the image full size' }).click()
+  await page.getByRole('dialog').getByRole('img').waitFor()
+  await page.keyboard.press('Escape')
+
+  const timestamp = new Date(Date.now() - 48 * 3_600_000).toISOString()
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'Long ago', timestamp })
+  await rowOf(page, 'Ben Carter').click()
+  await page.getByText('The 24-hour window is closed').waitFor()
+  assert.equal(await box(page).count(), 0)
+  await page.getByRole('button', { name: 'Choose a template' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Fetch from the channel' }).click()
+  await dialog.getByRole('searchbox').fill('order code')
+  await dialog.getByRole('button', { name: 'order_code' }).click()
+  await dialog.getByRole('button', { name: 'Send template' }).click()
+  await dialog.getByText('A value is needed here.').first().waitFor()
+  await dialog.getByLabel('Header').fill('Ben')
+  await dialog.getByLabel('Text {{1}}').fill('#4711')
+  await dialog.getByLabel('Button 1: value').fill('SPRING25')
+  await dialog.getByText('Show this code when you collect your order #4711.').waitFor()
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'Send template' }).click()
+  await isRead(page, 'your order #4711')
+  const [template] = await provider.sent(ben)
+  assert.equal(template?.body.template.name, 'order_code')
+  assert.match(JSON.stringify(template?.body.template.components), /Ben.*#4711.*SPRING25/)
+
+  const found = page.getByRole('link').filter({ has: page.locator('mark', { hasText: 'walnut' }) })
+  await until('what was said a moment ago to be found', async () => {
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('searchbox').fill('waln')
+    return found.waitFor({ timeout: 2_000 }).then(
+      () => true,
+      () => false,
+    )
+  })
+  await found.click()
+  await page.locator('[data-lit]', { hasText: 'The walnut table' }).waitFor()
+})
+
+/** Many messages of one customer in one callback. */
+const writesMuch = (provider: Provider, count: number) =>
+  provider.callback({
+    object: 'whatsapp_business_account',
+    entry: [
+      {
+        changes: [
+          {
+            field: 'messages',
+            value: {
+              messaging_product: 'whatsapp',
+              contacts: [{ wa_id: ann.slice(1), profile: { name: 'Ann Porter' } }],
+              messages: Array.from({ length: count }, (_, place) => ({
+                from: ann.slice(1),
+                id: `wamid.many.${place}`,
+                timestamp: String(Math.floor(Date.now() / 1000)),
+                type: 'text',
+                text: { body: `Message number ${place + 1}.` },
+              })),
+            },
+          },
+        ],
+      },
+    ],
+  })
+
+test('a long thread keeps its place; the contact beside it is changed there, and seen by everybody', {
+  skip,
+}, async (t) => {
+  const { page, provider, window } = await openDashboard(t, '/inbox', { width: 1440 })
+  await writesMuch(provider, 70)
+  await rowOf(page, 'Ann Porter').click()
+  const log = page.getByRole('log')
+  await said(page, 'Message number 70.').waitFor()
+  assert.equal(await said(page, 'Message number 1.').count(), 0)
+  await log.evaluate((element) => element.scrollTo(0, 0))
+  await said(page, 'Message number 1.').waitFor({ state: 'attached' })
+  assert.ok((await log.evaluate((element) => element.scrollTop)) > 100, 'it stands where it stood')
+  await provider.writes({ from: ann, type: 'image', media: { caption: 'And one more.' } })
+  await page.getByRole('button', { name: 'New message' }).click()
+  await page.getByRole('button', { name: 'Show the image full size' }).waitFor()
+
+  const panel = page.getByRole('complementary', { name: 'Contact' })
+  await panel.getByRole('button', { name: 'Edit' }).click()
+  await panel.getByLabel('Company').fill('Porter & Sons')
+  await panel.getByRole('button', { name: 'Save' }).click()
+  await panel.getByText('Porter & Sons').waitFor()
+  await panel.getByRole('combobox', { name: 'Add a tag' }).fill('vip')
+  await panel.getByRole('combobox', { name: 'Add a tag' }).press('Enter')
+  await panel.getByRole('button', { name: 'Remove tag vip' }).waitFor()
+  await panel.getByRole('switch', { name: /Receives broadcasts/ }).click()
+  await panel.getByText(/Switched off by a member/).waitFor()
+  await assertAccessible(page)
+  const dark = await window({ width: 1440, dark: true })
+  await dark.goto(page.url())
+  await dark.getByRole('complementary').getByText('Porter & Sons').waitFor()
+  await dark.getByRole('button', { name: 'Show the image full size' }).waitFor()
+  await assertAccessible(dark)
+  await page.getByRole('button', { name: 'Hide contact' }).click()
+  await panel.waitFor({ state: 'detached' })
+})
+
+test('on a phone the list, the thread and the contact come one after the other', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox', { width: 390, height: 844 })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: `A long word: ${'x'.repeat(200)}` })
+  await rowOf(page, 'Ann Porter').waitFor()
+  await assertFits(page)
+  await assertAccessible(page)
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).waitFor()
+  assert.ok(await rowOf(page, 'Ann Porter').isHidden())
+  await answer(page, 'On my way')
+  await isRead(page, 'On my way')
+  await assertFits(page)
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Show contact' }).click()
+  await page.getByRole('dialog', { name: 'Contact' }).getByText(ann).waitFor()
+  await assertFits(page)
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Close the contact' }).click()
+  await page.getByRole('button', { name: 'Back to the list' }).click()
+  await rowOf(page, 'Ann Porter').waitFor()
+})

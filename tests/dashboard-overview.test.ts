@@ -1,0 +1,67 @@
+/** The overview says what was written and sent, to whoever looks and to whoever reads. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { createBrowser, until } from './support.ts'
+
+/** A row of the table by its first cell: messaging app, social, web chat, all; received, then sent. */
+const rowOf = async (page: Page, name: string | RegExp): Promise<number[]> => {
+  const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
+  return (await row.getByRole('cell').allInnerTexts()).map(Number)
+}
+
+test('counts are those of what came and went, in the tiles, the chart and the table', { skip }, async (t) => {
+  const { page, api, provider, url, owner, window } = await openDashboard(t, '/overview')
+  await page.getByRole('heading', { name: 'Nothing to count yet' }).waitFor()
+  await page.getByRole('link', { name: 'Connect a channel' }).waitFor()
+
+  for (const text of ['one', 'two', 'three']) await provider.writes({ from: '+14155550100', text })
+  await provider.writes({ channel: 'social', from: '1784', username: 'robin', text: 'hello' })
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
+  for (const text of ['answer', 'and more'])
+    assert.equal((await api.post('/messages', { to: '+14155550100', text })).status, 201)
+  await api.post('/webhooks', { url: 'https://127.0.0.1:1/hook', events: ['contact.created'] })
+  await until('all of it is counted', async () => {
+    const { days, funnel } = (await member.call('GET', '/overview?days=7')).body.data
+    const today = days.at(-1)
+    return today.msgapp.inbound === 3 && today.social.inbound === 1 && today.msgapp.outbound === 2 && funnel.read === 2
+  })
+
+  await page.goto('/overview?days=7')
+  const tile = (name: string) =>
+    page.getByRole('list', { name: 'At a glance' }).getByRole('listitem').filter({ hasText: name })
+  await tile('Messages received').getByText('4', { exact: true }).waitFor()
+  await tile('Messages sent').getByText('2', { exact: true }).waitFor()
+  await tile('Delivered').getByText('100%').waitFor()
+  assert.equal(await tile('Open').getByRole('link').getAttribute('href'), '/inbox?status=open')
+  assert.equal(await tile('Unassigned').getByRole('link').getAttribute('href'), '/inbox?assigned=nobody')
+  await page.getByRole('listitem').filter({ hasText: 'Read' }).getByText('100%').waitFor()
+  await page.getByRole('link', { name: /^127\.0\.0\.1:1/ }).waitFor()
+
+  const chart = page.getByRole('slider', { name: /^Messages per day/ })
+  await chart.focus()
+  assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /: 4 received, 2 sent$/)
+  await page.keyboard.press('ArrowLeft')
+  assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /: 0 received, 0 sent$/)
+  await page.keyboard.press('End')
+  await page.locator('.overview-tip').getByText('Web chat').waitFor()
+  await assertAccessible(page)
+
+  await page.getByRole('button', { name: 'Table' }).click()
+  await page.getByRole('table', { name: 'Messages per day and channel' }).waitFor()
+  assert.deepEqual(await rowOf(page, 'Total'), [3, 1, 0, 4, 2, 0, 0, 2])
+  assert.equal(await page.getByRole('rowheader').count(), 8, 'a row a day, and their sum')
+  await page.getByText('30 days').click()
+  await until('thirty days', async () => (await page.getByRole('rowheader').count()) === 31)
+  assert.match(page.url(), /as=table/)
+
+  const phone = await window({ width: 390, dark: true })
+  for (const path of ['/overview', '/overview?as=table&days=90']) {
+    await phone.goto(path)
+    await phone.getByRole('list', { name: 'At a glance' }).waitFor()
+    await assertFits(phone)
+    await assertAccessible(phone)
+  }
+})

@@ -1,0 +1,91 @@
+/** The dashboard's pages as files: built, served with a strict policy, small, and with all their words in one place. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { callsFile, describeCalls } from '../scripts/calls.ts'
+import { start } from './support.ts'
+
+test('the calls the pages know are those the service has', async () => {
+  assert.equal(readFileSync(callsFile, 'utf8'), await describeCalls(), 'run `npm run calls`')
+})
+
+test('every path of a page is answered with it, under a policy that lets in no script but ours', async (t) => {
+  const { url } = await start(t, { pages: true })
+  const rooms = [...readFileSync('dashboard/src/app.tsx', 'utf8').matchAll(/^ {2}'(\/[a-z]+)': page\(/gm)].map(
+    ([, path]) => path,
+  )
+  assert.ok(rooms.length >= 9)
+  for (const path of ['/', '/sign-in', '/setup', '/invitations/x', ...rooms, ...rooms.map((room) => `${room}/x/y`)]) {
+    const answer = await fetch(`${url}${path}`)
+    assert.equal(answer.status, 200, path)
+    assert.match(await answer.text(), /<div id="root">/, path)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/)
+    assert.doesNotMatch(policy, /unsafe|\*/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    assert.equal(answer.headers.get('cache-control'), 'no-cache')
+  }
+  assert.equal((await fetch(`${url}/nowhere`)).status, 404)
+})
+
+test('the page has no inline script or style, and its files are kept by browsers for ever', async (t) => {
+  const { url } = await start(t, { pages: true })
+  const page = await (await fetch(url)).text()
+  assert.doesNotMatch(page, /<style|style=|<script(?![^>]*\bsrc=)|\bon\w+=/)
+  for (const [, path] of page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+    const answer = await fetch(`${url}${path}`)
+    assert.equal(answer.status, 200, path)
+    assert.match(answer.headers.get('cache-control') ?? '', /immutable/)
+  }
+})
+
+test('the inbox loads less than 250 KB of script', async (t) => {
+  const { url } = await start(t, { pages: true })
+  const fetchZipped = async (path: string) => {
+    const { request } = await import('node:http')
+    return new Promise<Buffer>((resolve, reject) => {
+      request(`${url}${path}`, { headers: { 'accept-encoding': 'gzip' } }, (answer) => {
+        const parts: Buffer[] = []
+        answer.on('data', (part) => parts.push(part)).on('end', () => resolve(Buffer.concat(parts)))
+      })
+        .on('error', reject)
+        .end()
+    })
+  }
+  const page = gunzipSync(await fetchZipped('/inbox')).toString()
+  const seen = new Set<string>()
+  let bytes = 0
+  const load = async (path: string) => {
+    if (seen.has(path)) return
+    seen.add(path)
+    const zipped = await fetchZipped(path)
+    bytes += zipped.length
+    const script = gunzipSync(zipped).toString()
+    // What it imports at once; and of what it imports when asked to, the inbox.
+    for (const [, name] of script.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)) await load(`/assets/${name}`)
+    for (const [, name] of script.matchAll(/import\(`?"?\.\/(inbox-[\w-]+\.js)/g)) await load(`/assets/${name}`)
+  }
+  for (const [, path = ''] of page.matchAll(/<(?:script|link)[^>]*(?:src|href)="(\/assets\/[^"]+\.js)"/g))
+    await load(path)
+  assert.ok(
+    [...seen].some((path) => path.includes('inbox-')),
+    `the inbox is among ${[...seen].join(', ')}`,
+  )
+  assert.ok(bytes < 250_000, `${bytes} bytes`)
+})
+
+test('every word of the pages is in words/', () => {
+  const files = globSync('dashboard/src/**/*.tsx')
+  assert.ok(files.length > 20)
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    // Text between tags, and text of the attributes people read or hear.
+    const written = [
+      ...text.matchAll(/>\s*([A-Z][a-z]+(?: [a-z]+)*[^<>{}()=;]*)\s*<\//g),
+      ...text.matchAll(/\s(?:label|title|placeholder|aria-label|alt|hint|lead)="([^"]*[A-Za-z][^"]*)"/g),
+    ].map(([, words]) => words)
+    assert.deepEqual(written, [], file)
+  }
+})
