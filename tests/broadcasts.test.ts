@@ -647,6 +647,17 @@ test('what members and the API send takes its part of the pace, and never waits'
   assert.ok(seconds > 1.9, `90 messages at 40 a second took ${seconds} s`)
 })
 
+test('broadcasts of one number take turns, however few may leave at once', async (t) => {
+  const { api, connect } = await start(t)
+  await connect({ messagesPerSecond: 5 })
+  const broadcasts = [await accept(api, { recipients: people(40) }), await accept(api, { recipients: people(40, 100) })]
+  const counts = await until('some of them', async () => {
+    const sent = await Promise.all(broadcasts.map(async ({ id }) => (await read(api, id)).sent_count))
+    return sent.reduce((sum, count) => sum + count) >= 12 && sent
+  })
+  assert.ok(Math.min(...counts) >= 4, `${counts}`)
+})
+
 test('a broadcast is paused, resumed and canceled; whoever was not handed over is skipped', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 20 })

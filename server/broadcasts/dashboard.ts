@@ -1,11 +1,12 @@
 /** What members do with broadcasts: look before, send, follow, stop, and send again. Every member may. */
 import { Readable } from 'node:stream'
+import type { TemplateParams } from '../channels/channel.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
 import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
-import { readParams, TemplateSchema } from '../messages/draft.ts'
+import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
 import { type Reading, requireMemberMessage } from '../messages/thread.ts'
 import { type Accepting, acceptBroadcast } from './accept.ts'
@@ -29,6 +30,7 @@ import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
 
 const MemberBroadcast = Type.Object({
   ...broadcastFields,
+  params: Type.Unsafe<TemplateParams>(StructuredParams),
   is_paused: Type.Boolean(),
   pause_reason: NullableText(),
   cancel_reason: NullableText(),

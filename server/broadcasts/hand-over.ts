@@ -150,6 +150,8 @@ async function settleChosen(
     id,
     position: ends.get(id),
     fresh_count: written.filter(isFreshOf(id)).length,
+    // Where nobody's turn came, it comes next: otherwise those after the first would wait until it is done.
+    is_served: written.some(({ broadcast_id }) => broadcast_id === id),
   }))
   await sql`
     with given as (
@@ -167,9 +169,11 @@ async function settleChosen(
       returning r.workspace_id, r.broadcast_id, 'pending' as status_before, r.status as status_after
     ),
     served as (
-      update broadcasts b set position = s.position, served_at = clock_timestamp(),
-        reserved_count = b.reserved_count - s.fresh_count
-      from json_to_recordset(${JSON.stringify(served)}::text::json) as s (id uuid, position int, fresh_count int)
+      update broadcasts b set position = s.position, reserved_count = b.reserved_count - s.fresh_count,
+        served_at = case when s.is_served then clock_timestamp() else b.served_at end
+      from json_to_recordset(${JSON.stringify(served)}::text::json) as s (
+        id uuid, position int, fresh_count int, is_served boolean
+      )
       where b.workspace_id = ${workspaceId} and b.id = s.id
     )
     ${addUp(sql, sql`moved`)}`

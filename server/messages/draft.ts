@@ -27,7 +27,7 @@ const card = {
   buttonParams: Type.Optional(TextByName),
 }
 
-const StructuredParams = Type.Object(
+export const StructuredParams = Type.Object(
   {
     ...card,
     headerText: Type.Optional(Text),

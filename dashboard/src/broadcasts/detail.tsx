@@ -126,9 +126,9 @@ function SegmentLink({ id }: { id: string }) {
   return asked.data ? <Link href={`/segments/${id}`}>{asked.data.name}</Link> : words.common.loading
 }
 
-function Sent({ broadcast: { template } }: { broadcast: Broadcast }) {
+function Sent({ broadcast: { template, params } }: { broadcast: Broadcast }) {
   const asked = useCall('GET /templates', {})
   const found = asked.data?.find(({ name, language }) => name === template.name && language === template.language)
-  if (found) return <TemplatePreview template={found} params={{}} />
+  if (found) return <TemplatePreview template={found} params={params} />
   return asked.data ? <p className="soft small">{text.templateGone}</p> : null
 }
