@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
 import { benchContacts } from './contacts.ts'
+import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchInbound } from './inbound.ts'
 import { benchMe } from './me.ts'
@@ -29,6 +30,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   webhooks: benchWebhooks,
   broadcasts: benchBroadcasts,
   'broadcast-crash': benchBroadcastCrash,
+  dashboard: benchDashboard,
   'ten-million': benchTenMillion,
 }
 const wanted = process.argv.slice(2)

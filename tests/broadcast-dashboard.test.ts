@@ -85,7 +85,14 @@ test('a member sends a broadcast, and finds it in the list with what became of i
     return broadcast.read_count === 3 && broadcast
   })
   const shown = (await api.get(`/broadcasts/${first.id}`)).body.data
-  assert.deepEqual(done, { ...shown, is_paused: false, pause_reason: null, cancel_reason: null, again_id: null })
+  assert.deepEqual(done, {
+    ...shown,
+    params: {},
+    is_paused: false,
+    pause_reason: null,
+    cancel_reason: null,
+    again_id: null,
+  })
   assert.equal((await provider.sent()).length, 3)
 
   const second = await send({ name: 'Second', recipients: people(1), scheduled_at: tomorrow() })

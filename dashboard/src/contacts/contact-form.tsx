@@ -4,6 +4,7 @@ import { type DataOf, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/form.tsx'
+import { FaultNote } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
@@ -69,11 +70,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
       <Field label={contacts.tags} fault={faults.tags}>
         {() => <TagInput names={fields.tags} onChange={(tags) => setTouched({ ...touched, tags })} />}
       </Field>
-      {faults.rest && (
-        <p className="note" data-tone="red" role="alert">
-          {faults.rest}
-        </p>
-      )}
+      {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
       <div className="row">
         <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
           {words.common.save}

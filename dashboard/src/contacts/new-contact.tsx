@@ -6,6 +6,7 @@ import { faultsOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/form.tsx'
+import { FaultNote } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
@@ -53,11 +54,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
         <Field label={contacts.tags} hint={contacts.tagHint} fault={faults.tags}>
           {() => <TagInput names={tags} onChange={setTags} />}
         </Field>
-        {faults.rest && (
-          <p className="note" data-tone="red" role="alert">
-            {faults.rest}
-          </p>
-        )}
+        {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={create.isPending}>

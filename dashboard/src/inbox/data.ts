@@ -27,16 +27,6 @@ export const olderCount = 100
 
 export const threadInput = (id: string, limit = freshCount) => ({ params: { id }, query: { limit } })
 
-type Named = { name: string | null; phone: string | null; social_username: string | null }
-
-/** How the channel knows them. */
-export const handleOf = ({ phone, social_username: username }: Omit<Named, 'name'>): string =>
-  phone || (username ? `@${username}` : '')
-
-export const nameOf = (contact: Named): string => contact.name || handleOf(contact) || words.common.somebody
-
-export const memberName = ({ name, email }: { name: string | null; email: string }): string => name || email
-
 /** What a message says in one line. */
 export function lineOf({ content_type, content_text }: Pick<Message, 'content_type' | 'content_text'>): string {
   return content_text?.replace(/\s+/g, ' ').trim() || words.inbox.message.kinds[content_type]

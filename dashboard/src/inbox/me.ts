@@ -1,7 +1,7 @@
 /** Who writes here, as their messages will say. */
 import { useMemo } from 'react'
+import { memberName } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'
-import { memberName } from './data.ts'
 
 export function useMe(): { id: string; name: string } {
   const { member } = useSession()

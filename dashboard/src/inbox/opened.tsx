@@ -5,11 +5,12 @@
  */
 import { useEffect, useState } from 'react'
 import { CallError, useCall, useChange } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Skeleton, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
-import { type Conversation, findConversation, nameOf, showChange } from './data.ts'
+import { type Conversation, findConversation, showChange } from './data.ts'
 import { Drawer } from './drawer.tsx'
 import type { Folding } from './folding.ts'
 import { ThreadPane } from './thread-pane.tsx'

@@ -1,12 +1,13 @@
 /** A conversation in the list: who, when, what was last said, whether it waits. Drawn again only when it changed. */
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { memberName, nameOf } from '../lib/people.ts'
 import { prefetchPages } from '../lib/prefetch.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Avatar } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
-import { activityOf, type Conversation, memberName, nameOf, threadInput } from './data.ts'
+import { activityOf, type Conversation, threadInput } from './data.ts'
 import { Ticks } from './ticks.tsx'
 
 const { list, message: said } = words.inbox

@@ -1,12 +1,12 @@
 /** What a search found: people by their names and numbers, and messages by their words. */
 import { Link, useSearch } from 'wouter'
 import { type ItemOf, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { More } from '../ui/more.tsx'
 import { Failure, Skeleton } from '../ui/page.tsx'
 import { Avatar } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
-import { nameOf } from './data.ts'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 import { Marked } from './marked.tsx'

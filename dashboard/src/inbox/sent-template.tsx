@@ -1,4 +1,4 @@
-/** A template as the customer sees it: one that was sent, or one that somebody is about to send. */
+/** A template that was sent, as the customer sees it. */
 import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
@@ -30,7 +30,7 @@ function toCard(card: Details): View {
   }
 }
 
-export type View = {
+type View = {
   header?: string | null | undefined
   media?: { format: string; url?: string | null | undefined } | null | undefined
   text?: string | undefined
@@ -39,7 +39,7 @@ export type View = {
   cards?: readonly View[]
 }
 
-export function TemplateView({ header, media, text, footer, buttons, cards = [] }: View) {
+function TemplateView({ header, media, text, footer, buttons, cards = [] }: View) {
   return (
     <div className="inbox-template">
       {media && <HeaderMedia media={media} />}

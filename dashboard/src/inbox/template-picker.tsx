@@ -1,21 +1,19 @@
 /** Choose an approved template, give it its values, see it as the customer will, send it. */
 import { useEffect, useState } from 'react'
-import { type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { readTemplate, type Template } from '../templates/shape.ts'
 import { Button, LinkButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { SearchInput } from '../ui/form.tsx'
 import { Asked, Empty } from '../ui/page.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
-import { type Conversation, nameOf } from './data.ts'
-import { recordsOf, textOf } from './read.ts'
-import { TemplateForm } from './template-form.tsx'
-import type { TemplateSend } from './template-values.ts'
+import type { Conversation } from './data.ts'
+import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
 const { template: says } = words.inbox
-
-type Template = ItemOf<'GET /templates'>
 
 type Props = {
   conversation: Conversation
@@ -49,7 +47,7 @@ export function TemplatePicker({ conversation, onClose, onSend }: Props) {
                         {says.back}
                       </Button>
                     </span>
-                    <TemplateForm key={keyOf(chosen)} name={chosen.name} language={chosen.language} onSend={onSend} />
+                    <TemplateForm key={keyOf(chosen)} template={chosen} onSend={onSend} />
                   </>
                 ) : (
                   <p className="soft">{says.choose}</p>
@@ -96,8 +94,8 @@ type ChoicesProps = {
 function Choices({ templates, chosen, onChoose }: ChoicesProps) {
   const [search, setSearch] = useState('')
   const wanted = search.trim().toLowerCase()
-  const found = templates.filter(({ name, components }) =>
-    `${name} ${name.replaceAll('_', ' ')} ${bodyOf(components)}`.toLowerCase().includes(wanted),
+  const found = templates.filter((template) =>
+    `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(wanted),
   )
   return (
     <div className="inbox-picker-list">
@@ -115,7 +113,7 @@ function Choices({ templates, chosen, onChoose }: ChoicesProps) {
                 <strong className="cut">{template.name}</strong>
                 <small>{template.language}</small>
               </span>
-              <span className="inbox-picker-body">{bodyOf(template.components)}</span>
+              <span className="inbox-picker-body">{bodyOf(template)}</span>
             </button>
           </li>
         ))}
@@ -124,10 +122,4 @@ function Choices({ templates, chosen, onChoose }: ChoicesProps) {
   )
 }
 
-/** The text of its body; components are as the provider lists them. */
-function bodyOf(components: unknown): string {
-  for (const item of recordsOf(components)) {
-    if (textOf(item.type)?.toUpperCase() === 'BODY') return textOf(item.text) ?? ''
-  }
-  return ''
-}
+const bodyOf = (template: Template): string => readTemplate(template).body?.text ?? ''

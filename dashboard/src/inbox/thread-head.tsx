@@ -1,5 +1,6 @@
 /** Who it is with, where it stands, and who looks after it. */
 import { useCall, useChange } from '../lib/api.ts'
+import { handleOf, memberName, nameOf } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -8,7 +9,7 @@ import { Menu } from '../ui/menu.tsx'
 import { Avatar } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
-import { type Conversation, handleOf, memberName, nameOf, refresh, showChange } from './data.ts'
+import { type Conversation, refresh, showChange } from './data.ts'
 import type { Folding } from './folding.ts'
 
 const { thread } = words.inbox

@@ -3,9 +3,7 @@
  * its progress; what it is and whether it may be sent, the service says.
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { type AnswerOf, type DataOf, messageOf, pathOf, readAnswer } from '../lib/api.ts'
-
-export type Uploaded = DataOf<'POST /uploads'>
+import { type Uploaded, upload, uploadFault } from '../lib/upload.ts'
 
 export type Attachment = {
   key: string
@@ -36,7 +34,7 @@ export function useAttachments() {
       requests.current.set(key, request)
       upload(request, file, (percent) => change({ percent }))
         .then((uploaded) => change({ uploaded }))
-        .catch((error: unknown) => change({ fault: faultOf(error) }))
+        .catch((error: unknown) => change({ fault: uploadFault(error) }))
         .finally(() => requests.current.delete(key))
     }
   }, [])
@@ -54,27 +52,4 @@ export function useAttachments() {
     }
   }, [])
   return { attachments, add, forget }
-}
-
-/** The field is the file itself, so it need not be named. */
-export const faultOf = (error: unknown): string =>
-  messageOf(error).replace(/^body: (.)/i, (_, first: string) => first.toUpperCase())
-
-/** `fetch` tells nothing of how far it has got. */
-export async function upload(
-  request: XMLHttpRequest,
-  file: File,
-  onProgress: (percent: number) => void,
-): Promise<Uploaded> {
-  const text = await new Promise<string>((resolve, reject) => {
-    request.open('POST', pathOf('POST /uploads', { query: { filename: file.name } }))
-    request.setRequestHeader('content-type', file.type || 'application/octet-stream')
-    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? Math.round((loaded / total) * 100) : 0)
-    request.onload = () => resolve(request.responseText)
-    request.onerror = () => reject(new TypeError('the line broke'))
-    request.onabort = () => reject(new TypeError('taken back'))
-    request.send(file)
-  })
-  const answer = await readAnswer<AnswerOf<'POST /uploads'>>(new Response(text, { status: request.status }))
-  return answer.data
 }

@@ -12,11 +12,12 @@ import {
   useRef,
   useState,
 } from 'react'
+import { nameOf } from '../lib/people.ts'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
-import { type Conversation, lineOf, type Message, nameOf } from './data.ts'
+import { type Conversation, lineOf, type Message } from './data.ts'
 import type { Body } from './outbox.ts'
 import { useAttachments } from './upload.ts'
 import { keepDraft, readDraft, roomFor, toBodies } from './writing.ts'

@@ -1,7 +1,8 @@
 /** The rules of writing: what a channel carries, until when, and what is made of a text with files. Pure, but for drafts. */
+
+import type { Uploaded } from '../lib/upload.ts'
 import type { Conversation } from './data.ts'
 import type { Body } from './outbox.ts'
-import type { Uploaded } from './upload.ts'
 
 export type Writing =
   /** `closesAt`: null where the channel never closes. */

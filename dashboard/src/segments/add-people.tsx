@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox, SearchInput } from '../ui/form.tsx'
 import { More } from '../ui/more.tsx'
 import { Asked } from '../ui/page.tsx'
+import { FaultNote } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 
@@ -63,11 +64,7 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
           }
         </Asked>
       </div>
-      {add.error && (
-        <p className="note" data-tone="red" role="alert">
-          {messageOf(add.error)}
-        </p>
-      )}
+      {add.error && <FaultNote>{messageOf(add.error)}</FaultNote>}
       <div className="dialog-foot">
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button

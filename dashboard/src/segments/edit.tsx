@@ -7,6 +7,7 @@ import { NotFound } from '../shell/not-found.tsx'
 import { Button, LinkButton } from '../ui/button.tsx'
 import { Field, Input, TextArea } from '../ui/form.tsx'
 import { Asked, Card, Page } from '../ui/page.tsx'
+import { FaultNote } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { Builder, useFields } from './builder.tsx'
@@ -107,11 +108,7 @@ function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /se
             <Builder fields={fields} filter={filter} onChange={setFilter} />
           </Card>
         )}
-        {faults.rest && (
-          <p className="note" data-tone="red" role="alert">
-            {faults.rest}
-          </p>
-        )}
+        {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
         <div className="row">
           <Button type="submit" variant="primary" busy={isPending} disabled={kind === 'dynamic' && !complete}>
             {segment ? words.common.save : segments.create}

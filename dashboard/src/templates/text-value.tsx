@@ -1,5 +1,9 @@
-/** One value of a template. Where it may take a field of the contact, a menu puts that where the cursor was. */
-import { useRef } from 'react'
+/**
+ * One value of a template. Where it may take a field of the contact, a menu puts that where the cursor was; where it is the
+ * address of a file, a file from here can be brought instead.
+ */
+import { useRef, useState } from 'react'
+import { upload, uploadFault } from '../lib/upload.ts'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -20,10 +24,12 @@ type TextValueProps = {
   hint?: string | undefined
   fault: string | undefined
   withContact: boolean
+  isFile?: boolean | undefined
   onChange: (value: string) => void
 }
 
-export function TextValue({ label, value, hint, fault, withContact, onChange }: TextValueProps) {
+export function TextValue({ label, value, hint, fault, withContact, isFile = false, onChange }: TextValueProps) {
+  const [refused, setRefused] = useState('')
   const input = useRef<HTMLInputElement>(null)
   const insert = (reference: string) => {
     const from = input.current?.selectionStart ?? value.length
@@ -32,7 +38,7 @@ export function TextValue({ label, value, hint, fault, withContact, onChange }: 
     input.current?.focus()
   }
   return (
-    <Field label={label} hint={hint} fault={fault}>
+    <Field label={label} hint={hint} fault={refused || fault}>
       {(wiring) => (
         <div className="values-line">
           <input
@@ -44,7 +50,8 @@ export function TextValue({ label, value, hint, fault, withContact, onChange }: 
             value={value}
             onChange={(event) => onChange(event.target.value)}
           />
-          {withContact && (
+          {isFile && <FileButton onBrought={onChange} onRefused={setRefused} />}
+          {withContact && !isFile && (
             <Menu
               label={text.insert(label)}
               button={(props) => (
@@ -58,5 +65,31 @@ export function TextValue({ label, value, hint, fault, withContact, onChange }: 
         </div>
       )}
     </Field>
+  )
+}
+
+type FileButtonProps = { onBrought: (url: string) => void; onRefused: (fault: string) => void }
+
+function FileButton({ onBrought, onRefused }: FileButtonProps) {
+  const [isBusy, setBusy] = useState(false)
+  const bring = async (file: File | undefined) => {
+    if (!file) return
+    setBusy(true)
+    onRefused('')
+    await upload(new XMLHttpRequest(), file, () => {})
+      .then(({ media_url: url }) => onBrought(url))
+      .catch((error: unknown) => onRefused(uploadFault(error)))
+    setBusy(false)
+  }
+  return (
+    <label className="button" data-size="small" aria-busy={isBusy}>
+      <input
+        type="file"
+        className="offscreen"
+        disabled={isBusy}
+        onChange={(event) => void bring(event.target.files?.[0])}
+      />
+      {text.upload}
+    </label>
   )
 }

@@ -78,7 +78,14 @@ type PartProps = {
   onChange: (values: Values) => void
 }
 
-type Ask = { path: string; label: string; value: string; hint?: string | undefined; onChange: (value: string) => void }
+type Ask = {
+  path: string
+  label: string
+  value: string
+  hint?: string | undefined
+  isFile?: boolean
+  onChange: (value: string) => void
+}
 
 function PartValues({ part: { header, body, buttons }, values, path, faults, withContact, onChange }: PartProps) {
   const asked = [
@@ -106,7 +113,7 @@ function asksOfHeader(header: Header | null, values: Values, onChange: PartProps
   }
   if (header?.kind === 'location') return asksOfPlace(values, onChange)
   if (!header) return []
-  const media = ask('headerMediaUrl', text.media[header.kind], text.mediaHint)
+  const media = { ...ask('headerMediaUrl', text.media[header.kind], text.mediaHint), isFile: true }
   return header.kind === 'document' ? [media, ask('headerFilename', text.filename, text.filenameHint)] : [media]
 }
 

@@ -5,6 +5,7 @@
 import { type MouseEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { words } from '../words/words.ts'
 import { Button, IconButton } from './button.tsx'
+import { FaultNote } from './show.tsx'
 
 type DialogProps = { title: string; onClose: () => void; size?: 'wide'; children: ReactNode }
 
@@ -68,11 +69,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
-      {fault && (
-        <p className="note" data-tone="red" role="alert">
-          {fault}
-        </p>
-      )}
+      {fault && <FaultNote>{fault}</FaultNote>}
       <div className="dialog-foot">
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>

@@ -192,3 +192,12 @@ export function Note({
     </div>
   )
 }
+
+/** What a form was refused for, where it is about no field of it. */
+export function FaultNote({ children }: { children: ReactNode }) {
+  return (
+    <p className="note" data-tone="red" role="alert">
+      {children}
+    </p>
+  )
+}

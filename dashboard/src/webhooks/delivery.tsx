@@ -9,7 +9,7 @@ import { useIsManager } from '../lib/session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Asked, Empty } from '../ui/page.tsx'
-import { Ago, Badge, Code, Note } from '../ui/show.tsx'
+import { Ago, Badge, Code, FaultNote, Note } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { Attempts } from './attempts.tsx'
@@ -126,11 +126,7 @@ function Again({ delivery, endpoint, onOther, onClose }: AgainProps) {
   })
   return (
     <>
-      {redeliver.error && (
-        <p className="note" data-tone="red" role="alert">
-          {messageOf(redeliver.error)}
-        </p>
-      )}
+      {redeliver.error && <FaultNote>{messageOf(redeliver.error)}</FaultNote>}
       {isManager && !endpoint.is_active && <p className="soft small">{said.off}</p>}
       <div className="dialog-foot hooks-foot">
         <Button onClick={onClose}>{words.common.close}</Button>
