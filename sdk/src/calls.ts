@@ -1,0 +1,59 @@
+/** Every call of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */
+import type {
+  AddSegmentContactsResult,
+  Broadcast,
+  Contact,
+  ContactChanges,
+  ContactIds,
+  Conversation,
+  CountedSegment,
+  CreatedWebhook,
+  DeleteSegmentResult,
+  DeleteWebhookResult,
+  ListContactsQuery,
+  ListConversationsQuery,
+  ListMessagesQuery,
+  ListSegmentContactsQuery,
+  ListSegmentsQuery,
+  Me,
+  Message,
+  NewBroadcast,
+  NewContact,
+  NewMessage,
+  NewSegment,
+  NewWebhook,
+  RemoveSegmentContactsResult,
+  Segment,
+  SegmentChanges,
+  SendResult,
+  Webhook,
+  WebhookChanges,
+} from './types.ts'
+
+/** `data` is what a call answers, `item` what it lists. */
+export type Calls = {
+  'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
+  'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }
+  'DELETE /webhooks/{id}': { params: { id: string }; data: DeleteWebhookResult }
+  'GET /broadcasts/{id}': { params: { id: string }; data: Broadcast }
+  'GET /contacts': { query: ListContactsQuery; item: Contact }
+  'GET /contacts/{id}': { params: { id: string }; data: Contact }
+  'GET /conversations': { query: ListConversationsQuery; item: Conversation }
+  'GET /conversations/{id}': { params: { id: string }; data: Conversation }
+  'GET /conversations/{id}/messages': { params: { id: string }; query: ListMessagesQuery; item: Message }
+  'GET /me': { data: Me }
+  'GET /segments': { query: ListSegmentsQuery; item: Segment }
+  'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
+  'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
+  'GET /webhooks': { item: Webhook }
+  'GET /webhooks/{id}': { params: { id: string }; data: Webhook }
+  'PATCH /contacts/{id}': { params: { id: string }; body: ContactChanges; data: Contact }
+  'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
+  'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
+  'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
+  'POST /contacts': { body: NewContact; data: Contact }
+  'POST /messages': { body: NewMessage; data: SendResult }
+  'POST /segments': { body: NewSegment; data: CountedSegment }
+  'POST /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: AddSegmentContactsResult }
+  'POST /webhooks': { body: NewWebhook; data: CreatedWebhook }
+}

@@ -1,0 +1,423 @@
+/** What goes in and out of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */
+export type AddSegmentContactsResult = {
+  segment_id: string
+  /** How many ids were sent. */
+  requested: number
+  /** How many became members just now. */
+  added: number
+}
+
+export type Broadcast = {
+  id: string
+  name: string
+  /** `sent` when nobody is pending any more. */
+  status: "scheduled" | "sending" | "sent" | "canceled"
+  template: {
+    name: string
+    language: string
+  }
+  segment_id: string | null
+  /** Everybody, each number once; 0 for a segment until sending starts. */
+  total_count: number
+  /** Not sent to yet, or without an outcome. */
+  pending_count: number
+  /** The channel accepted it, and it did not fail later. */
+  sent_count: number
+  /** Of those, delivered; whoever read it is among them. */
+  delivered_count: number
+  /** Of those, read. */
+  read_count: number
+  /** The channel refused it, or it failed later. */
+  failed_count: number
+  /** Not sent to: no usable number, a missing value, opted out, or canceled. */
+  skipped_count: number
+  created_at: string
+  scheduled_at: string | null
+  started_at: string | null
+  completed_at: string | null
+}
+
+export type Contact = {
+  id: string
+  /** E.164; null for somebody who never gave one. */
+  phone: string | null
+  social_username: string | null
+  /** Where this person can be reached. */
+  channels: ("msgapp" | "social" | "web")[]
+  name: string | null
+  email: string | null
+  company: string | null
+  avatar_url: string | null
+  tags: (Tag)[]
+  created_at: string
+  updated_at: string
+}
+
+export type ContactChanges = {
+  /** An empty text is stored as null. */
+  name?: string | null | undefined
+  /** An empty text is stored as null. */
+  email?: string | null | undefined
+  /** An empty text is stored as null. */
+  company?: string | null | undefined
+  /** Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created. */
+  tags?: (string)[] | undefined
+  /** Cannot be changed; the same number is ignored. */
+  phone?: string | undefined
+}
+
+export type ContactIds = {
+  contact_ids: (string)[]
+}
+
+export type Conversation = {
+  id: string
+  channel: "msgapp" | "social" | "web"
+  contact_id: string
+  status: "open" | "pending" | "closed"
+  /** The member who looks after it. */
+  assigned_agent_id: string | null
+  last_message_text: string | null
+  last_message_at: string | null
+  /** When the customer last wrote, by the channel's clock: the 24-hour window runs from here. */
+  last_inbound_at: string | null
+  /** Customer messages since a member last opened it. */
+  unread_count: number
+  created_at: string
+  updated_at: string
+  contact: EmbeddedContact
+}
+
+export type CountedSegment = {
+  id: string
+  name: string
+  description: string | null
+  /** Hex, chosen by the service. */
+  color: string
+  kind: "static" | "dynamic"
+  filter: StoredFilter
+  created_at: string
+  updated_at: string
+  /** Exact at this read. */
+  member_count: number
+}
+
+export type CreatedWebhook = {
+  id: string
+  url: string
+  events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
+  /** Becomes false after 15 failed events in a row; nothing is sent then. */
+  is_active: boolean
+  /** The last success. */
+  last_delivery_at: string | null
+  /** Failed events in a row; a success takes it back to 0. */
+  failure_count: number
+  created_at: string
+  /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
+  provider: "api" | "tool_a" | "tool_b"
+  /** Signs what is sent. Shown this once. */
+  secret: string
+}
+
+export type DeleteSegmentResult = {
+  id: string
+  deleted: boolean
+}
+
+export type DeleteWebhookResult = {
+  id: string
+  deleted: boolean
+}
+
+export type EmbeddedContact = {
+  id: string
+  phone: string | null
+  social_username: string | null
+  name: string | null
+  email: string | null
+  company: string | null
+  tags: (Tag)[]
+}
+
+export type ErrorBody = {
+  error: {
+    /** Stable; branch on this. */
+    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "template_malformed" | "platform_error"
+    /** For people; may change. */
+    message: string
+  }
+}
+
+export type Filter = {
+  match: "all" | "any"
+  rules: ({
+    /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after; `last_inbound_at` before, after; `conversation_status` is, is_not. */
+    field: string
+    /** One of the ops of the field. */
+    op: string
+    /** Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
+    value?: string | undefined
+  })[]
+}
+
+export type ListContactsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Part of a name, phone number, e-mail address or company, without regard to case. One or two characters match beginnings only. */
+  search?: string | undefined
+  /** A tag, by id or name. */
+  tag?: string | undefined
+  /** Reachable on this channel. */
+  channel?: "msgapp" | "social" | "web" | undefined
+}
+
+export type ListConversationsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  status?: "open" | "pending" | "closed" | undefined
+  /** Only this contact's. */
+  contact_id?: string | undefined
+  /** All when absent. */
+  channel?: "msgapp" | "social" | "web" | undefined
+}
+
+export type ListMessagesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export type ListSegmentContactsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export type ListSegmentsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  kind?: "static" | "dynamic" | undefined
+}
+
+export type Me = {
+  account: {
+    id: string
+    name: string
+  }
+  key: {
+    id: string
+    scopes: (string)[]
+  }
+}
+
+export type Message = {
+  id: string
+  conversation_id: string
+  direction: "inbound" | "outbound"
+  /** `agent` is a member or the API, `bot` a broadcast. */
+  sender_type: "customer" | "agent" | "bot"
+  content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
+  /** The text, the caption, the title of a tapped button, an emoji. */
+  content_text: string | null
+  /** Null until media a customer sent has been fetched. */
+  media_url: string | null
+  template_name: string | null
+  /** The primary channel's own id; delivery events refer to it. */
+  msgapp_message_id: string | null
+  /** The channel's id where it has one, otherwise ours. */
+  message_id: string
+  /** Inbound: `received`. Outbound moves up from `pending`. */
+  status: "received" | "pending" | "sent" | "failed" | "delivered" | "read"
+  reply_to_message_id: string | null
+  /** The id of the tapped button or row. */
+  interactive_reply_id: string | null
+  deleted_at: string | null
+  created_at: string
+}
+
+export type NewBroadcast = {
+  /** 1 to 80 characters. */
+  name: string
+  template: TemplateSend
+  /** Each number is sent to once. `params` of a recipient replace those of the template whole. */
+  recipients?: (Recipient)[] | undefined
+  /** Instead of `recipients`; taken as it is when sending starts. */
+  segment_id?: string | undefined
+  /** When to start; a time that is over means now. */
+  scheduled_at?: string | undefined
+}
+
+export type NewContact = {
+  /** A phone number; without country code it is read with the default country of the workspace. */
+  phone: string
+  /** An empty text is stored as null. */
+  name?: string | null | undefined
+  /** An empty text is stored as null. */
+  email?: string | null | undefined
+  /** An empty text is stored as null. */
+  company?: string | null | undefined
+  /** Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created. */
+  tags?: (string)[] | undefined
+}
+
+export type NewMessage = {
+  /** A phone number; without country code it is read with the default country of the workspace. */
+  to: string
+  /** `text` when absent. */
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | undefined
+  /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
+  text?: string | undefined
+  /** A public URL; required for image, video, document and audio. */
+  media_url?: string | undefined
+  /** Shown in the chat for a document. */
+  filename?: string | undefined
+  template?: TemplateSend | undefined
+  /** An earlier message of the same conversation to quote. */
+  reply_to_message_id?: string | undefined
+  /** The contact's name; replaces the stored one if different. */
+  name?: string | undefined
+}
+
+export type NewSegment = {
+  /** 1 to 80 characters, unique in the workspace without regard to case. */
+  name: string
+  description?: string | null | undefined
+  kind?: "static" | "dynamic" | undefined
+  filter?: Filter | undefined
+}
+
+export type NewWebhook = {
+  /** https, without credentials; every address behind its name must be public. */
+  url: string
+  /** What to be told of; the same name twice counts once. */
+  events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
+}
+
+export type Recipient = {
+  /** A phone number; without country code it is read with the default country of the workspace. */
+  to: string
+  /** The contact's name; replaces the stored one if different. */
+  name?: string | undefined
+  /** Body values in placeholder order, or an object with a value for each part. */
+  params?: (string)[] | TemplateParams | undefined
+}
+
+export type RemoveSegmentContactsResult = {
+  segment_id: string
+  /** How many ids were sent. */
+  requested: number
+  /** How many were members. */
+  removed: number
+}
+
+export type Segment = {
+  id: string
+  name: string
+  description: string | null
+  /** Hex, chosen by the service. */
+  color: string
+  kind: "static" | "dynamic"
+  filter: StoredFilter
+  created_at: string
+  updated_at: string
+}
+
+export type SegmentChanges = {
+  /** 1 to 80 characters, unique in the workspace without regard to case. */
+  name?: string | undefined
+  description?: string | null | undefined
+  filter?: Filter | undefined
+}
+
+export type SendResult = {
+  message_id: string
+  msgapp_message_id: string
+  conversation_id: string
+  contact_id: string
+  /** Whether this call created the contact. */
+  contact_created: boolean
+}
+
+export type StoredFilter = {
+  match: "all" | "any"
+  rules: ({
+    /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after; `last_inbound_at` before, after; `conversation_status` is, is_not. */
+    field: string
+    /** One of the ops of the field. */
+    op: string
+    /** Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
+    value?: string | undefined
+  })[]
+} | null
+
+export type Tag = {
+  id: string
+  name: string
+  /** Hex, chosen by the service. */
+  color: string
+}
+
+export type TemplateParams = {
+  headerMediaUrl?: string | undefined
+  headerMediaId?: string | undefined
+  body?: (string)[] | undefined
+  bodyNamed?: Record<string, string> | undefined
+  buttonParams?: Record<string, string> | undefined
+  headerText?: string | undefined
+  headerFilename?: string | undefined
+  headerLocation?: {
+    latitude: string
+    longitude: string
+    name?: string | undefined
+    address?: string | undefined
+  } | undefined
+  /** One a carousel card, in card order. */
+  cards?: ({
+    headerMediaUrl?: string | undefined
+    headerMediaId?: string | undefined
+    body?: (string)[] | undefined
+    bodyNamed?: Record<string, string> | undefined
+    buttonParams?: Record<string, string> | undefined
+  })[] | undefined
+}
+
+export type TemplateSend = {
+  /** The approved template's name. */
+  name: string
+  /** `en_US` when absent. */
+  language?: string | undefined
+  /** Body values in placeholder order, or an object with a value for each part. */
+  params?: (string)[] | TemplateParams | undefined
+}
+
+export type Webhook = {
+  id: string
+  url: string
+  events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
+  /** Becomes false after 15 failed events in a row; nothing is sent then. */
+  is_active: boolean
+  /** The last success. */
+  last_delivery_at: string | null
+  /** Failed events in a row; a success takes it back to 0. */
+  failure_count: number
+  created_at: string
+  /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
+  provider: "api" | "tool_a" | "tool_b"
+}
+
+export type WebhookChanges = {
+  /** https, without credentials; every address behind its name must be public. */
+  url?: string | undefined
+  /** What to be told of; the same name twice counts once. */
+  events?: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[] | undefined
+  /** True also forgets the failures; false drops what still waits to be sent. */
+  is_active?: boolean | undefined
+}

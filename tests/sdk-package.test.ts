@@ -1,0 +1,158 @@
+/**
+ * The SDK as a package: its types are those of the API, it needs nothing that
+ * only Node has, and what is published works as its README says.
+ */
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { describeSdkTypes } from '../scripts/sdk-types.ts'
+import { scopes } from '../server/accounts/keys.ts'
+import { signatureOf } from '../server/webhooks/post.ts'
+import { start } from './support.ts'
+
+const root = join(import.meta.dirname, '..')
+const secret = 'whsec_of_the_readme'
+
+/** A folder of somebody who installed what `npm publish` would publish. */
+let folder: string | undefined
+after(() => folder && rmSync(folder, { recursive: true, force: true }))
+
+function resolveFolder(): string {
+  if (folder) return folder
+  folder = mkdtempSync(join(tmpdir(), 'parley-sdk-'))
+  run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'sdk'))
+  const installed = join(folder, 'node_modules/parley-sdk')
+  mkdirSync(installed, { recursive: true })
+  run('tar', ['-xzf', ...globSync(join(folder, 'parley-sdk-*.tgz')), '--strip-components=1', '-C', installed], folder)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  return folder
+}
+
+function run(command: string, args: string[], cwd: string): string {
+  const options = { cwd, encoding: 'utf8', timeout: 60_000 } as const
+  const { status, stdout, stderr, error } = spawnSync(command, args, options)
+  assert.equal(status, 0, `${command} ${args.join(' ')}: ${error?.message ?? ''}${stdout}${stderr}`)
+  return stdout.trim()
+}
+
+test('the types of the SDK are those of the API', async () => {
+  for (const { path, text } of await describeSdkTypes())
+    assert.equal(readFileSync(path, 'utf8'), text, 'run `npm run sdk-types`')
+})
+
+test('the SDK depends on nothing, and on nothing that only Node has', () => {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'sdk/package.json'), 'utf8'))
+  assert.deepEqual([dependencies, peerDependencies], [undefined, undefined])
+  const files = globSync(join(root, 'sdk/src/*.ts'))
+  assert.ok(files.length >= 9)
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8')
+    assert.doesNotMatch(text, /node:|\bBuffer\b|\bprocess\.|\brequire\(/, file)
+    for (const [, path = ''] of text.matchAll(/from '([^']+)'/g)) assert.match(path, /^\.\/[\w-]+\.ts$/, file)
+  }
+})
+
+/** All examples as one module, with their imports together at its head. */
+function readExamples(): string {
+  const readme = readFileSync(join(root, 'sdk/README.md'), 'utf8')
+  const blocks = [...readme.matchAll(/```ts\n([\s\S]+?)```/g)].map(([, block = '']) => block)
+  assert.ok(blocks.length >= 8)
+  const imports = /^import \{ (.+?) \} from 'parley-sdk'\n/gm
+  const names = new Set(
+    blocks.flatMap((block) => [...block.matchAll(imports)].flatMap(([, all = '']) => all.split(', '))),
+  )
+  const code = blocks.map((block) => block.replace(imports, ''))
+  return `import { ${[...names].join(', ')} } from 'parley-sdk'\n${code.join('\n')}`
+}
+
+test('the examples of the README compile against the published package, and do what they say', async (t) => {
+  const folder = resolveFolder()
+  const example = join(folder, 'example.ts')
+  writeFileSync(example, readExamples())
+  writeFileSync(join(folder, 'process.d.ts'), 'declare const process: { env: Record<string, string | undefined> }\n')
+  const compilerOptions = {
+    target: 'es2022',
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    module: 'nodenext',
+    types: [],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    // Declarations of the package are looked at, those of the platform are not.
+    skipDefaultLibCheck: true,
+    noEmit: true,
+  }
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: ['example.ts', 'process.d.ts'] }),
+  )
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
+
+  const world = await start(t)
+  const provider = await world.connect()
+  await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
+  const said: string[] = []
+  t.mock.method(console, 'log', (...words: unknown[]) => void said.push(words.join(' ')))
+  process.env.PARLEY_API_KEY = await world.api.key(...scopes)
+  process.env.PARLEY_URL = `${world.url}/v1`
+  process.env.PARLEY_WEBHOOK_SECRET = secret
+  const { default: handler } = await import(pathToFileURL(example).href)
+
+  const sent = await provider.sent('+14155550100')
+  assert.equal(sent[0]?.body.text.body, 'It is on its way.')
+  assert.equal(sent[1]?.body.template.name, 'order_confirmed')
+  for (const line of [
+    /^Acme: messages:send/,
+    /^Ann \+14155550100$/,
+    /^1 $/,
+    /^1 contacts$/,
+    /of 2$/,
+    /^nobody has this id$/,
+  ])
+    assert.ok(
+      said.some((each) => line.test(each)),
+      `${line} is not in\n${said.join('\n')}`,
+    )
+
+  const body = JSON.stringify({ id: 'x', event: 'message.received', data: { conversation_id: 'c', text: 'Thanks' } })
+  const deliver = async (by: string): Promise<number> => {
+    const at = Math.floor(Date.now() / 1_000)
+    const headers = { 'x-service-signature': `t=${at},v1=${signatureOf(by, at, body)}` }
+    return (await handler.fetch(new Request('http://receiver.test', { method: 'POST', headers, body }))).status
+  }
+  assert.deepEqual([await deliver('whsec_other'), await deliver(secret)], [401, 204])
+  assert.equal(said.at(-1), 'c Thanks')
+})
+
+/** A Node 20 of this machine, if it has one. */
+function findNode20(): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, 'node'))
+  return paths.find((path) => spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.startsWith('v20.'))
+}
+
+const node20 = findNode20()
+
+test('the published package runs on Node 20', { skip: node20 ? false : 'no Node 20 on the PATH' }, async (t) => {
+  const world = await start(t)
+  const program = `
+    import { Parley, verifyWebhook } from 'parley-sdk'
+    const parley = new Parley({ apiKey: process.argv[1], baseUrl: process.argv[2] })
+    const { account } = await parley.me()
+    const contacts = []
+    for await (const { phone } of parley.contacts.list()) contacts.push(phone)
+    const event = await verifyWebhook({ payload: process.argv[3], signature: process.argv[4], secret: process.argv[5] })
+    console.log(JSON.stringify([process.version.slice(0, 4), account.name, contacts, event.id]))`
+  await world.api.post('/contacts', { phone: '+14155550100' })
+  const at = Math.floor(Date.now() / 1_000)
+  const body = '{"id":"x","event":"contact.created","data":{}}'
+  const header = `t=${at},v1=${signatureOf(secret, at, body)}`
+  const given = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
+  const args = ['--input-type=module', '-e', program, ...given]
+  // Beside us: it is we who answer it.
+  const { stdout } = await promisify(execFile)(node20 ?? '', args, { cwd: resolveFolder(), timeout: 60_000 })
+  assert.deepEqual(JSON.parse(stdout), ['v20.', 'Acme', ['+14155550100'], 'x'])
+})

@@ -1,0 +1,150 @@
+/** `verifyWebhook` of the SDK: it accepts what the service signs and nothing else, and its types are what is delivered. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type ContactCreated,
+  type ConversationCreated,
+  type MessageReceived,
+  type MessageStatusUpdated,
+  Parley,
+  ParleyError,
+  verifyWebhook,
+  type WebhookEvent,
+} from '../sdk/src/index.ts'
+import { scopes } from '../server/accounts/keys.ts'
+import { contentTypes } from '../server/channels/channel.ts'
+import { eventNames } from '../server/webhooks/emit.ts'
+import { signatureOf } from '../server/webhooks/post.ts'
+import { startReceiver } from './receiver.ts'
+import { cases, secret, t as signedAt, vectors } from './signatures.ts'
+import { start, until } from './support.ts'
+
+type Delivered = Parameters<typeof verifyWebhook>[0]
+
+/** The code a delivery is refused with. */
+const refusalOf = (delivery: Delivered) =>
+  verifyWebhook(delivery).then(
+    () => undefined,
+    (error) => (error instanceof ParleyError ? error.code : assert.fail(error)),
+  )
+
+test('what is signed is accepted, and everything else is refused', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'] })
+  for (const { secret, header, body, now, ok } of cases) {
+    t.mock.timers.setTime(now * 1_000)
+    const code = await refusalOf({ payload: body, signature: header, secret })
+    // The vectors are signed and are no events.
+    assert.equal(code, ok ? 'invalid_payload' : 'invalid_signature', JSON.stringify({ header, now }).slice(0, 500))
+  }
+  t.mock.timers.setTime(signedAt * 1_000)
+  const [body, v1] = vectors[0]
+  const header = `t=${signedAt},v1=${v1}`
+  for (const signature of [undefined, null, [], ['t=1', 'v1=2'], 'null'])
+    assert.equal(await refusalOf({ payload: body, signature, secret }), 'invalid_signature')
+  assert.equal(await refusalOf({ payload: body, signature: header, secret: undefined }), 'invalid_signature')
+  for (const signature of [[header], [header, header], `${header}, ${header}`])
+    assert.equal(await refusalOf({ payload: body, signature, secret }), 'invalid_payload')
+})
+
+test('how old a signature may be is for the caller to say', async (t) => {
+  const [payload, v1] = vectors[0]
+  t.mock.timers.enable({ apis: ['Date'], now: (signedAt + 1_000) * 1_000 })
+  const judge = (toleranceSeconds: number | undefined) =>
+    refusalOf({ payload, signature: `t=${signedAt},v1=${v1}`, secret, toleranceSeconds })
+  for (const tolerance of [1_000, Number.POSITIVE_INFINITY]) assert.equal(await judge(tolerance), 'invalid_payload')
+  for (const tolerance of [undefined, 999, 0, -1, Number.NaN])
+    assert.equal(await judge(tolerance), 'invalid_signature', `${tolerance}`)
+})
+
+test('a body comes as text or as bytes, and only an event is one', async () => {
+  const t = Math.floor(Date.now() / 1_000)
+  const sign = (body: string) => ({ signature: `t=${t},v1=${signatureOf(secret, t, body)}`, secret })
+  const event = { id: 'x', event: 'conversation.created', data: { contact_id: 'é\u2028😀' } }
+  const body = JSON.stringify(event)
+  const bytes = new TextEncoder().encode(body)
+  const within = new Uint8Array([0, ...bytes, 0]).subarray(1, -1)
+  for (const payload of [body, bytes, within, bytes.buffer, Buffer.from(body)])
+    assert.deepEqual(await verifyWebhook({ payload, ...sign(body) }), event)
+  for (const other of ['', '[]', 'null', '{"id":1}', '{"id":"x","event":"contact.created"}'])
+    assert.equal(await refusalOf({ payload: other, ...sign(other) }), 'invalid_payload', other)
+})
+
+type Is = (value: unknown) => boolean
+/** Every key of a type: the compiler refuses one too many or too few. */
+type Shape<Data> = { [Key in keyof Required<Data>]: Is }
+
+const text: Is = (value) => typeof value === 'string'
+const nullable: Is = (value) => value === null || text(value)
+const oneOf =
+  (...values: readonly unknown[]): Is =>
+  (value) =>
+    values.includes(value)
+
+const ids = { conversation_id: text, contact_id: text }
+const received = { ...ids, content_type: oneOf(...contentTypes), text: nullable }
+const created = { contact_id: text, phone: nullable, name: nullable }
+const statuses = oneOf('sent', 'delivered', 'read', 'failed')
+
+type On<Channel> = Extract<MessageReceived['data'], { channel: Channel }>
+const shapes = {
+  'message.received': { ...received, msgapp_message_id: text } satisfies Shape<
+    Omit<Exclude<MessageReceived['data'], On<'social' | 'web'>>, 'channel'>
+  >,
+  'message.received social': { ...received, channel: text, social_message_id: text } satisfies Shape<On<'social'>>,
+  'message.received web': { ...received, channel: text, message_id: text } satisfies Shape<On<'web'>>,
+  'message.status_updated': { msgapp_message_id: text, conversation_id: text, status: statuses } satisfies Shape<
+    MessageStatusUpdated['data']
+  >,
+  'conversation.created': ids satisfies Shape<ConversationCreated['data']>,
+  'contact.created': created satisfies Shape<Omit<ContactCreated['data'], 'social_username'>>,
+  'contact.created social': { ...created, social_username: nullable } satisfies Shape<ContactCreated['data']>,
+}
+
+function kindOf({ event, data }: WebhookEvent): string {
+  const isSocial = event === 'contact.created' && 'social_username' in data
+  const more = isSocial ? 'social' : event === 'message.received' ? data.channel : undefined
+  return more ? `${event} ${more}` : event
+}
+
+test('what the service delivers passes, and has the keys that the types say', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const customer = await startReceiver(t)
+  const parley = new Parley({ apiKey: await world.api.key(...scopes), baseUrl: `${world.url}/v1` })
+  const webhook = await parley.webhooks.create({ url: customer.url, events: [...eventNames] })
+
+  await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })
+  await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hello' })
+  const site = `${world.url}/web-chat/${provider.connections.web.id}`
+  const post = async (path: string, body?: unknown, token = '') => {
+    const headers = { 'x-visitor-token': token, 'content-type': 'application/json' }
+    const answer = await fetch(site + path, { method: 'POST', headers, body: JSON.stringify(body ?? {}) })
+    assert.equal(answer.status, 201)
+    return (await answer.json()) as { data: { visitor_token: string } }
+  }
+  const { visitor_token: visitor } = (await post('/visitors')).data
+  await post('/messages', { text: 'hello' }, visitor)
+  await parley.messages.send({ to: '+14155550100', text: 'It is on its way.' })
+
+  const kinds = new Set<string>()
+  let seen = 0
+  await until('events of every kind', async () => {
+    for (const { raw, headers } of customer.received.slice(seen)) {
+      seen++
+      const { secret } = webhook
+      const event = await verifyWebhook({ payload: raw, signature: headers['x-service-signature']?.toString(), secret })
+      assert.deepEqual(Object.keys(event), ['id', 'event', 'occurred_at', 'account_id', 'data'])
+      const shape = Object.entries(shapes).find(([kind]) => kind === kindOf(event))?.[1]
+      assert.ok(shape, kindOf(event))
+      assert.deepEqual(Object.keys(event.data).sort(), Object.keys(shape).sort(), raw)
+      for (const [key, is] of Object.entries(shape)) {
+        assert.ok(is(Object.entries(event.data).find(([name]) => name === key)?.[1]), `${key} of ${raw}`)
+      }
+      kinds.add(kindOf(event))
+    }
+    return kinds.size === Object.keys(shapes).length
+  })
+  const [first] = customer.received
+  const retired = first?.headers['x-legacy-signature']?.toString()
+  assert.ok(await verifyWebhook({ payload: first?.raw ?? '', signature: retired, secret: webhook.secret }))
+})

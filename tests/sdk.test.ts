@@ -1,0 +1,363 @@
+/** The SDK against a real service: its whole surface, its pages, what it repeats and what it says when that does not help. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
+import { clientErrors } from '../sdk/src/errors.ts'
+import { type Fetch, Parley, ParleyError, type ParleyOptions } from '../sdk/src/index.ts'
+import { scopes } from '../server/accounts/keys.ts'
+import { statusOf } from '../server/lib/errors.ts'
+import { start, until, type World } from './support.ts'
+
+const phone = '+14155550100'
+const absent = '01890000-0000-7000-8000-000000000000'
+
+const open = async ({ url, api }: World, options: Partial<ParleyOptions> = {}): Promise<Parley> =>
+  new Parley({ apiKey: await api.key(...scopes), baseUrl: `${url}/v1`, ...options })
+
+/** Hold every answer against the document, and note which operations were asked for. */
+function holdTo({ contract }: World): { fetch: Fetch; used: Set<string> } {
+  const used = new Set<string>()
+  return {
+    used,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init)
+      const text = await response.clone().text()
+      const path = url.replace(/^.*?\/v1/, '')
+      const method = init.method ?? ''
+      const { status, headers } = response
+      contract.hold(method, path, { status, headers, text, body: JSON.parse(text) })
+      const [asked = ''] = path.split('?')
+      for (const known of contract.operations)
+        if (known.method === method && new RegExp(`^${known.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(asked))
+          used.add(known.operation.operationId)
+      return response
+    },
+  }
+}
+
+/** An answer a test made up: a response, or a line that breaks. */
+type Made = Response | Error | (() => Response)
+
+/** A service that answers so, one each and the last again, and notes what it was asked. */
+function createFake(...answers: Made[]) {
+  const asked: { url: string; headers: Headers; body: unknown }[] = []
+  const fetch: Fetch = async (url, { headers, body }) => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)]
+    asked.push({ url, headers: new Headers(headers), body })
+    if (answer instanceof Error || !answer) throw answer
+    return typeof answer === 'function' ? answer() : answer.clone()
+  }
+  return { asked, parley: (options = {}) => new Parley({ apiKey: 'svc_live_x', fetch, ...options }) }
+}
+
+const ok = Response.json({ data: { id: 'x' } })
+const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
+  Response.json({ error: { code, message: 'because' } }, { status, headers })
+
+/** Waits between attempts, noted and not waited for. */
+function noteWaits(t: TestContext): number[] {
+  const waits: number[] = []
+  const { setTimeout } = globalThis
+  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
+    const isPatience = ms === 60_000
+    if (!isPatience) waits.push(ms)
+    return setTimeout(run, isPatience ? ms : 0)
+  })
+  return waits
+}
+
+/** The error a call fails with. */
+async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
+  const error = await call.then(
+    () => undefined,
+    (failure) => failure,
+  )
+  assert.ok(error instanceof ParleyError, inspect(error))
+  return error
+}
+
+test('every operation of the document has its method', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const { fetch, used } = holdTo(world)
+  const parley = await open(world, { fetch })
+
+  const { account, key } = await parley.me()
+  assert.equal(account.id, world.api.workspaceId)
+  assert.deepEqual(key.scopes, [...scopes])
+
+  const ann = await parley.contacts.create({ phone, name: 'Ann' })
+  assert.deepEqual(await parley.contacts.create({ phone, name: 'Other' }), ann)
+  const updated = await parley.contacts.update(ann.id, { company: 'Acme', tags: ['vip'] })
+  assert.deepEqual([updated.company, updated.tags.map(({ name }) => name)], ['Acme', ['vip']])
+  assert.deepEqual(await parley.contacts.get(ann.id), updated)
+  assert.deepEqual((await parley.contacts.list({ search: 'nobody' })).data, [])
+  assert.deepEqual(await parley.contacts.list({ tag: 'vip' }), { data: [updated], next_cursor: null })
+
+  const segment = await parley.segments.create({ name: 'Friends' })
+  const ids = { contact_ids: [ann.id] }
+  assert.deepEqual(await parley.segments.addContacts(segment.id, ids), {
+    segment_id: segment.id,
+    requested: 1,
+    added: 1,
+  })
+  assert.equal((await parley.segments.get(segment.id)).member_count, 1)
+  assert.equal((await parley.segments.update(segment.id, { name: 'Best friends' })).name, 'Best friends')
+  assert.deepEqual((await parley.segments.list({ kind: 'static' })).data[0]?.name, 'Best friends')
+  assert.deepEqual((await parley.segments.listContacts(segment.id)).data, [updated])
+  assert.equal((await parley.segments.removeContacts(segment.id, ids)).removed, 1)
+  assert.deepEqual(await parley.segments.delete(segment.id), { id: segment.id, deleted: true })
+
+  const template = { name: 'order_confirmed', params: ['Ann', 'A-1009'] }
+  const sent = await parley.messages.send({ to: phone, type: 'template', template })
+  assert.deepEqual([sent.contact_id, sent.contact_created], [ann.id, false])
+  const conversation = await parley.conversations.get(sent.conversation_id)
+  assert.equal(conversation.contact.name, 'Ann')
+  assert.deepEqual(
+    (await parley.conversations.list({ contact_id: ann.id })).data.map(({ id }) => id),
+    [conversation.id],
+  )
+  const [message] = (await parley.conversations.listMessages(conversation.id)).data
+  assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])
+
+  const broadcast = await parley.broadcasts.create({ name: 'All', template, recipients: [{ to: phone }] })
+  assert.equal(broadcast.total_count, 1)
+  await until('the broadcast', async () => (await parley.broadcasts.get(broadcast.id)).status === 'sent')
+  assert.equal((await provider.sent(phone)).length, 2)
+
+  const webhook = await parley.webhooks.create({ url: 'https://127.0.0.1:1/x', events: ['contact.created'] })
+  assert.match(webhook.secret, /^whsec_/)
+  const { secret: _, ...shown } = webhook
+  assert.deepEqual(await parley.webhooks.get(webhook.id), shown)
+  assert.deepEqual((await parley.webhooks.list()).data, [shown])
+  assert.equal((await parley.webhooks.update(webhook.id, { is_active: false })).is_active, false)
+  assert.deepEqual(await parley.webhooks.delete(webhook.id), { id: webhook.id, deleted: true })
+
+  const documented = world.contract.operations.map(({ operation }) => operation.operationId)
+  assert.deepEqual([...used].sort(), documented.sort())
+})
+
+test('a list is every item of every page, each once, whatever is added in between', async (t) => {
+  const world = await start(t)
+  const { fetch, used } = holdTo(world)
+  let calls = 0
+  const parley = await open(world, {
+    fetch: (url, init) => {
+      calls++
+      return fetch(url, init)
+    },
+  })
+  const made: string[] = []
+  for (let last = 0; last < 7; last++) made.unshift((await parley.contacts.create({ phone: `+1415555010${last}` })).id)
+
+  calls = 0
+  const seen: string[] = []
+  const listing = parley.contacts.list({ limit: 3 })
+  assert.equal(calls, 0, 'nothing is asked before somebody wants to see it')
+  for await (const { id } of listing) {
+    seen.push(id)
+    if (seen.length === 2) await world.api.post('/contacts', { phone: '+14155550999' })
+  }
+  assert.deepEqual(seen, made)
+  assert.equal(calls, 3)
+
+  const sizes: number[] = []
+  for await (const { data } of listing.pages()) sizes.push(data.length)
+  assert.deepEqual(sizes, [3, 3, 2])
+
+  calls = 0
+  for await (const _ of listing) break
+  assert.equal(calls, 1, 'whoever has seen enough asks no more')
+
+  const first = await listing
+  const second = await parley.contacts.list({ limit: 3, cursor: first.next_cursor ?? '' })
+  assert.deepEqual([...first.data, ...second.data].map(({ id }) => id).slice(1), made.slice(0, 5))
+  const refused = await open(world, { apiKey: 'svc_live_wrong' })
+  assert.equal((await failureOf(refused.contacts.list())).code, 'unauthorized')
+  assert.ok(used.has('listContacts'))
+})
+
+test('a message is sent once, also when the answer is lost', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const keys: (string | null)[] = []
+  const parley = await open(world, {
+    fetch: async (url, init) => {
+      const response = await fetch(url, init)
+      if (keys.push(new Headers(init.headers).get('idempotency-key')) === 1) throw new TypeError('the line broke')
+      assert.equal(response.headers.get('idempotent-replayed'), 'true')
+      return response
+    },
+  })
+
+  const sent = await parley.messages.send({ to: phone, type: 'template', template: { name: 'hello_world' } })
+
+  const accepted = await provider.sent(phone)
+  assert.deepEqual(
+    accepted.map(({ message_id }) => message_id),
+    [sent.msgapp_message_id],
+  )
+  assert.equal(keys.length, 2)
+  assert.equal(keys[0], keys[1])
+  assert.match(keys[0] ?? '', /^[0-9a-f-]{36}$/)
+})
+
+test('what is gone when a lost DELETE is repeated was deleted; what was never there is not found', async (t) => {
+  noteWaits(t)
+  const gone = refusal(404, 'not_found')
+  const lost = createFake(new TypeError('the line broke'), gone).parley()
+  assert.deepEqual(await lost.segments.delete(absent), { id: absent, deleted: true })
+  const limited = createFake(refusal(429, 'rate_limited'), gone).parley()
+  assert.equal((await failureOf(limited.segments.delete(absent))).code, 'not_found')
+  const members = createFake(new TypeError('the line broke'), gone).parley()
+  assert.equal((await failureOf(members.segments.removeContacts(absent, { contact_ids: [] }))).code, 'not_found')
+})
+
+test('what may go well later is tried again, and nothing else', async (t) => {
+  const waits = noteWaits(t)
+  const passing: Made[] = [
+    refusal(429, 'rate_limited', { 'retry-after': '7' }),
+    refusal(500, 'internal'),
+    refusal(503, 'internal'),
+    new Response('<h1>Bad Gateway</h1>', { status: 502 }),
+    new Response('', { status: 504 }),
+    new TypeError('fetch failed'),
+    () => new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) })),
+  ]
+  for (const answer of passing) {
+    const { asked, parley } = createFake(answer, ok)
+    await parley().messages.send({ to: phone, text: 'hello' }, { idempotencyKey: 'mine' })
+    assert.equal(asked.length, 2, inspect(answer))
+    assert.deepEqual(
+      asked.map(({ headers }) => headers.get('idempotency-key')),
+      ['mine', 'mine'],
+    )
+    assert.equal(asked[0]?.body, asked[1]?.body)
+  }
+  assert.equal(waits.length, passing.length)
+  assert.ok(waits[0] && waits[0] >= 7_000 && waits[0] <= 7_500, `waited ${waits[0]} ms`)
+
+  const final: [Response, string][] = [
+    [refusal(400, 'bad_request'), 'bad_request'],
+    [refusal(402, 'plan_limit_reached'), 'plan_limit_reached'],
+    [refusal(404, 'not_found'), 'not_found'],
+    [refusal(502, 'platform_error'), 'platform_error'],
+    [refusal(500, 'template_malformed'), 'template_malformed'],
+    [refusal(500, 'internal', { 'idempotent-replayed': 'true' }), 'internal'],
+    [refusal(429, 'rate_limited', { 'retry-after': '61' }), 'rate_limited'],
+    [new Response(null, { status: 301, headers: { location: 'https://elsewhere.test' } }), 'unexpected_response'],
+    [new Response('<h1>Welcome</h1>'), 'unexpected_response'],
+    [Response.json({}), 'unexpected_response'],
+    [Response.json(null, { status: 400 }), 'unexpected_response'],
+    [Response.json({ error: 'no' }, { status: 400 }), 'unexpected_response'],
+  ]
+  for (const [answer, code] of final) {
+    const { asked, parley } = createFake(answer, ok)
+    const error = await failureOf(parley().messages.send({ to: phone, text: 'hello' }))
+    assert.deepEqual([error.code, error.status, asked.length], [code, answer.status, 1])
+  }
+  assert.equal(waits.length, passing.length)
+})
+
+test('waits double up to eight seconds, and as many attempts are made as were asked for', async (t) => {
+  const waits = noteWaits(t)
+  const { asked, parley } = createFake(new TypeError('fetch failed'))
+
+  const error = await failureOf(parley({ maxRetries: 6 }).me())
+
+  assert.deepEqual([error.code, error.status, asked.length], ['network_error', 0, 7])
+  assert.match(error.message, /fetch failed/)
+  assert.ok(error.cause instanceof TypeError)
+  const most = [500, 1_000, 2_000, 4_000, 8_000, 8_000]
+  assert.equal(waits.length, most.length)
+  for (const [index, wait] of waits.entries()) {
+    const longest = most[index] ?? 0
+    assert.ok(wait >= longest / 2 && wait <= longest, `${wait} ms is none of ${longest / 2} to ${longest}`)
+  }
+  await failureOf(parley().me({ maxRetries: 0 }))
+  assert.equal(asked.length, 8)
+  assert.equal(asked[0]?.headers.get('idempotency-key'), null, 'only a POST has a key')
+})
+
+test('a signal ends a call, and its waiting; patience ends an attempt', async (t) => {
+  const hang: Fetch = (_url, { signal }) =>
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  const parley = new Parley({ apiKey: 'svc_live_x', fetch: hang, maxRetries: 1 })
+  const reason = new Error('no longer needed')
+
+  const early = await failureOf(parley.me({ signal: AbortSignal.abort(reason) }))
+  assert.deepEqual([early.code, early.cause], ['aborted', reason])
+
+  const controller = new AbortController()
+  const under = failureOf(parley.me({ signal: controller.signal }))
+  controller.abort(reason)
+  assert.deepEqual([(await under).code, (await under).cause], ['aborted', reason])
+
+  const later = new AbortController()
+  const limited = createFake(refusal(429, 'rate_limited', { 'retry-after': '60' }))
+  const waiting = failureOf(limited.parley().me({ signal: later.signal }))
+  await until('the first answer', async () => limited.asked.length === 1)
+  later.abort(reason)
+  assert.deepEqual([(await waiting).code, limited.asked.length], ['aborted', 1])
+
+  noteWaits(t)
+  const late = await failureOf(parley.me({ timeoutMs: 20 }))
+  assert.deepEqual([late.code, late.status], ['timeout', 0])
+})
+
+test('an error says what the service said', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const parley = await open(world, { maxRetries: 0 })
+
+  const missing = await failureOf(parley.contacts.get(absent))
+  assert.deepEqual([missing.code, missing.status, missing.message], ['not_found', 404, 'contact not found'])
+  assert.match(missing.requestId ?? '', /^[0-9a-f-]{36}$/)
+  const wrong = await failureOf(parley.messages.send({ to: '12', text: 'hello' }))
+  assert.deepEqual([wrong.code, wrong.message], ['bad_request', 'to: not a phone number'])
+
+  const patient = await open(world)
+  const hello = { type: 'template', template: { name: 'hello_world' } } as const
+  const refused = await failureOf(patient.messages.send({ to: '+15005550001', ...hello }))
+  assert.deepEqual([refused.code, refused.status], ['platform_error', 502])
+  assert.match(refused.message, /131026/)
+  assert.equal((await provider.sent('+15005550001')).length, 0)
+
+  await world.db`update api_key_windows set request_count = 120`
+  const limited = await failureOf(parley.me())
+  assert.deepEqual([limited.code, limited.status], ['rate_limited', 429])
+  assert.ok(limited.retryAfter && limited.retryAfter > 0 && limited.retryAfter <= 60)
+
+  const nowhere = new Parley({ apiKey: 'svc_live_x', baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 })
+  const unreached = await failureOf(nowhere.me())
+  assert.deepEqual([unreached.code, unreached.status, unreached.requestId], ['network_error', 0, undefined])
+})
+
+test('codes made by the SDK are none of the service, and its README explains each', () => {
+  const readme = readFileSync('sdk/README.md', 'utf8')
+  for (const [code, meaning] of Object.entries(clientErrors)) {
+    assert.ok(!(code in statusOf), code)
+    assert.ok(readme.includes(`| \`${code}\` | ${meaning} |`), code)
+  }
+})
+
+test('an id names one thing and leads nowhere else', async () => {
+  const { asked, parley } = createFake(ok)
+  for (const id of ['..', '.', '']) {
+    await assert.rejects(parley().segments.delete(id), TypeError)
+    await assert.rejects(async () => parley().segments.listContacts(id).then(), TypeError)
+  }
+  assert.equal(asked.length, 0)
+  await parley({ baseUrl: 'https://parley.test/v1/' }).contacts.get('a/../b?c#d')
+  assert.equal(asked[0]?.url, 'https://parley.test/v1/contacts/a%2F..%2Fb%3Fc%23d')
+})
+
+test('a key that cannot be one and an address that is none are refused at once, and a key is never shown', () => {
+  for (const apiKey of [undefined, '', 'svc_live_x\n', 'svc live'])
+    assert.throws(() => new Parley({ apiKey }), /^TypeError: apiKey: /)
+  for (const baseUrl of ['', 'parley.test/v1', 'ftp://parley.test'])
+    assert.throws(() => new Parley({ apiKey: 'svc_live_x', baseUrl }), /^TypeError: baseUrl: /)
+  const shown = inspect(new Parley({ apiKey: 'svc_live_secret' }), { depth: 9, showHidden: true })
+  assert.doesNotMatch(shown, /svc_live_secret/)
+})
