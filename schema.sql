@@ -138,6 +138,7 @@ create table channel_connections (
   checked_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  widget jsonb not null default '{}'::jsonb,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -530,6 +531,14 @@ create table uploads (
 CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);
 CREATE INDEX uploads_unused ON public.uploads USING btree (workspace_id, created_at) WHERE (used_at IS NULL);
 CREATE INDEX uploads_unused_by_age ON public.uploads USING btree (created_at) WHERE (used_at IS NULL);
+
+create unlogged table visitor_windows (
+  key text not null,
+  started_at timestamp with time zone not null,
+  call_count integer not null,
+  constraint visitor_windows_pkey PRIMARY KEY (key)
+);
+CREATE INDEX visitor_windows_by_start ON public.visitor_windows USING btree (started_at);
 
 create table webhook_attempts (
   workspace_id uuid not null,

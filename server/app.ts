@@ -23,6 +23,7 @@ import { channelDashboard } from './channels/dashboard.ts'
 import { createMsgapp } from './channels/msgapp/msgapp.ts'
 import { createSocial } from './channels/social/social.ts'
 import { createWeb } from './channels/web/web.ts'
+import { widgetDashboard } from './channels/widget-dashboard.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
@@ -48,7 +49,8 @@ import { overviewDashboard } from './messages/overview-dashboard.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { uploadDashboard } from './messages/upload-routes.ts'
-import { conversationTopic, webChatRoutes } from './messages/web-chat.ts'
+import { conversationTopic } from './messages/visitor-stream.ts'
+import { webChatRoutes } from './messages/web-chat.ts'
 import { pageRoutes } from './pages.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
@@ -59,6 +61,7 @@ import { webhookDashboard } from './webhooks/dashboard.ts'
 import type { Guard } from './webhooks/guard.ts'
 import { deliveriesTopic } from './webhooks/queue.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
+import { type DemoSite, widgetRoutes } from './widget.ts'
 
 export type Application = {
   db: Db
@@ -89,8 +92,10 @@ export type Application = {
   publicUrl: string
   /** Without it only the paths an operator needs are served. */
   api: boolean
-  /** With the dashboard's pages, which must have been built. */
+  /** With the dashboard's pages and the widget, which must have been built. */
   pages?: boolean
+  /** The site of the demo workspace, for the page that shows the widget. */
+  demoSite?: DemoSite | undefined
   /** Told of every call of the dashboard. */
   onMemberRoute?: (route: RouteOptions) => void
   tls?: Serving['tls']
@@ -189,6 +194,7 @@ export async function createApp(application: Application): Promise<App> {
         members.register(accountDashboard(db))
         members.register(memberDashboard(db, publicUrl))
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))
+        members.register(widgetDashboard(db))
         members.register(
           contactDashboard({
             db,
@@ -223,7 +229,10 @@ export async function createApp(application: Application): Promise<App> {
     await app.register(callbackRoutes({ db, sealer, channels, intake, count }))
     await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl }))
     await app.register(mediaRoutes({ db, store }))
-    if (application.pages) await app.register(pageRoutes())
+    if (application.pages) {
+      await app.register(pageRoutes())
+      await app.register(widgetRoutes(application.demoSite))
+    }
     if (application.simulator) await app.register(simulatorMount(application.simulator))
   }
 

@@ -100,6 +100,15 @@ async function connectDemo(sql: Sql, { sealer, simulatorUrl }: Making, workspace
   return (await connectSimulator(simulating)).web.id
 }
 
+/** The web channel of the demo workspace, if it is connected. */
+export async function getDemoSiteId(db: Db): Promise<string | undefined> {
+  const [site] = await db<{ id: string }[]>`
+    select c.id from workspaces w
+    join channel_connections c on c.workspace_id = w.id and c.channel = 'web'
+    where w.is_demo`
+  return site?.id
+}
+
 async function getDemoWorkspaceId(db: Db): Promise<string | undefined> {
   const [workspace] = await db<{ id: string }[]>`select id from workspaces where is_demo`
   return workspace?.id

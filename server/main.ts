@@ -7,7 +7,7 @@ import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
-import { type Demo, readDemo, resolveDemo } from './demo.ts'
+import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo.ts'
 import { resolveEncryptionKey } from './encryption-key.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHttp } from './lib/http.ts'
@@ -103,6 +103,7 @@ async function run(config: Config): Promise<void> {
     const app = await createApp({
       ...shared,
       pages: true,
+      demoSite: hasDemo ? () => getDemoSiteId(db) : undefined,
       hotDb,
       messageDb,
       settleDb,
@@ -154,7 +155,7 @@ function welcome(
     ['Reference', `${publicUrl}/docs`],
   ]
   if (setupToken) lines.push(['First run', `open ${publicUrl}/setup?token=${setupToken}`])
-  if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`])
+  if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`], ['Web chat', `${publicUrl}/widget-demo`])
   if (demo) {
     lines.push(['API key', demo.api_key])
     lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])

@@ -24,6 +24,7 @@ import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepPending } from './messages/outbound.ts'
 import { sweepEarly } from './messages/reports.ts'
 import { sweepUploads } from './messages/uploads.ts'
+import { sweepVisitors } from './messages/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -102,6 +103,7 @@ export function startWorker(working: Working): Worker {
     startRepeating({ name: 'sweep-uploads', everyMs: 10 * minuteMs, log, run: () => sweepUploads(db, store, log) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
     startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
+    startRepeating({ name: 'sweep-visitors', everyMs: 10 * minuteMs, log, run: () => sweepVisitors(db) }),
     startRepeating({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, log, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined

@@ -53,6 +53,7 @@ const tables: Record<string, readonly string[]> = {
     'message_waits',
     'message_revisits',
     'message_outcomes',
+    'visitor_windows',
   ],
   broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }

@@ -159,8 +159,10 @@ type Starting = {
   allowedCidrs?: readonly string[]
   /** What names resolve to. */
   resolver?: Resolving
-  /** With the dashboard's pages, and a public address that a browser reaches. */
+  /** With the dashboard's pages and the widget, and a public address that a browser reaches. */
   pages?: boolean
+  /** As if this were the demo workspace: with its shop. */
+  demoSite?: (db: Db) => Promise<string | undefined>
 }
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
@@ -178,6 +180,7 @@ export async function start(
     resolver,
     setup = {},
     pages = false,
+    demoSite,
     publicUrl: ownUrl = publicUrl,
   }: Starting = {},
 ): Promise<World> {
@@ -225,6 +228,7 @@ export async function start(
       onMemberRoute: (route) => memberRoutes.push(route),
       api: true,
       pages,
+      demoSite: demoSite && (() => demoSite(db)),
       limits,
     })
     await app.listen({ host: '127.0.0.1', port })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
+import { addressOf, networkOf, sweepVisitors } from '../server/messages/visitors.ts'
 import { recordEvents } from './receiver.ts'
 import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
@@ -406,4 +407,168 @@ test('a name or an e-mail that comes later is kept, one that is there already st
   await page.says('or not', { name: 'Bob', email: 'bob@example.com' })
   const [{ contact }] = (await api.get('/conversations')).body.data
   assert.deepEqual([contact.name, contact.email], ['Ann', 'ann@example.com'])
+})
+
+test('a message sent again under its client_id is the one that is there, however often and wherever', async (t) => {
+  const world = await startSite(t)
+  const { url, siteId, page, open, twin, api, db } = world
+  const eventsOf = await recordEvents(t, world)
+  const client_id = randomUUID()
+  const bases = [url, await twin()]
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, async (_, i) =>
+      (await openPage(t, bases[i % 2] ?? url, siteId, page.token)).says(`attempt ${i}`, { client_id }),
+    ),
+  )
+  answers.push(await page.says('later', { client_id: client_id.toUpperCase() }))
+  const [{ data } = assert.fail()] = answers.map(({ body }) => body)
+  for (const { status, body, text } of answers) {
+    assert.equal(status, 201, text)
+    assert.deepEqual(body, { data })
+  }
+  assert.deepEqual([data.client_id, data.message_id], [client_id, data.id])
+  assert.deepEqual(await page.thread(), [data])
+  const events = (await eventsOf()).map(({ event }) => event)
+  assert.deepEqual(events, ['contact.created', 'conversation.created', 'message.received'])
+
+  // The name is the visitor's own: to somebody else, and to a page without one, it is another message.
+  const other = (await (await open()).says('mine', { client_id })).body.data
+  assert.notEqual(other.id, data.id)
+  await page.says('no name')
+  assert.equal((await db`select 1 from messages`).length, 3)
+  assert.deepEqual(
+    (await page.thread()).map((message) => message.client_id),
+    [undefined, client_id],
+  )
+  const [conversation] = (await api.get('/conversations')).body.data
+  const [seen] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
+  assert.equal('client_id' in seen, false)
+  for (const wrong of ['x', 5, null, '']) {
+    assertRefused(await page.says('hi', { client_id: wrong }), 400, 'bad_request', /^client_id: /)
+  }
+})
+
+test('new visitors are counted by their address, by all processes together', async (t) => {
+  const { url, siteId, twin, db } = await startSite(t)
+  const bases = [url, await twin()]
+  const visit = (place: number, address: string) =>
+    fetch(`${bases[place % 2]}/web-chat/${siteId}/visitors`, {
+      method: 'POST',
+      headers: { origin, 'x-forwarded-for': `203.0.113.9, ${address}` },
+    })
+  const statuses = await Promise.all(Array.from({ length: 34 }, async (_, i) => (await visit(i, '192.0.2.1')).status))
+  assert.equal(statuses.filter((status) => status === 201).length, 30, statuses.join())
+  const refused = await visit(0, '192.0.2.1')
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  assert.equal(refused.headers.get('access-control-allow-origin'), '*')
+  assert.equal((await visit(0, '192.0.2.2')).status, 201)
+  await db`update visitor_windows set started_at = started_at - interval '61 seconds'`
+  assert.equal((await visit(0, '192.0.2.1')).status, 201)
+  await sweepVisitors(db)
+  assert.equal((await db`select 1 from visitor_windows`).length, 1)
+})
+
+test('an address is taken from a proxy only that is near, and a subscriber is one caller', () => {
+  const from = (ip: string, forwarded?: string) =>
+    addressOf({ ip, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } })
+  assert.equal(from('8.8.8.8', '9.9.9.9'), '8.8.8.8')
+  assert.equal(from('::ffff:8.8.8.8', '9.9.9.9'), '8.8.8.8')
+  assert.equal(from('127.0.0.1', '1.1.1.1, 9.9.9.9'), '9.9.9.9')
+  assert.equal(from('10.0.0.7', ' ::ffff:9.9.9.9 '), '9.9.9.9')
+  for (const nothing of [undefined, '', 'unknown', '9.9.9.9,', '9.9.9.9:80', 'x'.repeat(9_000)]) {
+    assert.equal(from('127.0.0.1', nothing), '127.0.0.1')
+  }
+  assert.equal(networkOf('9.9.9.9'), '9.9.9.9')
+  assert.equal(networkOf('2A00:1:2:3:4:5:6:7'), '2a00:1:2:3')
+  assert.equal(networkOf('2a00::7'), '2a00:0:0:0')
+  assert.equal(networkOf('::1'), '0:0:0:0')
+})
+
+test('members say how the chat looks, and every page may read it', async (t) => {
+  const { url, siteId, browser, page, workspace } = await startSite(t)
+  const looks = () => page.call('GET', '/settings')
+  const plain = { title: null, greeting: null, color: '#5442dc', position: 'right', ask_details: 'never' }
+  assert.deepEqual((await looks()).body, { data: plain })
+  const set = (changes: Json) => browser.call('PATCH', '/channels/web/widget', changes)
+  const changed = await set({ title: ' Help ', color: '#FFD400', position: 'left', ask_details: 'optional' })
+  const now = { ...plain, title: 'Help', color: '#ffd400', position: 'left', ask_details: 'optional' }
+  assert.deepEqual(changed.body.data, { ...now, id: siteId, allowed_origins: [] })
+  assert.deepEqual((await looks()).body.data, now)
+  assert.deepEqual((await set({ title: ' ' })).body.data.title, null)
+  assert.deepEqual((await browser.call('PUT', '/channels/web', {})).status, 200)
+  assert.equal((await looks()).body.data.color, '#ffd400', 'connecting again changes nothing of it')
+  for (const [changes, message] of [
+    [{ title: 'x'.repeat(61) }, 'title: must have at most 60 characters'],
+    [{ greeting: 'x'.repeat(301) }, 'greeting: must have at most 300 characters'],
+    [{ color: 'red' }, /^color: /],
+    [{ color: '#fff;}' }, /^color: /],
+    [{ position: 'top' }, /^position: /],
+    [{ ask_details: true }, /^ask_details: /],
+    [{ allowed_origins: ['https://a.test', 'b.test'] }, /^allowed_origins\[1\]: /],
+    [{ allowed_origins: ['https://a.test/shop'] }, /^allowed_origins\[0\]: /],
+    [{ allowed_origins: ['*'] }, /^allowed_origins\[0\]: /],
+    [{ allowed_origins: ['javascript:alert(1)'] }, /^allowed_origins\[0\]: /],
+    [{ allowed_origins: Array.from({ length: 51 }, () => 'https://a.test') }, /^allowed_origins: /],
+  ] as const) {
+    assertRefused(await set(changes), 400, 'bad_request', message)
+  }
+  const { invitation_token } = (await browser.call('POST', '/members', { email: 'kim@acme.test', role: 'agent' })).body
+    .data
+  const agent = createBrowser(url)
+  await agent.call('POST', `/invitations/${invitation_token}`, { name: 'Kim', password: 'long enough' })
+  assert.equal((await agent.call('GET', '/channels/web/widget')).status, 200)
+  assertRefused(await agent.call('PATCH', '/channels/web/widget', { color: '#000000' }), 403, 'forbidden')
+  const stranger = createBrowser(url)
+  await stranger.signIn((await workspace()).owner)
+  assertRefused(await stranger.call('PATCH', '/channels/web/widget', { color: '#000000' }), 404, 'not_found')
+  const [entry] = (await browser.call('GET', '/audit')).body.data.filter(
+    ({ action }: Json) => action === 'widget.changed',
+  )
+  assert.deepEqual([entry.subject_id, entry.summary], [siteId, 'title'])
+})
+
+test('where members say which sites may have the chat, every call of another is refused', async (t) => {
+  const { url, siteId, browser, page } = await startSite(t)
+  await page.says('hello')
+  const shop = 'https://shop.test'
+  await browser.call('PATCH', '/channels/web/widget', { allowed_origins: [`${shop}/`, 'http://127.0.0.1:8080'] })
+  const paths: [string, string, Json?][] = [
+    ['GET', '/settings'],
+    ['POST', '/visitors'],
+    ['POST', '/messages', { text: 'hi' }],
+    ['POST', '/messages', { text: '' }],
+    ['GET', '/messages'],
+    ['GET', `/stream?token=${encodeURIComponent(page.token)}`],
+    ['OPTIONS', '/messages'],
+  ]
+  const call = async (origin: string | undefined, method: string, path: string, body?: Json) => {
+    const abort = new AbortController()
+    const response = await fetch(`${url}/web-chat/${siteId}${path}`, {
+      method,
+      headers: {
+        'x-visitor-token': page.token,
+        ...(origin === undefined ? {} : { origin }),
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: abort.signal,
+    })
+    const { status, headers } = response
+    abort.abort()
+    return { status, allowed: headers.get('access-control-allow-origin'), vary: headers.get('vary') }
+  }
+  for (const [method, path, body] of paths) {
+    const allowed = await call(shop, method, path, body)
+    assert.notEqual(allowed.status, 403, `${method} ${path}`)
+    assert.deepEqual([allowed.allowed, allowed.vary], [shop, 'origin'], `${method} ${path}`)
+    for (const origin of ['https://evil.test', 'http://shop.test', 'https://shop.test.evil.test', 'null', undefined]) {
+      const refused = await call(origin, method, path, body)
+      assert.deepEqual(refused, { status: 403, allowed: null, vary: 'origin' }, `${method} ${path} of ${origin}`)
+    }
+  }
+  // A browser leaves the origin out where a page of our own reads.
+  await browser.call('PATCH', '/channels/web/widget', { allowed_origins: ['http://parley.test'] })
+  assert.equal((await call(undefined, 'GET', '/messages')).status, 200)
+  assert.equal((await call(undefined, 'POST', '/visitors')).status, 403)
 })

@@ -13,6 +13,7 @@ import { ApiError, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Connection } from './channel.ts'
 import { deleteTemplates } from './templates.ts'
+import type { Widget } from './widget.ts'
 
 export type ConnectionState = 'unchecked' | 'connected' | 'failing'
 /** Which simulator a connection speaks to: the one inside the service, or one that runs alone. */
@@ -44,18 +45,22 @@ export async function getConnection(
   return row && toConnection(sealer, row)
 }
 
-/** What a callback comes by: with what the workspace's customers may say to opt out, so that nobody need ask again. */
-export type CallbackConnection = Connection & { opt_out_words: string[] }
+/**
+ * What a callback or a visitor comes by: with what the workspace's customers may say to opt out and what was set of the
+ * widget, so that nobody need ask again.
+ */
+export type CallbackConnection = Connection & FoundAlong
+type FoundAlong = { opt_out_words: string[]; widget: Partial<Widget> }
 
 /** For a callback, which names its connection alone: it says which workspace it is for. */
 export async function getConnectionById(sql: Sql, sealer: Sealer, id: string): Promise<CallbackConnection | undefined> {
   const [row] = isUuid(id)
-    ? await sql<(Row & { opt_out_words: string[] })[]>`
-        select ${connectionColumns(sql)},
+    ? await sql<(Row & FoundAlong)[]>`
+        select ${connectionColumns(sql)}, widget,
           (select w.opt_out_words from workspaces w where w.id = workspace_id) as opt_out_words
         from channel_connections where id = ${id}`
     : []
-  return row && { ...toConnection(sealer, row), opt_out_words: row.opt_out_words }
+  return row && toConnection(sealer, row)
 }
 
 export async function requireConnection(
@@ -254,7 +259,10 @@ const unopened = 'its secrets were sealed with another ENCRYPTION_KEY; enter the
 const connectionColumns = (sql: Sql) => sql`
   workspace_id, id, channel, account_id, phone_number_id, base_url, api_version, secrets, messages_per_second, is_private`
 
-function toConnection(sealer: Sealer, { secrets, ...row }: Row): Connection {
+function toConnection<Stored extends Row>(
+  sealer: Sealer,
+  { secrets, ...row }: Stored,
+): Omit<Stored, 'secrets'> & Secrets {
   return { ...row, ...openSecrets(sealer, secrets) }
 }
 

@@ -6,6 +6,7 @@
  */
 import { readWish, type Wish } from '../accounts/opt-out-words.ts'
 import type { MediaReference, Report, Written } from '../channels/channel.ts'
+import { isNamedVisit } from '../channels/web/web.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { type Decision, deciding } from '../contacts/opt-out.ts'
 import type { Who } from '../contacts/people.ts'
@@ -174,8 +175,8 @@ function toRow({ workspaceId, channel, id, written }: Received, { conversation_i
     content_type,
     content_text,
     content: written.content,
-    // A visitor's message has no name but ours.
-    external_id: channel === 'web' ? null : external_id,
+    // A visitor's message has no name but ours, unless their page gave it one to know it by.
+    external_id: channel === 'web' && !isNamedVisit(external_id) ? null : external_id,
     reply_to: written.reply_to,
     interactive_reply_id: written.interactive_reply_id,
     sent_at: at,

@@ -37,7 +37,13 @@ export type Message = {
 }
 
 /** What members see besides. */
-export type MessageDetails = { error: string | null; content: Record<string, unknown> | null; sender_id: string | null }
+export type MessageDetails = {
+  error: string | null
+  content: Record<string, unknown> | null
+  sender_id: string | null
+  /** What the page of a visitor called it, and only that page is shown. */
+  client_id: string | null
+}
 
 /** A page of a conversation, newest first; 404 when it is not this workspace's. */
 export async function listMessages(
@@ -67,6 +73,20 @@ export async function getMessage(
     select ${messageColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = ${id}`
+  return message
+}
+
+/** A message by the name that its channel gave it. */
+export async function getMessageNamed(
+  sql: Sql,
+  workspaceId: string,
+  { name, channel }: { name: string; channel: ChannelName },
+  publicUrl: string,
+): Promise<(Message & MessageDetails) | undefined> {
+  const [message] = await sql<(Message & MessageDetails)[]>`
+    select ${messageColumns(sql, channel, publicUrl)}
+    from messages m
+    where m.workspace_id = ${workspaceId} and m.external_id = ${name}`
   return message
 }
 
@@ -123,6 +143,7 @@ export function messageColumns(sql: Sql, channel: ChannelName, publicUrl: string
     m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
     case when m.media_url like '/%' then ${publicUrl} || m.media_url else m.media_url end as media_url,
     m.template_name, ${channel === 'msgapp' ? sql`m.external_id` : sql`null`} as msgapp_message_id,
-    coalesce(m.external_id, m.id::text) as message_id, m.status, m.reply_to_message_id, m.interactive_reply_id,
-    m.deleted_at, m.created_at, m.error, m.content, m.sender_id`
+    ${channel === 'web' ? sql`m.id::text` : sql`coalesce(m.external_id, m.id::text)`} as message_id, m.status, m.reply_to_message_id, m.interactive_reply_id,
+    m.deleted_at, m.created_at, m.error, m.content, m.sender_id,
+    ${channel === 'web' ? sql`nullif(split_part(m.external_id, ':', 2), '')` : sql`null`} as client_id`
 }

@@ -47,7 +47,7 @@ export function ChannelCard({ channel, connection, isManager }: CardProps) {
           </p>
         )}
         {connection && channel !== 'web' && <Facts of={connection} />}
-        {connection && channel === 'web' && <WebChannel of={connection} />}
+        {connection && channel === 'web' && <WebChannel of={connection} isManager={isManager} />}
         {isManager && (connection ? <Deeds of={connection} /> : <Connect channel={channel} />)}
       </div>
     </section>

@@ -1,11 +1,12 @@
 /** The web channel has no provider: a line in the page of a site, and visitors can write. */
 import { CopyButton, Secret } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
+import { WebLook } from './channel-look.tsx'
 import type { Connection } from './channels.tsx'
 
 const { channels } = words.settings
 
-export function WebChannel({ of: { id } }: { of: Connection }) {
+export function WebChannel({ of: { id }, isManager }: { of: Connection; isManager: boolean }) {
   const snippet = `<script src="${location.origin}/widget.js" data-site="${id}" async></script>`
   return (
     <>
@@ -18,6 +19,7 @@ export function WebChannel({ of: { id } }: { of: Connection }) {
           <CopyButton text={id} size="small" label={channels.web.copySiteId} />
         </dd>
       </dl>
+      <WebLook isManager={isManager} />
     </>
   )
 }

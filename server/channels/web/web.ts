@@ -19,6 +19,10 @@ export type Visit = {
   at: string
 }
 
+/** The name of a message to which a page gave one: nobody else's page can give the same. */
+export const nameOfVisit = (visitorId: string, clientId: string): string => `${visitorId}:${clientId.toLowerCase()}`
+export const isNamedVisit = (name: string): boolean => name.includes(':')
+
 export function createWeb(): Channel {
   return {
     name: 'web',

@@ -41,6 +41,7 @@ const actions: Record<string, string> = {
   'webhook.created': 'Made a webhook',
   'webhook.deleted': 'Deleted a webhook',
   'webhook.replayed': 'Sent a webhook’s events again',
+  'widget.changed': 'Changed the chat on the site',
   'workspace.changed': 'Changed the workspace',
   'workspace.created': 'Set up the workspace',
 }

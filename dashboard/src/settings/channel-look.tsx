@@ -1,0 +1,168 @@
+/**
+ * How the chat on the site looks, what it asks visitors for, and which sites
+ * may have it, beside a small picture of it that follows what is typed.
+ */
+import { type FormEvent, useState } from 'react'
+import { readableOn } from '../../../widget/src/color.ts'
+import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input, Segmented, Select, TextArea } from '../ui/form.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Asked } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+
+const { look: text } = words.settings.channels.web
+
+type Widget = DataOf<'GET /channels/web/widget'>
+
+export function WebLook({ isManager }: { isManager: boolean }) {
+  const asked = useCall('GET /channels/web/widget', {}, { enabled: isManager })
+  if (!isManager) return null
+  return (
+    <details className="settings-advanced">
+      <summary>{text.title}</summary>
+      <Asked query={asked} lines={4}>
+        {(stored) => <LookForm of={stored} />}
+      </Asked>
+    </details>
+  )
+}
+
+const fields = ['title', 'greeting', 'color', 'position', 'ask_details', 'allowed_origins'] as const
+
+function LookForm({ of: stored }: { of: Widget }) {
+  const toast = useToast()
+  const [title, setTitle] = useState(stored.title ?? '')
+  const [greeting, setGreeting] = useState(stored.greeting ?? '')
+  const [color, setColor] = useState(stored.color)
+  const [position, setPosition] = useState(stored.position)
+  const [asks, setAsks] = useState(stored.ask_details)
+  const [origins, setOrigins] = useState(stored.allowed_origins.join('\n'))
+  const save = useChange('PATCH /channels/web/widget', {
+    stale: ['GET /channels/web/widget'],
+    onDone: ({ allowed_origins }) => {
+      setOrigins(allowed_origins.join('\n'))
+      toast.done(words.common.saved)
+    },
+  })
+  const faults = faultsOf(save.error, fields)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const allowed_origins = origins.split(/\s+/).filter(Boolean)
+    save.mutate({ body: { title, greeting, color, position, ask_details: asks, allowed_origins } })
+  }
+  return (
+    <form className="settings-look" onSubmit={submit}>
+      <div className="settings-form">
+        <Field label={text.name} hint={text.nameHint} fault={faults.title ?? faults.rest}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              autoComplete="off"
+              placeholder={text.namePlaceholder}
+              value={title}
+              onChange={(event) => setTitle(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={text.greeting} fault={faults.greeting}>
+          {(wiring) => (
+            <TextArea
+              {...wiring}
+              rows={2}
+              placeholder={text.greetingPlaceholder}
+              value={greeting}
+              onChange={(event) => setGreeting(event.target.value)}
+            />
+          )}
+        </Field>
+        <Field label={text.color} fault={faults.color}>
+          {(wiring) => (
+            <input
+              {...wiring}
+              type="color"
+              className="settings-color"
+              value={color}
+              onChange={(event) => setColor(event.target.value)}
+            />
+          )}
+        </Field>
+        <div>
+          <p className="settings-label">{text.position}</p>
+          <Segmented
+            label={text.position}
+            value={position}
+            options={[
+              { value: 'left', label: text.positions.left },
+              { value: 'right', label: text.positions.right },
+            ]}
+            onChange={setPosition}
+          />
+        </div>
+        <Field label={text.details} hint={text.detailsHint} fault={faults.ask_details}>
+          {(wiring) => (
+            <Select
+              {...wiring}
+              value={asks}
+              onChange={(event) => setAsks(wishes.find((wish) => wish === event.target.value) ?? 'never')}
+            >
+              {wishes.map((wish) => (
+                <option key={wish} value={wish}>
+                  {text.wishes[wish]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={text.origins} hint={text.originsHint} fault={faults.allowed_origins}>
+          {(wiring) => (
+            <TextArea
+              {...wiring}
+              rows={3}
+              spellCheck={false}
+              placeholder={text.originsPlaceholder}
+              value={origins}
+              onChange={(event) => setOrigins(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="row">
+          <Button type="submit" variant="primary" busy={save.isPending}>
+            {words.common.save}
+          </Button>
+        </div>
+      </div>
+      <Picture
+        title={title.trim() || text.namePlaceholder}
+        greeting={greeting.trim() || text.greetingPlaceholder}
+        color={color}
+        position={position}
+      />
+    </form>
+  )
+}
+
+const wishes: readonly Widget['ask_details'][] = ['never', 'optional', 'required']
+
+function Picture({ title, greeting, color, position }: Pick<Widget, 'color' | 'position'> & Record<string, string>) {
+  const colors = { background: color, color: readableOn(color) }
+  return (
+    <div className="settings-picture" data-side={position} aria-hidden="true">
+      <div className="settings-picture-panel">
+        <div className="settings-picture-head" style={colors}>
+          <strong dir="auto">{title}</strong>
+          <p dir="auto">{greeting}</p>
+        </div>
+        <p className="settings-picture-theirs">{text.sampleAnswer}</p>
+        <p className="settings-picture-own" style={colors}>
+          {text.sampleQuestion}
+        </p>
+      </div>
+      <span className="settings-picture-button" style={colors}>
+        <Icon name="chat" />
+      </span>
+    </div>
+  )
+}

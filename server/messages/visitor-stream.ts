@@ -1,0 +1,123 @@
+/**
+ * What a visitor's page hears: every message of their conversation as it is
+ * kept, by server-sent events.
+ *
+ * News is a hint to look at the rows. A page that comes back says what it saw
+ * last and goes on behind it; one that is new hears what comes from now on. A
+ * visitor who has not written yet has no conversation, and hears of theirs from
+ * its first message.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Connection } from '../channels/channel.ts'
+import { findThreads } from '../conversations/threads.ts'
+import type { Db } from '../lib/db.ts'
+import type { EventStream } from '../lib/event-stream.ts'
+import { isUuid, timeOfId } from '../lib/id.ts'
+import type { Live } from '../lib/live.ts'
+import { listMessages, listMessagesAfter, type Message, type MessageDetails } from './messages.ts'
+
+export type Watching = {
+  db: Db
+  live: Live
+  log: FastifyBaseLogger
+  publicUrl: string
+  site: Connection
+  visitorId: string
+}
+
+/** Where a page begins: its conversation, if there is one, and the newest message it has. */
+export type Place = { conversationId: string | undefined; after: string }
+
+export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
+export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
+
+/** A message as its visitor sees it: nothing that is for members. */
+export function toVisible({ error: _, content: __, sender_id: ___, client_id, ...message }: Message & MessageDetails) {
+  return client_id === null ? message : { ...message, client_id }
+}
+
+/** The conversation of a visitor, if they have written. */
+export async function findConversation(db: Db, site: Connection, visitorId: string): Promise<string | undefined> {
+  const who = { workspace_id: site.workspace_id, channel: 'web', phone: null, user_id: visitorId } as const
+  const [thread] = await findThreads(db, [who])
+  return thread?.conversation_id ?? undefined
+}
+
+/** Go on behind the message a browser saw last, or with what comes from now on. */
+export async function findPlace({ db, site, visitorId, publicUrl }: Watching, seen: unknown): Promise<Place> {
+  const conversationId = await findConversation(db, site, visitorId)
+  if (typeof seen === 'string' && isUuid(seen)) return { conversationId, after: seen.toLowerCase() }
+  if (!conversationId) return { conversationId, after: bottom }
+  const newest = await listMessages(db, site.workspace_id, conversationId, publicUrl, { limit: 1, before: top })
+  return { conversationId, after: newest.data[0]?.id ?? bottom }
+}
+
+/** Show everything from this place on, until the stream is over. */
+export async function watch(watching: Watching, stream: EventStream, place: Place): Promise<void> {
+  const { db, live, log, site, visitorId } = watching
+  let { conversationId, after } = place
+  /** Messages of the last moments that the page has. */
+  let shown: Set<string> | undefined
+  let looking = false
+  let again = false
+
+  const look = async () => {
+    if (!conversationId) {
+      conversationId = await findConversation(db, site, visitorId)
+      if (!conversationId) return
+      stops.push(live.listen(conversationTopic(conversationId), heard))
+    }
+    const recent = await listSince(watching, conversationId, earlier(after, overlapMs))
+    shown ??= new Set(recent.filter(({ id }) => id <= after).map(({ id }) => id))
+    for (const message of recent) {
+      if (shown.has(message.id)) continue
+      // A page resumes behind the newest it saw, also when an older one came after it.
+      if (message.id > after) after = message.id
+      stream.send('message', toVisible(message), after)
+    }
+    shown = new Set(recent.map(({ id }) => id))
+  }
+  /** One look at a time; whatever is heard during one means another. */
+  const heard = async () => {
+    again = true
+    if (looking) return
+    looking = true
+    while (again && stream.isOpen()) {
+      again = false
+      await look().catch((error) => log.warn({ err: error }, 'a stream could not look for news'))
+    }
+    looking = false
+  }
+  const stops = [live.listen(conversationId ? conversationTopic(conversationId) : visitorTopic(visitorId), heard)]
+  stream.onClose(() => {
+    for (const stop of stops) stop()
+  })
+  await heard()
+}
+
+/** An id is made before its message is committed, so one may appear behind another that was begun later. */
+const overlapMs = 10_000
+
+/** Everything behind this message, oldest first. */
+async function listSince({ db, site, publicUrl }: Watching, conversationId: string, after: string) {
+  const messages: Awaited<ReturnType<typeof listMessagesAfter>> = []
+  for (let from = after; ; ) {
+    const place = { conversationId, after: from, channel: 'web' } as const
+    const page = await listMessagesAfter(db, site.workspace_id, place, publicUrl)
+    messages.push(...page)
+    const last = page.at(-1)
+    if (!last) return messages
+    from = last.id
+  }
+}
+
+const bottom = '00000000-0000-0000-0000-000000000000'
+const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The smallest id of so much before. */
+function earlier(id: string, ms: number): string {
+  const time = Math.max(0, Date.parse(timeOfId(id)) - ms)
+    .toString(16)
+    .padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}${bottom.slice(13)}`
+}

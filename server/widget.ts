@@ -1,0 +1,59 @@
+/**
+ * `/widget.js`, the chat for other people's sites, and `/widget-demo`, a shop
+ * that has it.
+ *
+ * The script's address never changes, for it is written into pages we never
+ * see again: so browsers keep it for minutes only and then ask whether it is
+ * another by now. Any site may load it, also one that isolates itself.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtDir, readFile, sendFile } from './build.ts'
+import type { App } from './lib/server.ts'
+
+export const widget = { folder: 'widget', files: ['widget/src/**/*.*', 'widget/*.{ts,json}'] }
+
+const demoDir = join(import.meta.dirname, '../widget/demo')
+
+const scriptHeaders = {
+  'cache-control': 'public, max-age=300',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+const demoHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+}
+
+/** The site of the demo workspace, asked for each time: it has another after the channel was connected anew. */
+export type DemoSite = () => Promise<string | undefined>
+
+/** Serve the widget that was built, and the demo where there is one. */
+export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
+  const script = await readFile(join(builtDir(widget), 'widget.js'))
+  const etag = `W/"${createHash('sha256').update(script.bodies.identity).digest('base64url').slice(0, 22)}"`
+  app.get('/widget.js', async (request, reply) => {
+    const headers = { ...scriptHeaders, etag }
+    const known = String(request.headers['if-none-match'] ?? '').split(/\s*,\s*/)
+    if (known.includes(etag)) return reply.code(304).headers(headers).send()
+    return sendFile(request, reply, script, headers)
+  })
+  if (!demoSite) return
+
+  const page = readFileSync(join(demoDir, 'index.html'), 'utf8')
+  const css = readFileSync(join(demoDir, 'demo.css'))
+  app.get('/widget-demo', async (_request, reply) => {
+    const text = page.replace('{{site}}', (await demoSite()) ?? '')
+    return reply.headers(demoHeaders).type('text/html; charset=utf-8').send(text)
+  })
+  app.get('/widget-demo/demo.css', async (_request, reply) =>
+    reply.headers(demoHeaders).type('text/css; charset=utf-8').send(css),
+  )
+}

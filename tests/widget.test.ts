@@ -1,0 +1,310 @@
+/** The chat on somebody's site, in a real browser: a page of another origin that is not kind to what it embeds. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { readableOn } from '../widget/src/color.ts'
+import { findLinks } from '../widget/src/links.ts'
+import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { createBrowser, type Json, start, until } from './support.ts'
+
+type Shop = { url: string; stop(): void }
+
+/** A site with the widget on it, whose styles undo everything and whose policy allows only what it must. */
+async function openShop(t: TestContext, service: string, siteId: string, html = 'lang="en"'): Promise<Shop> {
+  const page = `<!doctype html><html ${html}><head><title>Shop</title><meta name="viewport" content="width=device-width">
+    <link rel="stylesheet" href="/hostile.css"></head><body><main><h1>Shop</h1><p id="said">quiet</p>
+    <input aria-label="Search"></main><script src="/shop.js"></script>
+    <script src="${service}/widget.js" data-site="${siteId}" async></script>
+    <script src="${service}/widget.js" data-site="${siteId}" async></script></body></html>`
+  const files: Record<string, [string, string]> = {
+    '/': ['text/html', page],
+    '/hostile.css': [
+      'text/css',
+      '* { all: unset !important; font-size: 40px !important } parley-chat, div, button { display: none !important }',
+    ],
+    '/shop.js': ['text/javascript', "document.onkeydown = ({ key }) => { said.textContent = 'heard ' + key }"],
+  }
+  const policy = `default-src 'none'; script-src 'self' ${service}; style-src 'self'; connect-src ${service}; require-trusted-types-for 'script'; trusted-types 'none'`
+  const server = createServer(({ url = '' }, response) => {
+    const [type, body] = files[url] ?? ['text/plain', '']
+    response.writeHead(200, { 'content-type': type, 'content-security-policy': policy }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+}
+
+/** A service, a shop, and a member who answers. */
+async function openSite(t: TestContext, widget: Json = {}, html?: string) {
+  const world = await openDashboard(t, '/healthz', { as: null })
+  const siteId = world.provider.connections.web.id
+  const member = createBrowser(world.url, world.url)
+  await member.signIn(world.owner)
+  const set = async (changes: Json) => {
+    const answer = await member.call('PATCH', '/channels/web/widget', changes)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  if (Object.keys(widget).length > 0) await set(widget)
+  const shop = await openShop(t, world.url, siteId, html)
+  const messages = () => world.db<{ id: string; content_text: string; conversation_id: string }[]>`
+    select id, content_text, conversation_id from messages where direction = 'inbound' order by id`
+  const answers = async (text: string) => {
+    const [{ conversation_id } = assert.fail('nobody wrote')] = await messages()
+    const answer = await member.call('POST', `/conversations/${conversation_id}/messages`, { text })
+    assert.equal(answer.status, 201, answer.text)
+  }
+  const kept = async () => (await messages()).map(({ content_text }) => content_text)
+  return { ...world, siteId, shop, set, answers, kept, member }
+}
+
+const partsOf = (page: Page) => ({
+  launcher: page.locator('parley-chat .launcher'),
+  panel: page.getByRole('dialog'),
+  text: page.getByRole('textbox', { name: 'Write a message' }),
+  bubbles: page.locator('parley-chat .bubble'),
+  badge: page.locator('parley-chat .badge'),
+})
+
+const root = "document.querySelector('parley-chat').shadowRoot"
+const focused = (page: Page) =>
+  page.evaluate<string>(`${root}.activeElement && (${root}.activeElement.className || ${root}.activeElement.tagName)`)
+const styleOf = (page: Page, what: string, name: string) =>
+  page.evaluate<string>(`getComputedStyle(${root}.querySelector('${what}')).${name}`)
+
+const shown = async (page: Page, ...texts: string[]) => {
+  const { bubbles } = partsOf(page)
+  await bubbles.nth(texts.length - 1).waitFor()
+  await until(`the thread ${texts.join(', ')}`, async () => (await bubbles.allTextContents()).join() === texts.join())
+}
+
+test('on a hostile page a visitor writes and is answered at once, and a reload keeps it all', { skip }, async (t) => {
+  const { page, shop, answers, kept, db } = await openSite(t)
+  await page.goto(shop.url)
+  const { launcher, panel, text, badge } = partsOf(page)
+  await launcher.waitFor()
+  assert.equal(await page.locator('parley-chat').count(), 1)
+  assert.deepEqual([(await launcher.boundingBox())?.width, await launcher.getAttribute('aria-expanded')], [56, 'false'])
+  await assertAccessible(page)
+  await launcher.click()
+  await page.getByRole('dialog', { name: 'Chat with us' }).getByText('Ask us anything.').waitFor()
+  assert.equal(await focused(page), 'TEXTAREA')
+  assert.equal((await db`select 1 from visitor_windows`).length, 0, 'whoever only looks leaves nothing')
+
+  await page.keyboard.type('Is <b>it</b>')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('there?')
+  await page.keyboard.press('Enter')
+  await shown(page, 'Is <b>it</b>\nthere?')
+  assert.equal(await page.locator('#said').textContent(), 'quiet', 'what is typed is not for the page')
+  await until('the message', async () => (await kept())[0] === 'Is <b>it</b>\nthere?')
+  await answers('Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).')
+  const link = panel.getByRole('link')
+  assert.equal(await link.getAttribute('href'), 'https://shop.test/a(1)?b=')
+  assert.match((await link.getAttribute('rel')) ?? '', /noopener noreferrer/)
+  assert.equal(await styleOf(page, 'a', 'fontSize'), '15px')
+  await text.fill('Good')
+  await page.getByRole('button', { name: 'Send' }).click()
+  const thread = ['Is <b>it</b>\nthere?', 'Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).', 'Good']
+  await shown(page, ...thread)
+  await page.locator('[data-state="waiting"]').waitFor({ state: 'detached' })
+  await assertAccessible(page)
+
+  await text.press('Escape')
+  await panel.waitFor({ state: 'hidden' })
+  assert.equal(await focused(page), 'launcher')
+  await answers('one')
+  await answers('two')
+  await badge.getByText('2').waitFor()
+  assert.equal(await launcher.getAttribute('aria-label'), 'Open chat, 2 unread messages')
+  await page.reload()
+  await badge.getByText('2').waitFor()
+  await launcher.press('Enter')
+  await shown(page, ...thread, 'one', 'two')
+  await badge.waitFor({ state: 'hidden' })
+  await page.reload()
+  await launcher.waitFor()
+  await until('the thread again', async () => (await page.locator('parley-chat .bubble').count()) === 5)
+  assert.equal(await badge.isVisible(), false)
+})
+
+test('what is written without a line waits in its place and is sent once when it is back', { skip }, async (t) => {
+  const { page, shop, kept, answers, url, siteId } = await openSite(t)
+  await page.goto(shop.url)
+  const { launcher, text } = partsOf(page)
+  await launcher.click()
+  const say = async (message: string) => {
+    await text.fill(message)
+    await text.press('Enter')
+  }
+  await say('first')
+  await until('the first', async () => (await kept()).length === 1)
+  await page.context().setOffline(true)
+  await page.getByText('You are offline.').waitFor()
+  await say('second')
+  await say('third')
+  await page.locator('[data-state="waiting"]').nth(1).waitFor()
+  await answers('meanwhile')
+  await page.context().setOffline(false)
+  await shown(page, 'first', 'meanwhile', 'second', 'third')
+  await page.locator('[data-state="waiting"]').first().waitFor({ state: 'detached' })
+  assert.deepEqual(await kept(), ['first', 'second', 'third'])
+
+  // The service takes it, and the answer is lost, with the page.
+  let lost = 0
+  await page.route(`${url}/web-chat/${siteId}/messages`, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    lost++
+    await route.fetch()
+    await route.abort()
+  })
+  await say('fourth')
+  await until('the fourth', async () => lost > 0 && (await kept()).length === 4)
+  await page.unrouteAll({ behavior: 'wait' })
+  await page.reload()
+  await launcher.click()
+  await shown(page, 'first', 'meanwhile', 'second', 'third', 'fourth')
+  await until('an empty queue', () =>
+    page.evaluate<boolean>(`JSON.parse(localStorage['parley-chat:${siteId}']).queue.length === 0`),
+  )
+  assert.deepEqual(await kept(), ['first', 'second', 'third', 'fourth'])
+})
+
+test('members set how it looks and which sites may have it, and it does as they say', { skip }, async (t) => {
+  const { page, window, shop, siteId, url, member: someone } = await openSite(t)
+  const owner = await window()
+  await owner.goto('/settings/channels')
+  await owner.getByText('How it looks and who may have it').click()
+  await owner.getByLabel('Title').fill('Ask the potter')
+  await owner.getByLabel('Greeting').fill('مرحبا')
+  await owner.getByLabel('Colour').fill('#ffd400')
+  await owner.getByText('Left', { exact: true }).click()
+  await owner.getByLabel('Name and e-mail').selectOption('required')
+  const sites = owner.getByLabel('Sites that may have the chat')
+  await sites.fill('shop.test/path')
+  await owner.getByRole('button', { name: 'Save changes' }).click()
+  await owner.getByRole('alert').filter({ hasText: 'Must be the address of a site' }).waitFor()
+  await sites.fill(`${shop.url}/\nHTTPS://Shop.Test`)
+  await owner.getByRole('button', { name: 'Save changes' }).click()
+  await owner.getByText('Saved').waitFor()
+  assert.equal(await sites.inputValue(), `${shop.url}\nhttps://shop.test`)
+  await assertAccessible(owner)
+
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(shop.url)
+  const { launcher, panel, text } = partsOf(page)
+  await launcher.waitFor()
+  assert.equal((await launcher.boundingBox())?.x, 20)
+  await launcher.click()
+  await page.getByRole('dialog', { name: 'Ask the potter' }).getByText('مرحبا').waitFor()
+  const box = await panel.boundingBox()
+  assert.deepEqual([box?.x, box?.y, box?.width, box?.height], [0, 0, 390, 844])
+  const send = await page.getByRole('button', { name: 'Send' }).boundingBox()
+  assert.ok(send && send.x + send.width <= 390 && send.y + send.height <= 844, 'nothing sticks out')
+  await assertAccessible(page)
+  await text.fill('hello')
+  await text.press('Enter')
+  assert.equal(await page.locator('parley-chat .bubble').count(), 0, 'a name comes first')
+  await page.getByLabel('Name').fill('Ann')
+  await page.getByLabel('E-mail').fill('ann@example.com')
+  await text.press('Enter')
+  await shown(page, 'hello')
+  await page.getByLabel('E-mail').waitFor({ state: 'hidden' })
+  const [conversation] = await until('the contact', async () => {
+    const { data } = (await someone.call('GET', '/conversations')).body
+    return data.length > 0 && data
+  })
+  assert.deepEqual([conversation.contact.name, conversation.contact.email], ['Ann', 'ann@example.com'])
+
+  // Its refusal is an error in the console of that page, so it has a browser window of its own.
+  const context = await page.context().browser()?.newContext()
+  const elsewhere = (await context?.newPage()) ?? assert.fail()
+  t.after(() => context?.close())
+  const other = await openShop(t, url, siteId)
+  const refused = elsewhere.waitForEvent('requestfailed', (request) => request.url().endsWith('/settings'))
+  await elsewhere.goto(other.url)
+  await refused
+  await elsewhere.locator('parley-chat').waitFor({ state: 'detached' })
+})
+
+test('without a storage and without a stream it works as well, from right to left and in the dark', {
+  skip,
+}, async (t) => {
+  const { window, shop, answers, kept } = await openSite(t, { color: '#101010' }, 'lang="ar" dir="rtl"')
+  const page = await window({ as: null, dark: true, width: 390, height: 700 })
+  await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
+  const refused = { status: 429, headers: { 'access-control-allow-origin': '*' } }
+  await page.route('**/stream?*', (route) => route.fulfill(refused))
+  await page.goto(shop.url)
+  const { launcher, bubbles } = partsOf(page)
+  await launcher.click()
+  await page.getByRole('dialog', { name: 'تحدث معنا' }).waitFor()
+  const text = page.getByRole('textbox', { name: 'اكتب رسالة' })
+  await text.fill('مرحبا')
+  await text.press('Enter')
+  await until('the message', async () => (await kept()).length === 1)
+  await answers('hello')
+  await shown(page, 'مرحبا', 'hello')
+  const box = await page.getByRole('dialog').boundingBox()
+  assert.deepEqual([box?.x, box?.width], [0, 390])
+  const edge = async (place: number) => (await bubbles.nth(place).boundingBox())?.x ?? 0
+  assert.ok((await edge(0)) < (await edge(1)), 'own messages are on the left')
+  assert.equal(await styleOf(page, '.row:not(.own) .bubble', 'direction'), 'ltr')
+  assert.equal(await styleOf(page, '.own .bubble', 'direction'), 'rtl')
+  await assertAccessible(page)
+})
+
+test('the widget is one small script, kept for minutes and asked for again, and any site may load it', async (t) => {
+  const { url, connect } = await start(t, {
+    pages: true,
+    demoSite: async (db) =>
+      (await db<{ id: string }[]>`select id from channel_connections where channel = 'web'`)[0]?.id,
+  })
+  const answer = await fetch(`${url}/widget.js`)
+  const script = await answer.text()
+  assert.ok(gzipSync(script).length < 15_000, `${gzipSync(script).length} bytes`)
+  assert.doesNotMatch(script, /innerHTML|\beval\(|new Function|^(?:var|let|const) |document\.write/)
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/javascript/)
+  assert.match(answer.headers.get('cache-control') ?? '', /^public, max-age=\d{1,3}$/)
+  assert.equal(answer.headers.get('cross-origin-resource-policy'), 'cross-origin')
+  const etag = answer.headers.get('etag') ?? ''
+  const again = await fetch(`${url}/widget.js`, { headers: { 'if-none-match': etag } })
+  assert.deepEqual([again.status, await again.text()], [304, ''])
+
+  const { id } = (await connect()).connections.web
+  const demo = await fetch(`${url}/widget-demo`)
+  assert.match(await demo.text(), new RegExp(`<script src="/widget.js" data-site="${id}" async></script>`))
+  assert.doesNotMatch(demo.headers.get('content-security-policy') ?? '', /unsafe|\*/)
+  const { url: plain } = await start(t, { pages: true })
+  assert.equal((await fetch(`${plain}/widget-demo`)).status, 404)
+})
+
+test('links are found in a text, and only those that lead to the web', () => {
+  const linksOf = (text: string) => findLinks(text).flatMap(({ href }) => href ?? [])
+  for (const [text, links] of [
+    [
+      'see https://a.test/x, (http://b.test) or HTTPS://C.test/(y).',
+      ['https://a.test/x', 'http://b.test/', 'https://c.test/(y)'],
+    ],
+    ['javascript:alert(1) data:text/html,x ftp://a.test //a.test a.test', []],
+    ['https:// http://[x http://"onclick=', []],
+    ['https://a.test/"onmouseover="x', ['https://a.test/']],
+  ] as const) {
+    assert.deepEqual(linksOf(text), links, text)
+    assert.equal(
+      findLinks(text)
+        .map((piece) => piece.text)
+        .join(''),
+      text,
+    )
+  }
+})
+
+test('what stands on a colour can be read, whatever the colour', () => {
+  assert.deepEqual(['#ffffff', '#ffd400', '#5442dc', '#000000', '#777777'].map(readableOn), [
+    ...['#000000', '#000000', '#ffffff', '#ffffff', '#000000'],
+  ])
+})

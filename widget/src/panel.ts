@@ -1,0 +1,124 @@
+/**
+ * The round button and the panel it opens: a dialog beside the page, not in
+ * front of it, so the page stays usable. Escape closes it and gives the focus
+ * back to the button.
+ */
+import type { Chat, View } from './chat.ts'
+import { readableOn } from './color.ts'
+import { createComposer } from './composer.ts'
+import { element, icon, set } from './dom.ts'
+import type { Settings } from './service.ts'
+import type { Store } from './store.ts'
+import { createThread } from './thread.ts'
+import css from './widget.css?inline'
+import type { Words } from './words.ts'
+
+export type Panel = { render(): void }
+
+type Showing = { host: HTMLElement; settings: Settings; words: Words; chat: Chat; store: Store }
+
+const mostShown = 99
+
+export function createPanel({ host, settings, words, chat, store }: Showing): Panel {
+  const { position, color, ask_details: wish } = settings
+  const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
+  const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
+  launcher.append(icon('chat'), icon('close'), badge)
+  const close = element('button', { type: 'button', class: 'close', 'aria-label': words.close }, icon('close'))
+  const thread = createThread({
+    words,
+    onAgain: chat.sayAgain,
+    onEarlier: () => void chat.loadEarlier(),
+  })
+  const composer = createComposer({ words, wish, onSay: chat.say })
+  const header = element(
+    'header',
+    {},
+    element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title),
+    element('p', { dir: 'auto' }, settings.greeting ?? words.greeting),
+    close,
+  )
+  const panel = element(
+    'section',
+    { id: 'panel', class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: '-1', hidden: true },
+    ...[header, thread.root, composer.root],
+  )
+  const news = element('p', { class: 'heard', role: 'status' })
+  const root = element('div', { class: 'root', 'data-side': position }, panel, launcher, news)
+  root.lang = words.lang
+  let isOpen = false
+  let lastUnread = 0
+
+  const setOpen = (next: boolean) => {
+    isOpen = next
+    panel.hidden = !next
+    set(root, 'data-open', next)
+    chat.setOpen(next)
+    if (!next) return launcher.focus()
+    thread.scrollDown()
+    // A finger that opened it has not asked for the keyboard yet.
+    if (matchMedia('(hover: hover)').matches) composer.focus()
+    else panel.focus()
+  }
+  launcher.addEventListener('click', () => setOpen(!isOpen))
+  close.addEventListener('click', () => setOpen(false))
+  panel.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && !event.isComposing) setOpen(false)
+  })
+  // To the page these keys seem to come from no field: its shortcuts would take them for their own.
+  for (const name of ['keydown', 'keypress', 'keyup']) panel.addEventListener(name, (event) => event.stopPropagation())
+
+  dress(host.attachShadow({ mode: 'open' }), root, color)
+  followKeyboard(panel)
+
+  /** A count that rose is said aloud while nobody looks at the thread. */
+  const tell = ({ unread }: View) => {
+    if (unread > lastUnread && !isOpen) news.textContent = `${words.news}. ${words.unread(unread)}`
+    if (unread === 0) news.textContent = ''
+    lastUnread = unread
+  }
+
+  return {
+    render() {
+      const view = chat.view()
+      root.dir = getComputedStyle(document.documentElement).direction
+      badge.hidden = isOpen || view.unread === 0
+      badge.textContent = view.unread > mostShown ? `${mostShown}+` : String(view.unread)
+      const label = isOpen ? words.close : words.open
+      set(launcher, 'aria-label', badge.hidden ? label : `${label}, ${words.unread(view.unread)}`)
+      set(launcher, 'aria-expanded', String(isOpen))
+      thread.render(view)
+      composer.render({ asks: wish !== 'never' && !store.read().introduced, isOffline: view.isOffline })
+      tell(view)
+    },
+  }
+}
+
+/** Its own styles, made by script: a policy of the page that forbids inline styles does not forbid these. */
+function dress(shadow: ShadowRoot, root: HTMLElement, color: string): void {
+  const safe = /^#[0-9a-f]{6}$/.test(color) ? color : '#5442dc'
+  const text = `${css}:host{--accent:${safe}!important;--on-accent:${readableOn(safe)}!important}`
+  try {
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync(text)
+    shadow.adoptedStyleSheets = [sheet]
+  } catch {
+    // A browser from before such sheets.
+    shadow.append(element('style', {}, text))
+  }
+  shadow.append(root)
+}
+
+/** On a phone the panel is as tall as what the keyboard leaves. */
+function followKeyboard(panel: HTMLElement): void {
+  const { visualViewport: seen } = window
+  const fit = () => {
+    // Zoomed in by two fingers it is smaller, too, but that is for looking.
+    if (!seen || seen.scale > 1) return
+    panel.style.setProperty('--height', `${seen.height}px`)
+    panel.style.setProperty('--top', `${seen.offsetTop}px`)
+  }
+  seen?.addEventListener('resize', fit)
+  seen?.addEventListener('scroll', fit)
+  fit()
+}

@@ -1,0 +1,72 @@
+/**
+ * What the widget remembers in a visitor's browser, for each site by itself:
+ * who they are, what waits to be sent, what they have seen. Several tabs share
+ * it, so every change reads first. Where a browser keeps nothing (a blocked or
+ * full storage) it is kept for as long as the page is open.
+ */
+import type { Settings } from './service.ts'
+
+export type Waiting = {
+  /** Made once, so that however often it is sent it is kept once. */
+  client_id: string
+  text: string
+  at: string
+}
+
+export type Kept = {
+  token?: string | undefined
+  name?: string
+  email?: string
+  /** Was asked for name and e-mail, and went on. */
+  introduced?: boolean
+  /** The newest message seen with the panel open. */
+  seen?: string | undefined
+  queue: Waiting[]
+  /** As they were last, for a page that is opened without a line. */
+  settings?: Settings
+}
+
+export type Store = {
+  read(): Kept
+  /** Change something of it. */
+  change(change: (kept: Kept) => Partial<Kept>): Kept
+  /** Be told when another tab changed it. */
+  onChange(run: () => void): void
+}
+
+export function createStore(siteId: string): Store {
+  const key = `parley-chat:${siteId}`
+  let memory: Kept = { queue: [] }
+  const read = (): Kept => {
+    try {
+      const text = localStorage.getItem(key)
+      if (text) memory = readKept(JSON.parse(text)) ?? memory
+    } catch {
+      // Blocked, or not ours: what is in memory holds.
+    }
+    return memory
+  }
+  return {
+    read,
+    change(change) {
+      const kept = read()
+      memory = { ...kept, ...change(kept) }
+      try {
+        localStorage.setItem(key, JSON.stringify(memory))
+      } catch {
+        // Likewise.
+      }
+      return memory
+    },
+    onChange(run) {
+      addEventListener('storage', (event) => {
+        if (event.key === key) run()
+      })
+    },
+  }
+}
+
+/** Whoever may write to the storage of a site may write nonsense: a list is a list, or it is not taken. */
+function readKept(value: Kept | null): Kept | undefined {
+  return value && Array.isArray(value.queue) ? value : undefined
+}
