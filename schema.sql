@@ -601,6 +601,16 @@ create table webhook_events (
   constraint webhook_events_pkey PRIMARY KEY (workspace_id, id)
 ) partition by RANGE (id);
 
+create table webhook_listeners (
+  workspace_id uuid not null,
+  id uuid not null,
+  events text[] not null,
+  expires_at timestamp with time zone not null,
+  constraint webhook_listeners_pkey PRIMARY KEY (workspace_id, id),
+  constraint webhook_listeners_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint webhook_listeners_events_check CHECK ((cardinality(events) > 0))
+);
+
 create table workspaces (
   id uuid not null,
   name text not null,

@@ -4,7 +4,7 @@
  * document. A test keeps both files true.
  *
  * What has a name in the document keeps it. A query, and an answer without a
- * name, are called after their operation.
+ * name, are called after their operation. An open line of events is no call.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,10 +20,12 @@ export async function describeSdkTypes(): Promise<SdkFile[]> {
   const writer = createWriter({ documented: true, rename: { Error: 'ErrorBody' } })
   for (const [title, schema] of Object.entries(document.components.schemas)) writer.write({ ...schema, title })
   const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      type: describeCall(path, operation, writer),
-    })),
+    Object.entries(operations)
+      .filter(([, operation]) => !isStream(operation))
+      .map(([method, operation]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        type: describeCall(path, operation, writer),
+      })),
   )
   const types = writer.declarations()
   const names = types.map((type) => /^export type (\w+)/.exec(type)?.[1] ?? '')
@@ -68,6 +70,9 @@ function describeCall(path: string, operation: ApiOperation, { write }: Writer):
   ]
   return `{ ${parts.join('; ')} }`
 }
+
+export const isStream = ({ responses }: { responses: Record<string, { content: object }> }): boolean =>
+  'text/event-stream' in (responses['200']?.content ?? {})
 
 /** The first success. */
 function describeAnswer(name: string, responses: ApiOperation['responses'], write: Writer['write']): string {

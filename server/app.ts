@@ -61,6 +61,7 @@ import { webhookDashboard } from './webhooks/dashboard.ts'
 import type { Guard } from './webhooks/guard.ts'
 import { deliveriesTopic } from './webhooks/queue.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
+import { eventStreamRoutes } from './webhooks/stream.ts'
 import { type DemoSite, widgetRoutes } from './widget.ts'
 
 export type Application = {
@@ -140,6 +141,7 @@ export async function createApp(application: Application): Promise<App> {
       // Only visitors of a site watch a single conversation.
       if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
+    const heartbeatMs = limits.heartbeatMs ?? defaultLimits.heartbeatMs
     watchPlans(db, metrics)
     const onBroadcast = () => {
       application.onBroadcast?.()
@@ -181,6 +183,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.register(messageRoutes({ db, sender, publicUrl }))
         v1.register(broadcastRoutes({ ...accepting, onBroadcast }))
         v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
+        v1.register(eventStreamRoutes({ db, live, heartbeatMs }))
       },
       { prefix: '/v1' },
     )
@@ -206,7 +209,7 @@ export async function createApp(application: Application): Promise<App> {
           }),
         )
         members.register(segmentDashboard(db, filterFields))
-        members.register(streamRoutes({ db, live, heartbeatMs: limits.heartbeatMs ?? defaultLimits.heartbeatMs }))
+        members.register(streamRoutes({ db, live, heartbeatMs }))
         members.register(conversationDashboard(db, { lastMessagesOf, channels }))
         members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
         members.register(uploadDashboard({ db, store, publicUrl }))

@@ -5,6 +5,7 @@
  * It answers an object, printed as JSON with `--json`, else as lines.
  */
 import { parseArgs } from 'node:util'
+import { usages } from '../cli/usage.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
@@ -204,7 +205,14 @@ function print(answer: object, asJson: boolean): void {
 
 function help(): string {
   const rows = Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
-  return ['Usage (add --json for machines):', ...rows].join('\n')
+  const integrators = Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
+  return [
+    'Usage, for operators, beside the database (add --json for machines):',
+    ...rows,
+    '',
+    'For integrators, over the API with a key (--help after a name says more):',
+    ...integrators,
+  ].join('\n')
 }
 
 function text(options: Options, name: string): string | undefined {

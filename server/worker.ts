@@ -26,6 +26,7 @@ import { sweepEarly } from './messages/reports.ts'
 import { sweepUploads } from './messages/uploads.ts'
 import { sweepVisitors } from './messages/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
+import { sweepListeners } from './webhooks/listeners.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
 import { deliveriesTopic, sweepDeliveries, watchDeliveries } from './webhooks/queue.ts'
@@ -93,6 +94,7 @@ export function startWorker(working: Working): Worker {
     startDigesting({ db: digestDb, log }),
     startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
     startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
+    startRepeating({ name: 'sweep-listeners', everyMs: 10 * minuteMs, log, run: () => sweepListeners(db) }),
     startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),
     startRepeating({
       name: 'sweep-pending',

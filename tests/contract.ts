@@ -11,7 +11,7 @@ export type Operation = {
   security: [{ bearerAuth: string[] }]
   parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Record<string, unknown> }[]
   requestBody?: { content: { 'application/json': { schema: Record<string, unknown> } } }
-  responses: Record<string, { content: { 'application/json': { schema: Record<string, unknown> } } }>
+  responses: Record<string, { content: { [type: string]: { schema: Record<string, unknown> } } }>
 }
 
 export type Document = {

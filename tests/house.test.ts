@@ -36,7 +36,7 @@ const tables: Record<string, readonly string[]> = {
     'plan_usage',
     'audit_log',
   ],
-  webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts'],
+  webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_listeners'],
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],

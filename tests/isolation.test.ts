@@ -766,6 +766,7 @@ const across: Record<string, string> = {
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
   'there as ( select workspace_id, endpoint_id, id, ctid': 'the same, to settle it',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of what nobody waits for, for all',
+  'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
   'with due as ( select workspace_id, id from media': 'the worker fetches media for all',

@@ -148,6 +148,15 @@ export type ErrorBody = {
   }
 }
 
+export type Event = {
+  id: string
+  event: "message.received" | "message.status_updated" | "conversation.created" | "contact.created"
+  occurred_at: string
+  account_id: string
+  /** Read the keys you need, ignore the rest. */
+  data: Record<string, unknown>
+}
+
 export type Filter = {
   match: "all" | "any"
   rules: ({

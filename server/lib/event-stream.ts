@@ -13,6 +13,10 @@ import type { App } from './server.ts'
 export type EventStream = {
   /** Send one event; `data` becomes JSON. */
   send(event: string, data: unknown, id?: string): void
+  /** Send one event whose data is one line of text already, to the byte. */
+  sendText(event: string, line: string, id?: string): void
+  /** When what was sent so far has left, or it is over: whoever sends much at a time waits for it. */
+  whenSent(): Promise<void>
   isOpen(): boolean
   /** When it is over, in whatever way; at once if it is. */
   onClose(run: () => void): void
@@ -88,10 +92,20 @@ export function createCrowd(app: App, most: number): Crowd {
         else response.on('close', run)
       }
       onClose(() => clearInterval(heartbeat))
+      const sendText: EventStream['sendText'] = (event, line, id) =>
+        write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${line}\n\n`)
       return {
-        send(event, data, id) {
-          write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-        },
+        send: (event, data, id) => sendText(event, JSON.stringify(data), id),
+        sendText,
+        whenSent: () =>
+          new Promise((resolve) => {
+            if (!response.writableNeedDrain || response.destroyed) return resolve()
+            const done = () => {
+              response.off('drain', done).off('close', done)
+              resolve()
+            }
+            response.on('drain', done).on('close', done)
+          }),
         isOpen: () => !response.destroyed && !response.writableEnded,
         onClose,
       }

@@ -109,6 +109,7 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
   const parameters = [
     ...parametersOf(schema.params, 'path'),
     ...parametersOf(schema.querystring, 'query'),
+    ...parametersOf(schema.headers, 'header'),
     ...(method === 'POST' ? [idempotencyKey] : []),
   ]
   const responses: Json = {}
@@ -117,6 +118,13 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
       description: body.description ?? successMeanings[status] ?? 'Done.',
       headers: headersOf(Number(status), method),
       content: { 'application/json': { schema: hoist(body, components) } },
+    }
+  }
+  if (config?.answers) {
+    responses[200] = {
+      description: 'A stream that stays open; each event carries this, as JSON, in its `data`.',
+      headers: headersOf(200, method),
+      content: { 'text/event-stream': { schema: hoist(config.answers, components) } },
     }
   }
   for (const status of [...failures].sort()) {
@@ -159,7 +167,7 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function parametersOf(schema: unknown, place: 'path' | 'query'): Json[] {
+function parametersOf(schema: unknown, place: 'path' | 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>
     required?: string[]

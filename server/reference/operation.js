@@ -25,9 +25,12 @@ import { tryForm } from './try.js'
 /** @typedef {import('./schema.js').Schema} Schema */
 /** @typedef {import('./schema.js').Schemas} Schemas */
 /** @typedef {{ name: string, in: 'path' | 'query' | 'header', required: boolean, description?: string, schema: Schema }} Parameter */
-/** @typedef {{ id: string, method: string, path: string, tag: string, scope: string | undefined, summary: string, description?: string, parameters: Parameter[], body?: Schema, responses: Record<string, any> }} Operation */
+/** @typedef {{ id: string, method: string, path: string, tag: string, scope: string | undefined, summary: string, description?: string, parameters: Parameter[], body?: Schema, responses: Record<string, any>, streams: boolean }} Operation */
 /** @typedef {{ values: Record<string, string>, body: string | undefined }} Draft */
 /** @typedef {{ schemas: Schemas, baseUrl: string, tryUrl: string }} Api */
+
+/** An answer that stays open and tells one event after the other. */
+const streamType = 'text/event-stream'
 
 /**
  * Every operation of the document, in its order.
@@ -49,6 +52,7 @@ export function operationsOf(document) {
         parameters: operation.parameters ?? [],
         body: content && { ...content.schema, ...(content.example ? { example: content.example } : {}) },
         responses: operation.responses ?? {},
+        streams: operation.responses?.[200]?.content?.[streamType] !== undefined,
       }
     }),
   )
@@ -121,7 +125,7 @@ function requestBody({ body }, { schemas }) {
 /** @param {Operation} operation @param {Api} api */
 function responses({ responses }, { schemas }) {
   const rows = Object.entries(responses).map(([status, { description, headers, content }], index) => {
-    const schema = content?.['application/json']?.schema
+    const schema = (content?.['application/json'] ?? content?.[streamType])?.schema
     return disclosure({
       class: 'response',
       open: index === 0,
@@ -199,7 +203,7 @@ function requestAndTry(operation, api) {
  * @param {string} baseUrl
  * @returns {import('./samples.js').Request}
  */
-function toRequest({ method, path, parameters }, { values, body }, baseUrl) {
+function toRequest({ method, path, parameters, streams }, { values, body }, baseUrl) {
   const filled = path.replace(/\{(\w+)\}/g, (whole, name) => (values[name] ? encodeURIComponent(values[name]) : whole))
   const query = new URLSearchParams()
   /** @type {[string, string][]} */
@@ -212,11 +216,11 @@ function toRequest({ method, path, parameters }, { values, body }, baseUrl) {
   }
   if (body !== undefined) headers.push(['Content-Type', 'application/json'])
   const search = query.toString()
-  return { method, url: `${baseUrl}${filled}${search && `?${search}`}`, headers, body }
+  return { method, url: `${baseUrl}${filled}${search && `?${search}`}`, headers, body, streams }
 }
 
 /** @param {Operation} operation @param {Api} api */
-function answers({ responses, scope }, { schemas }) {
+function answers({ responses, scope, streams }, { schemas }) {
   const statuses = Object.keys(responses)
   const [first] = statuses
   if (!first) return null
@@ -224,11 +228,18 @@ function answers({ responses, scope }, { schemas }) {
   const card = codeCard({ head: bar.element, what: 'the example answer' })
   /** @param {string} status */
   const show = (status) => {
-    const schema = responses[status]?.content?.['application/json']?.schema
+    const { content } = responses[status] ?? {}
+    const schema = (content?.['application/json'] ?? content?.[streamType])?.schema
     const example = Number(status) >= 400 ? errorExample(Number(status), scope) : exampleOf(schemas, schema)
     bar.mark(status)
-    card.show(prettyJson(example), 'json')
+    if (streams && status === '200') card.show(toEventText(example), 'text')
+    else card.show(prettyJson(example), 'json')
   }
   show(first)
   return h('div', { class: 'answers' }, h('h4', {}, 'Example answer'), card.element)
+}
+
+/** One event as it comes over the line. @param {any} example */
+function toEventText(example) {
+  return [`id: ${example?.id}`, `event: ${example?.event}`, `data: ${JSON.stringify(example)}`].join('\n')
 }

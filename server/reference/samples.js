@@ -6,7 +6,7 @@
  * and shown around.
  */
 
-/** @typedef {{ method: string, url: string, headers: [string, string][], body: string | undefined }} Request */
+/** @typedef {{ method: string, url: string, headers: [string, string][], body: string | undefined, streams: boolean }} Request */
 
 /** @type {Record<string, { language: string, write: (request: Request) => string }>} */
 export const samples = {
@@ -16,8 +16,8 @@ export const samples = {
 }
 
 /** @param {Request} request */
-function toCurl({ method, url, headers, body }) {
-  const lines = [`curl ${method === 'GET' ? '' : `-X ${method} `}${shellQuoted(url)}`]
+function toCurl({ method, url, headers, body, streams }) {
+  const lines = [`curl ${streams ? '-N ' : ''}${method === 'GET' ? '' : `-X ${method} `}${shellQuoted(url)}`]
   lines.push('-H "Authorization: Bearer $PARLEY_API_KEY"')
   for (const [name, value] of headers) lines.push(`-H ${shellQuoted(`${name}: ${value}`)}`)
   if (body !== undefined) lines.push(`-d ${shellQuoted(body)}`)
@@ -25,7 +25,7 @@ function toCurl({ method, url, headers, body }) {
 }
 
 /** @param {Request} request */
-function toJavaScript({ method, url, headers, body }) {
+function toJavaScript({ method, url, headers, body, streams }) {
   const sent = [
     `    Authorization: \`Bearer \${process.env.PARLEY_API_KEY}\`,`,
     ...headers.map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`),
@@ -40,12 +40,14 @@ function toJavaScript({ method, url, headers, body }) {
       ? []
       : [`  body: ${jsonOr(body, (value) => `JSON.stringify(${toCode(value, javaScriptWords, '  ')})`)},`]),
     '})',
-    'const { data, error } = await response.json()',
+    ...(streams
+      ? ['for await (const text of response.body.pipeThrough(new TextDecoderStream())) console.log(text)']
+      : ['const { data, error } = await response.json()']),
   ].join('\n')
 }
 
 /** @param {Request} request */
-function toPython({ method, url, headers, body }) {
+function toPython({ method, url, headers, body, streams }) {
   // `json=` sets the content type itself.
   const sent = headers.filter(([name]) => name !== 'Content-Type')
   return [
@@ -62,8 +64,11 @@ function toPython({ method, url, headers, body }) {
     ...(body === undefined
       ? []
       : [`    ${jsonOr(body, (value) => `json=${toCode(value, pythonWords, '    ', '    ')}`, 'data=')},`]),
+    ...(streams ? ['    stream=True,'] : []),
     ')',
-    'print(response.json())',
+    ...(streams
+      ? ['for line in response.iter_lines(decode_unicode=True):', '    print(line)']
+      : ['print(response.json())']),
   ].join('\n')
 }
 

@@ -17,6 +17,8 @@ import { exampleOf, resolve } from './schema.js'
 
 const keptKey = kept('sessionStorage', 'parley.docs.key')
 const timeoutMs = 30_000
+/** A stream has no end to wait for: so much of it is shown. */
+const streamMs = 5_000
 const shownHeaders = [
   'X-Request-Id',
   'X-RateLimit-Limit',
@@ -233,7 +235,8 @@ async function call({ method, url, headers, body }, key) {
       cache: 'no-store',
       signal: AbortSignal.timeout(timeoutMs),
     })
-    const text = await response.text()
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+    const text = isStream ? await readStream(response) : await response.text()
     const ms = Math.round(performance.now() - started)
     return { status: response.status, ms, bytes: new Blob([text]).size, headers: response.headers, text }
   } catch (error) {
@@ -248,6 +251,16 @@ async function call({ method, url, headers, body }, key) {
         : 'No answer came. Is the service still running?',
     }
   }
+}
+
+/** What a stream says in its first seconds. @param {Response} response */
+async function readStream(response) {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const over = setTimeout(() => reader?.cancel(), streamMs)
+  let text = ''
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += part.value
+  clearTimeout(over)
+  return text
 }
 
 /** What a screen reader hears: the outcome, and for a failure its meaning. @param {Result} result */

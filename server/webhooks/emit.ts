@@ -4,8 +4,9 @@
  *
  * The body is made here, once, in the exact bytes a webhook carries, and kept
  * as text. A verb passes it along with its rows, and its statement keeps it
- * only if the thing came about and somebody is subscribed. So nothing is lost
- * between the commit and the queue, and nothing is sent that was rolled back.
+ * only if the thing came about and somebody is subscribed, or follows the
+ * events on an open line (`listeners.ts`). So nothing is lost between the
+ * commit and the queue, and nothing is sent that was rolled back.
  */
 import type { Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
@@ -57,6 +58,11 @@ export function emit(sql: Sql, relation: Fragment): Fragment {
       select h.workspace_id, h.event_id, h.event, h.event_body, h.occurred_at
       from happened h
       where exists (select from told t where t.workspace_id = h.workspace_id and t.event_id = h.event_id)
+        -- Asked only of events no endpoint wants; the table is empty but for those who listen this minute.
+        or exists (
+          select from webhook_listeners l
+          where l.workspace_id = h.workspace_id and l.expires_at > now() and h.event = any(l.events)
+        )
     ),
     queued as (
       insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)

@@ -1,0 +1,117 @@
+/**
+ * `parley …`: the integrator's commands, and the operator's behind them.
+ *
+ * The integrator's speak to a service over its public API with a key, as any
+ * program outside would, and open no database. Everything else is the
+ * operator's (`server/cli.ts`), which is not even loaded for them.
+ */
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { createApi } from './api.ts'
+import { createOutput, type Output } from './output.ts'
+import { send } from './send.ts'
+import { Failure, resolveTarget } from './target.ts'
+import { trigger } from './trigger.ts'
+import { type CommandName, helpOf, isCommandName } from './usage.ts'
+
+type Options = {
+  values: { [name: string]: string | boolean | (string | boolean)[] | undefined }
+  words: string[]
+}
+
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+const shared = { key: text, url: text, json: flag, help: flag }
+const options: Record<CommandName, ParseArgsOptionsConfig> = {
+  listen: { ...shared, forward: text, print: flag, events: text },
+  tail: { ...shared, events: text },
+  send: {
+    ...shared,
+    ...{ to: text, text, template: text, language: text, media: text, type: text, filename: text, name: text },
+    param: { type: 'string', multiple: true },
+  },
+  trigger: { ...shared, from: text, to: text, text, simulator: text },
+  mcp: { ...shared, 'allow-send': flag },
+}
+
+const [name, ...args] = process.argv.slice(2)
+if (isCommandName(name)) {
+  process.exitCode = await main(name, args)
+  // Nothing is left to do, and a connection that is kept open is no reason to stay.
+  process.exit()
+} else await import('../server/cli.ts')
+
+async function main(name: CommandName, args: string[]): Promise<number> {
+  const output = createOutput(args.includes('--json'))
+  // Whoever reads us has enough (`| head`).
+  process.stdout.on('error', () => process.exit(0))
+  try {
+    const given = read(name, args)
+    if (given.values.help) {
+      process.stdout.write(`${helpOf(name)}\n`)
+      return 0
+    }
+    await run(name, given, output)
+    return 0
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    output.fail(error)
+    return 1
+  }
+}
+
+function read(name: CommandName, args: string[]): Options {
+  try {
+    const { values, positionals } = parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' })
+    return { values, words: positionals }
+  } catch (error) {
+    throw new Failure('bad_option', `${(error as Error).message}\n\n${helpOf(name)}`)
+  }
+}
+
+async function run(name: CommandName, { values, words }: Options, output: Output): Promise<void> {
+  const one = (option: string): string | undefined => {
+    const value = values[option]
+    return typeof value === 'string' ? value : undefined
+  }
+  if (name === 'listen' && one('forward') === undefined && !values.print) {
+    throw new Failure('bad_option', `where to? Give --forward or --print\n\n${helpOf(name)}`)
+  }
+  const target = resolveTarget({ key: one('key'), url: one('url'), simulator: one('simulator') })
+  const api = createApi(target)
+  output.note(target.said)
+  switch (name) {
+    case 'listen': {
+      const { listen } = await import('./listen.ts')
+      const forward = values.print ? undefined : one('forward')
+      return listen({ api, key: target.key, output, signal: untilStopped(), events: one('events'), forward })
+    }
+    case 'tail': {
+      const { tail } = await import('./listen.ts')
+      return tail({ api, output, signal: untilStopped(), events: one('events') })
+    }
+    case 'send':
+      return send(api, output, {
+        ...Object.fromEntries(Object.keys(options.send).map((option) => [option, one(option)])),
+        param: Array.isArray(values.param) ? values.param.map(String) : undefined,
+      })
+    case 'trigger':
+      return trigger(api, output, {
+        event: words[0],
+        simulatorUrl: target.simulatorUrl,
+        from: one('from'),
+        to: one('to'),
+        text: one('text'),
+      })
+    case 'mcp': {
+      const { serveMcp } = await import('./mcp.ts')
+      return serveMcp({ api, allowSend: values['allow-send'] === true, signal: untilStopped() })
+    }
+  }
+}
+
+/** Ctrl-C, a signal, or the launcher is gone, however it went. */
+function untilStopped(): AbortSignal {
+  const stopping = new AbortController()
+  for (const event of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
+  return stopping.signal
+}

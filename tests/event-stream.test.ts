@@ -1,0 +1,181 @@
+/** Events followed on an open line: all of them, each workspace its own, and nothing is missed when a line breaks. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { readFrames } from '../cli/events.ts'
+import { scopes } from '../server/accounts/keys.ts'
+import type { Db } from '../server/lib/db.ts'
+import { idAt, newId } from '../server/lib/id.ts'
+import { sweepListeners } from '../server/webhooks/listeners.ts'
+import { type Api, assertRefused, type Json, start, until } from './support.ts'
+
+type Frame = { name: string; id: string; data: string }
+type Line = {
+  response: Response
+  frames: Frame[]
+  /** What came, without the greeting. */
+  events(): Json[]
+  until(count: number): Promise<Json[]>
+  close(): void
+  ended: Promise<void>
+}
+
+async function open(t: TestContext, url: string, key: string, query = '', lastId?: string): Promise<Line> {
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const response = await fetch(`${url}/v1/events/stream${query}`, {
+    headers: { authorization: `Bearer ${key}`, ...(lastId ? { 'last-event-id': lastId } : {}) },
+    signal: stop.signal,
+  })
+  assert.equal(response.status, 200)
+  const frames: Frame[] = []
+  const read = async () => {
+    if (response.body) for await (const frame of readFrames(response.body)) frames.push(frame)
+  }
+  const ended = read().catch(() => {})
+  const events = () => frames.filter(({ name }) => name !== 'ready').map(({ data }) => JSON.parse(data))
+  await until('the greeting', async () => frames.length > 0)
+  assert.equal(frames[0]?.name, 'ready')
+  return {
+    response,
+    frames,
+    events,
+    until: (count) => until(`${count} events`, async () => events().length >= count && events()),
+    close: () => stop.abort(),
+    ended,
+  }
+}
+
+const keep = (db: Db, workspaceId: string, id: string, name: string) => db`
+  insert into webhook_events (workspace_id, id, event, body, occurred_at)
+  values (${workspaceId}, ${id}, 'contact.created', ${JSON.stringify({ id, data: { name } })}, now())`
+
+/** Something changes: whoever follows the workspace looks. */
+const nudge = (api: Api) => api.post('/segments', { name: crypto.randomUUID() })
+
+const namesOf = (events: Json[]) => events.map(({ data }) => data.name)
+
+test('without a webhook, a line has what happens from its greeting on, to the byte, and nothing of others', async (t) => {
+  const { url, api, db, connect, workspace } = await start(t)
+  const provider = await connect()
+  const { api: theirs } = await workspace()
+  const key = await api.key('webhooks:manage')
+  await api.post('/contacts', { phone: '+14155550199', name: 'Before' })
+  const all = await open(t, url, key)
+  const some = await open(t, url, key, '?events=message.received,contact.created')
+  const foreign = await open(t, url, await theirs.key('webhooks:manage'))
+  assert.match(all.response.headers.get('content-type') ?? '', /^text\/event-stream/)
+  assert.ok(all.response.headers.get('x-ratelimit-remaining'))
+
+  await provider.writes({ from: '+14155550100', text: 'one\ntwo \u2028 é' })
+
+  await all.until(3)
+  await some.until(2)
+  const kept = await db<{ body: string }[]>`
+    select body from webhook_events where workspace_id = ${api.workspaceId} order by id`
+  assert.deepEqual(
+    all.frames.slice(1).map(({ data }) => data),
+    kept.map(({ body }) => body),
+  )
+  const names = (line: Line) => line.frames.slice(1).map(({ name }) => name)
+  assert.deepEqual(names(all), ['contact.created', 'conversation.created', 'message.received'])
+  assert.deepEqual(names(some), ['contact.created', 'message.received'])
+  await theirs.post('/contacts', { phone: '+14155550101', name: 'Theirs' })
+  assert.deepEqual(namesOf(await foreign.until(1)), ['Theirs'])
+  assert.equal(all.events().length, 3)
+})
+
+test('what is committed late comes too, and whoever comes back gets all of it', async (t) => {
+  const { url, api, db } = await start(t)
+  const key = await api.key('webhooks:manage')
+  const first = await open(t, url, key)
+  const now = Date.now()
+  const [late, later, early, missed] = [idAt(now - 3_000), idAt(now - 2_000), idAt(now), idAt(now + 5)]
+  await keep(db, api.workspaceId, early, 'early')
+  await nudge(api)
+  await first.until(1)
+
+  await keep(db, api.workspaceId, late, 'late')
+  await nudge(api)
+  assert.deepEqual(namesOf(await first.until(2)), ['early', 'late'])
+  assert.equal(first.frames.at(-1)?.id, early, 'one goes on behind the newest')
+  first.close()
+  await keep(db, api.workspaceId, later, 'later')
+  await keep(db, api.workspaceId, missed, 'missed')
+
+  const second = await open(t, url, key, '', early.toUpperCase())
+  assert.deepEqual(namesOf(await second.until(4)), ['late', 'later', 'early', 'missed'])
+  const fresh = await open(t, url, key)
+  await nudge(api)
+  await keep(db, api.workspaceId, newId(), 'new')
+  await nudge(api)
+  assert.deepEqual(namesOf(await fresh.until(1)), ['new'])
+})
+
+test('a long absence is made up for, in order, however much was missed', async (t) => {
+  const { url, api, db } = await start(t)
+  const begin = Date.now() - 3_600_000
+  const ids = Array.from({ length: 1_201 }, (_, i) => idAt(begin + i))
+  const text = 'x'.repeat(2_000)
+  await db`
+    insert into webhook_events (workspace_id, id, event, body, occurred_at)
+    select ${api.workspaceId}, id, 'contact.created', jsonb_build_object('id', id, 'text', ${text}::text)::text, now()
+    from unnest(${ids}::uuid[]) id`
+  const line = await open(t, url, await api.key('webhooks:manage'), '', idAt(0))
+  const events = await line.until(ids.length)
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    ids,
+  )
+})
+
+test('events are recorded for a listener as long as it is there, and a minute more', async (t) => {
+  const { url, api, db } = await start(t)
+  const count = async () => {
+    const [row] = await db<{ n: number }[]>`
+      select count(*)::int as n from webhook_events where workspace_id = ${api.workspaceId}`
+    return row?.n
+  }
+  const line = await open(t, url, await api.key('webhooks:manage'), '?events=contact.created')
+  line.close()
+  await api.post('/contacts', { phone: '+14155550100' })
+  assert.equal(await count(), 1)
+
+  const [left] = await db<{ seconds: number }[]>`
+    select extract(epoch from expires_at - now())::float as seconds from webhook_listeners`
+  assert.ok(left && left.seconds > 40 && left.seconds <= 60, `${left?.seconds}`)
+  await db`update webhook_listeners set expires_at = now()`
+  await api.post('/contacts', { phone: '+14155550101' })
+  assert.equal(await count(), 1)
+  await sweepListeners(db)
+  assert.equal((await db`select id from webhook_listeners`).length, 0)
+})
+
+test('a line ends with its key, and goes on with news that nobody announced', async (t) => {
+  const { url, api, db } = await start(t, { limits: { heartbeatMs: 50 } })
+  const line = await open(t, url, await api.key('webhooks:manage'))
+  await keep(db, api.workspaceId, newId(), 'unannounced')
+  await line.until(1)
+  await db`update api_keys set revoked_at = now() where workspace_id = ${api.workspaceId}`
+  await line.ended
+})
+
+test('what a line cannot begin with is refused by its name, and nobody has too many', async (t) => {
+  const { url, api } = await start(t)
+  for (const events of ['', ',', 'message.sent', 'contact.created,', 'CONTACT.CREATED', '%00', 'x'.repeat(501)]) {
+    assertRefused(await api.get(`/events/stream?events=${events}`), 400, 'bad_request', /^events: /)
+  }
+  assertRefused(await api.get('/events/stream?events=a&events=b'), 400, 'bad_request', /^events: /)
+  for (const id of ['0', 'null', crypto.randomUUID().slice(1), `{${crypto.randomUUID()}}`]) {
+    const answer = await api.get('/events/stream', { headers: { 'last-event-id': id } })
+    assertRefused(answer, 400, 'bad_request', 'Last-Event-ID: not an id of this stream')
+  }
+  const key = await api.key(...scopes)
+  const lines = [await open(t, url, key, '', 'ffffffff-ffff-ffff-ffff-ffffffffffff')]
+  while (lines.length < 20) lines.push(await open(t, url, key))
+  assertRefused(await api.get('/events/stream'), 429, 'rate_limited', /too many streams/)
+  lines[0]?.close()
+  await until('a place to be free', async () => {
+    const line = await open(t, url, key).catch(() => undefined)
+    return line !== undefined
+  })
+})

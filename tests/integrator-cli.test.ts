@@ -1,0 +1,319 @@
+/** What a developer does with `parley` on a machine of their own, and an assistant with `parley mcp`. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { verifyWebhook } from '../receivers/verify.ts'
+import { freePort } from './free-port.ts'
+import { type Json, start, until, type World } from './support.ts'
+
+type Running = {
+  child: ChildProcess
+  lines(): Json[]
+  stdout(): string
+  stderr(): string
+  exit: Promise<number | null>
+}
+
+/** `parley …` beside nothing: the key and the address are in `env`. */
+function parley(t: TestContext, env: Record<string, string>, ...args: string[]): Running {
+  const child = spawn(process.execPath, ['cli/main.ts', ...args], {
+    env: { ...process.env, DATA_DIR: '/nowhere', PARLEY_API_KEY: '', PARLEY_URL: '', ...env },
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    lines: () =>
+      stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    exit: new Promise((resolve) => child.on('close', resolve)),
+  }
+}
+
+/** Run to its end; it must succeed. */
+async function answerOf(t: TestContext, env: Record<string, string>, ...args: string[]): Promise<Json> {
+  const running = parley(t, env, ...args, '--json')
+  assert.equal(await running.exit, 0, running.stderr() + running.stdout())
+  return running.lines()[0]
+}
+
+const envOf = async ({ url, api }: World, key?: string) => ({
+  PARLEY_URL: url,
+  PARLEY_API_KEY: key ?? (await api.key('messages:send', 'contacts:read', 'contacts:write', 'webhooks:manage')),
+})
+
+/** A developer's own server. */
+async function startHook(t: TestContext) {
+  const received: { headers: IncomingHttpHeaders; raw: Buffer; body: Json }[] = []
+  const statuses: number[] = []
+  const server = createServer(async (request, response) => {
+    const raw = Buffer.concat(await request.toArray())
+    received.push({ headers: request.headers, raw, body: JSON.parse(raw.toString()) })
+    response.writeHead(statuses.shift() ?? 204).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const texts = () => received.filter(({ body }) => body.event === 'message.received').map(({ body }) => body.data.text)
+  return { url, received, statuses, texts }
+}
+
+/** Between a command and the service: a line that can be cut. */
+async function startCable(t: TestContext, url: string) {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createTcpServer((socket) => {
+    if (isCut) return socket.destroy()
+    const far = connect(Number(new URL(url).port), '127.0.0.1')
+    for (const [one, other] of [
+      [socket, far],
+      [far, socket],
+    ] as const) {
+      sockets.add(one)
+      one.pipe(other)
+      one.on('error', () => {}).on('close', () => other.destroy())
+    }
+  })
+  const cut = () => {
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    cut()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cut,
+    mend: () => {
+      isCut = false
+    },
+  }
+}
+
+test('listen forwards each event once, signed, also when the line breaks or the receiver fails', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const cable = await startCable(t, world.url)
+  const hook = await startHook(t)
+  hook.statuses.push(500)
+  const key = await world.api.key('webhooks:manage')
+  const env = { PARLEY_URL: `${cable.url}/`, PARLEY_API_KEY: key }
+  const listening = parley(t, env, 'listen', '--forward', hook.url, '--json')
+  await until('it to listen', async () => listening.lines().length > 0, 20_000)
+  const [{ secret, account_id }] = listening.lines()
+  assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
+  assert.equal(account_id, world.api.workspaceId)
+  assert.ok(!secret.includes(key.slice(-20)))
+
+  await provider.writes({ from: '+14155550100', text: 'one' })
+  await until('the first message', async () => hook.texts().includes('one'))
+  cable.cut()
+  await until('it to notice', async () => listening.stderr().includes('The line broke'))
+  await provider.writes({ from: '+14155550100', text: 'two' })
+  cable.mend()
+  await until('what was missed', async () => hook.texts().includes('two'))
+  await provider.writes({ from: '+14155550100', text: 'three' })
+  await until('the last message', async () => hook.texts().includes('three'))
+
+  assert.deepEqual(hook.texts(), ['one', 'two', 'three'])
+  const kept = await world.db<{ body: string }[]>`
+    select body from webhook_events where workspace_id = ${world.api.workspaceId} order by id`
+  assert.deepEqual(hook.received.map(({ raw }) => raw.toString()).sort(), kept.map(({ body }) => body).sort())
+  for (const { headers, raw, body } of hook.received) {
+    assert.ok(verifyWebhook(secret, headers['x-service-signature'], raw))
+    assert.ok(!verifyWebhook(`${secret}x`, headers['x-service-signature'], raw))
+    assert.equal(headers['x-service-event'], body.event)
+    assert.equal(headers['x-legacy-signature'], headers['x-service-signature'])
+    assert.equal(headers['x-service-webhook-id'], hook.received[0]?.headers['x-service-webhook-id'])
+    assert.equal(headers['content-type'], 'application/json')
+  }
+  await until('its last line', async () => listening.lines().length === 1 + hook.received.length)
+  const [, failed, next] = listening.lines()
+  assert.deepEqual([failed.status, failed.error, next.status, next.error], [500, 'answered 500', 204, null])
+  listening.child.kill('SIGINT')
+  assert.equal(await listening.exit, 0)
+})
+
+test('what is triggered and sent really happens, and tail shows it, with the key of the demo', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-cli-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const { PARLEY_API_KEY: api_key } = await envOf(world)
+  const demo = { base_url: `${world.url}/v1`, api_key, simulator_url: provider.simulatorUrl }
+  writeFileSync(join(dataDir, 'demo.json'), JSON.stringify(demo))
+  const env = { DATA_DIR: dataDir }
+  const machine = parley(t, env, 'tail', '--json')
+  const person = parley(t, env, 'tail', '--events', 'message.received')
+  for (const { stderr } of [machine, person]) {
+    await until('it to wait', async () => stderr().includes('Waiting for events'), 20_000)
+    assert.match(stderr(), /with the key of the demo/)
+  }
+  const heard = (event: string) => machine.lines().filter((line) => line.event === event)
+
+  const [written, opened, made] = await Promise.all([
+    answerOf(t, env, 'trigger', 'message.received', '--text', 'Is it \u009b31mthere?'),
+    answerOf(t, env, 'trigger', 'conversation.created'),
+    answerOf(t, env, 'trigger', 'contact.created', '--from', '+12025550123'),
+  ])
+  const [sent, reported] = await Promise.all([
+    answerOf(t, env, 'send', '--to', '+14155550100', '--text', 'It is.'),
+    answerOf(t, env, 'trigger', 'message.status_updated', '--to', '+14155550111'),
+  ])
+
+  assert.equal(sent.status, 'sent')
+  assert.equal((await provider.sent('+14155550100')).at(-1)?.body.text.body, 'It is.')
+  await until('every status', async () => heard('message.status_updated').length >= 6)
+  const statuses = heard('message.status_updated').map(({ data }) => data.msgapp_message_id)
+  assert.deepEqual(new Set(statuses), new Set([sent.msgapp_message_id, reported.msgapp_message_id]))
+  const messages = heard('message.received').map(({ data }) => data.msgapp_message_id)
+  assert.deepEqual(messages.sort(), [written.message_id, opened.message_id].sort())
+  assert.equal(heard('conversation.created').length, 3)
+  assert.ok(heard('contact.created').some(({ data }) => data.contact_id === made.id && data.phone === '+12025550123'))
+  await until('both lines', async () => person.stdout().split('\n').length === 3)
+  assert.match(person.stdout(), /^\S+Z message\.received +conversation_id=\S+ .*text="Is it \\u009b31mthere\?"$/m)
+  for (const { child, exit } of [machine, person]) {
+    child.kill('SIGTERM')
+    assert.equal(await exit, 0)
+  }
+})
+
+test('what fails is said in words with its code, and the exit code is 1', async (t) => {
+  const world = await start(t)
+  await world.connect()
+  const env = await envOf(world)
+  const noScope = { ...env, PARLEY_API_KEY: await world.api.key() }
+  const nowhere = { ...env, PARLEY_URL: `http://127.0.0.1:${await freePort()}` }
+  const to = ['--to', '+14155550100']
+  const attempts: [Record<string, string>, string[], RegExp][] = [
+    [env, ['send', ...to, '--text', 'hello'], /^bad_request: .*use a template/m],
+    [env, ['send', '--to', '+15005550001', '--template', 'hello_world'], /^platform_error: .*131026/m],
+    [env, ['send', ...to, '--colour', 'red'], /^bad_option: .*--colour/m],
+    [env, ['trigger', 'message.received'], /^not_found: .*DEMO=1/m],
+    [{ ...env, PARLEY_API_KEY: '' }, ['tail'], /^no_key: .*PARLEY_API_KEY/m],
+    [env, ['tail', '--key', 'svc_live_nobody'], /^unauthorized: /m],
+    [noScope, ['tail'], /^forbidden: .*webhooks:manage/m],
+    [env, ['tail', '--events', 'x'], /^bad_request: events: unknown event 'x'/m],
+    [nowhere, ['tail'], /^no_answer: nothing answers at .*is the service running/m],
+    [env, ['listen'], /^bad_option: where to/m],
+  ]
+  // A few at a time: each is a process.
+  const queue = attempts.values()
+  const work = async () => {
+    for (const [env, args, words] of queue) {
+      const running = parley(t, env, ...args)
+      assert.equal(await running.exit, 1, args.join(' '))
+      assert.match(running.stderr(), words)
+      assert.equal(running.stdout(), '')
+    }
+  }
+  await Promise.all([work(), work(), work()])
+  const json = parley(t, env, 'send', ...to, '--text', 'hello', '--json')
+  assert.equal(await json.exit, 1)
+  assert.equal(json.lines()[0].error.code, 'bad_request')
+  const help = parley(t, {}, 'listen', '--help')
+  assert.equal(await help.exit, 0)
+  assert.match(help.stdout(), /--forward URL/)
+})
+
+/** An assistant's side of the protocol. */
+async function assist(t: TestContext, env: Record<string, string>, ...args: string[]) {
+  const running = parley(t, env, 'mcp', ...args)
+  let number = 0
+  const ask = async (method: string, params: Json = {}): Promise<Json> => {
+    const id = ++number
+    running.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    const find = async () => running.lines().find((line) => line.id === id)
+    return (await until(`an answer to ${method}: ${running.stderr()}`, find, 20_000)).result
+  }
+  const hello = await ask('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  })
+  running.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+  const call = async (name: string, given: Json = {}) => {
+    const { isError = false, content } = await ask('tools/call', { name, arguments: given })
+    const [{ text }] = content
+    return isError ? { error: text } : JSON.parse(text)
+  }
+  const tools = async () => (await ask('tools/list')).tools.map(({ name }: Json) => name).sort()
+  return { ...running, hello, call, tools }
+}
+
+test('an assistant reads what its key may, and sends nothing where it was not allowed to', async (t) => {
+  const world = await start(t)
+  const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
+  const [readAll, readLittle] = await Promise.all([
+    assist(t, await envOf(world, await world.api.key('contacts:read', 'messages:send', 'messages:read'))),
+    assist(t, await envOf(world, await world.api.key())),
+  ])
+  assert.equal(readAll.hello.serverInfo.name, 'parley')
+  assert.deepEqual(await readLittle.tools(), ['me'])
+  assert.deepEqual(await readAll.tools(), [
+    ...['get_contact', 'list_messages', 'list_segment_members', 'list_segments', 'me', 'search_contacts'],
+  ])
+  assert.equal((await readAll.call('me')).data.account.id, world.api.workspaceId)
+  const found = await readAll.call('search_contacts', { search: 'ann', limit: 1 })
+  assert.deepEqual([found.data[0].id, found.meta.next_cursor], [body.data.id, null])
+  assert.equal((await readAll.call('get_contact', { id: body.data.id })).data.name, 'Ann')
+  assert.match((await readAll.call('get_contact', { id: 'x/../..' })).error, /^not_found: /)
+  assert.match((await readAll.call('get_contact')).error, /^bad_arguments: get_contact: .*id/)
+  assert.match((await readAll.call('search_contacts', { limit: 'x' })).error, /^bad_arguments: .*limit/)
+  assert.match((await readAll.call('send_message', { to: '+14155550100', dry_run: true })).error, /--allow-send/)
+  assert.match((await readLittle.call('get_contact', { id: body.data.id })).error, /scope contacts:read/)
+  readAll.child.stdin?.end()
+  assert.equal(await readAll.exit, 0)
+})
+
+test('an assistant that may send sends only what it showed before, and only once', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
+  const key = await world.api.key('contacts:read', 'messages:send', 'broadcasts:send')
+  const { call, child, exit } = await assist(t, await envOf(world, key), '--allow-send')
+  const message = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
+
+  assert.match((await call('send_message', message)).error, /^not_confirmed: nothing was sent/)
+  const shown = await call('send_message', { ...message, dry_run: true })
+  assert.deepEqual([shown.sent, shown.would_send, shown.contact.id], [false, message, body.data.id])
+  const { confirmation_token } = shown
+  const other = { ...message, to: '+14155550101', confirmation_token }
+  assert.match((await call('send_message', other)).error, /^not_confirmed: these are other arguments/)
+  assert.match((await call('send_message', { ...message, confirmation_token: 'x' })).error, /^not_confirmed: /)
+  assert.deepEqual(await provider.sent(), [])
+  const sent = await call('send_message', { ...message, confirmation_token })
+  assert.ok(sent.data.message_id)
+  assert.match((await call('send_message', { ...message, confirmation_token })).error, /^not_confirmed: this token/)
+  assert.equal((await provider.sent()).length, 1)
+
+  const news = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550102' }] }
+  const planned = await call('create_broadcast', { ...news, dry_run: true })
+  assert.deepEqual([planned.sent, planned.recipient_count], [false, 1])
+  const begun = await call('create_broadcast', { ...news, confirmation_token: planned.confirmation_token })
+  await until('it to be sent', async () => (await call('get_broadcast', { id: begun.data.id })).data.status === 'sent')
+  assert.equal((await provider.sent('+14155550102')).length, 1)
+  const refused = await call('send_message', { to: '+14155550103', text: 'hello', dry_run: true })
+  const late = { to: '+14155550103', text: 'hello', confirmation_token: refused.confirmation_token }
+  assert.match((await call('send_message', late)).error, /^bad_request: .*use a template/)
+  child.kill('SIGTERM')
+  assert.equal(await exit, 0)
+})
