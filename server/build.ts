@@ -35,9 +35,11 @@ export async function buildStale(source: Source): Promise<boolean> {
   const configFile = join(root, source.folder, 'vite.config.ts')
   await build({ configFile, logLevel: 'error', build: { outDir: made } })
   writeFileSync(join(made, stampFile), stamp)
-  mkdirSync(place, { recursive: true })
-  renameSync(place, old)
+  // Of a process with the same id, as all are in a container, that was killed at this point.
+  rmSync(old, { recursive: true, force: true })
   try {
+    mkdirSync(place, { recursive: true })
+    renameSync(place, old)
     renameSync(made, place)
   } catch (error) {
     // Another process put the same there in this very moment.
@@ -95,9 +97,19 @@ export function sendFile(
   file: File,
   headers: Record<string, string>,
 ): FastifyReply {
-  const accepted = String(request.headers['accept-encoding'] ?? '')
-  const encoding = (['br', 'gzip'] as const).find((name) => accepted.includes(name)) ?? 'identity'
+  const accepted = readAccepted(request.headers['accept-encoding'])
+  const encoding = (['br', 'gzip'] as const).find((name) => accepted.has(name)) ?? 'identity'
   reply.headers({ ...headers, vary: 'accept-encoding' })
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   return reply.type(file.type).send(file.bodies[encoding])
+}
+
+/** Encodings by name; one with a weight of 0 is refused. */
+function readAccepted(header: string | string[] | undefined): Set<string> {
+  const offers = String(header ?? '')
+    .toLowerCase()
+    .split(',')
+  return new Set(
+    offers.filter((offer) => !/;\s*q=0(\.0*)?\s*$/.test(offer)).map((offer) => offer.split(';')[0]?.trim() ?? ''),
+  )
 }

@@ -59,10 +59,12 @@ export const pageRoutes = () => async (app: App) => {
     if (path === '/index.html') continue
     const isNamedByContent = path.startsWith('/assets/')
     const cache = isNamedByContent ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
-    app.get(path, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
+    app.get(path, { exposeHeadRoute: true }, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
   }
   for (const path of ['/', ...rooms.flatMap((room) => [`/${room}`, `/${room}/*`])]) {
-    app.get(path, async (request, reply) => sendFile(request, reply, page, headersOf('no-cache')))
+    app.get(path, { exposeHeadRoute: true }, async (request, reply) =>
+      sendFile(request, reply, page, headersOf('no-cache')),
+    )
   }
 }
 

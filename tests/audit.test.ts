@@ -69,6 +69,8 @@ test('the log says who did what, and holds no secret and nothing of a customer',
   await made('DELETE', `/webhooks/${webhook.id}`)
   const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
   await made('PATCH', `/contacts/${contact.id}`, { name: 'Robert Customer', email: 'bob@customer.test' })
+  // Nobody was made.
+  await made('POST', '/contacts', { phone: '+14155550100' })
   await made('DELETE', `/members/${joined.member.id}`)
   // What was refused is not there.
   assertRefused(await ann.call('POST', '/keys', { name: 'No', scopes: [] }), 401, 'unauthorized')

@@ -228,6 +228,51 @@ test('somebody erased while a segment becomes recipients is none of them', async
   assert.deepEqual([plan?.message_count, kept?.reserved_count], [4_998, 4_998])
 })
 
+test('whoever answers somebody who is erased in that moment learns that they are gone, and pays nothing', async (t) => {
+  const { db, browser, idOf, erase, connect, get } = await signedIn(t)
+  const provider = await connect()
+  for (const i of [1, 2]) await provider.writes({ from: phoneOf(i), text: 'hi' })
+  const [second, first] = await get('/conversations')
+  const gone = await db.begin(async (sql) => {
+    await sql`delete from contacts where id = ${first.contact_id}`
+    const answer = browser.call('POST', `/conversations/${first.id}/messages`, { text: 'hello' })
+    await until('it to wait', async () => (await db`select 1 from pg_locks where not granted`).length > 0)
+    return { answer }
+  })
+  assertRefused(await gone.answer, 404, 'not_found', /^conversation/)
+  assert.equal((await db`select 1 from plan_usage where message_count > 0`).length, 0)
+
+  await provider.fault({ to: phoneOf(2), mode: 'delay', delay_ms: 1_000 })
+  const answer = browser.call('POST', `/conversations/${second.id}/messages`, { text: 'hello' })
+  await until('it to be under way', async () => (await db`select 1 from messages where status = 'pending'`).length > 0)
+  await erase(await idOf(phoneOf(2)))
+  assertRefused(await answer, 404, 'not_found', /^conversation/)
+})
+
+test('an erasing that breaks off leaves no words behind for a search to stumble over', async (t) => {
+  const { db, ask, erase, idOf, connect } = await signedIn(t)
+  const provider = await connect()
+  await provider.writes({ from: phoneOf(2), text: 'my parcel' })
+  await provider.writes({ from: phoneOf(1), text: 'my parcel too' })
+  const id = await idOf(phoneOf(1))
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    select v.workspace_id, v.id, ${newId()}::uuid, 'inbound', 'customer', 'text', 'parcel again', 'received', now()
+    from conversations v where v.contact_id = ${id}`
+  const search = async (): Promise<string[]> =>
+    (await ask('GET', '/search?q=parcel&limit=1')).data.map(({ message }: Json) => message.content_text)
+  await until('the digest', async () => (await db`select 1 from message_words`).length === 3)
+  assert.deepEqual(await search(), ['parcel again'])
+  await db`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not today'; end $$`
+  await db`create trigger refusing before delete on contacts execute function refuse()`
+  await ask('DELETE', `/contacts/${id}`, undefined, 500)
+  assert.deepEqual(await search(), ['my parcel'])
+  await db`drop trigger refusing on contacts`
+  await erase(id)
+  assert.deepEqual(await search(), ['my parcel'])
+})
+
 test('somebody with thousands of messages is erased, and what does not work leaves the rest to the next try', async (t) => {
   const { api, db, idOf, connect, get } = await signedIn(t)
   const provider = await connect()

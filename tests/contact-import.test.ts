@@ -166,6 +166,8 @@ test('a file that is none says what is wrong with it, and where, and nothing is 
   await refusal('\n\n,,\n', 'file: is empty')
   await refusal('name,email\nAnn,a@x\n', /^file: has no column named phone/)
   await refusal('phone,name,Phone\n', 'file: has two columns named phone')
+  await refusal(`phone${'-'.repeat(300)}\n`, /^file: has no column named phone/)
+  await refusal(`phone,name\n+14155550101,"${'""'.repeat(5_000_000)}"\n`, /^file: line 2: a row has more than 200000 /)
   await refusal(
     'phone,name\n+14155550101,ok\n+14155550102,"open\n\n',
     'file: line 3: a quote is opened and never closed',

@@ -107,7 +107,11 @@ test("a stream tells of what customers write, of ticks and of other members' doi
   assert.equal(changesOf(watching), told)
   await isQuiet(stream)
   const quiet = changesOf(stream)
-  for (let i = 0; i < 3; i++) await page.call('POST', '/templates/preview', { name: 'hello_world' })
+  const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
+  for (let i = 0; i < 3; i++) {
+    await page.call('POST', '/templates/preview', { name: 'hello_world' })
+    assert.equal((await page.call('POST', '/segments/count', { filter })).status, 200)
+  }
   assertRefused(await page.call('PATCH', path, { status: 'odd' }), 400, 'bad_request')
   await hears(watching, () => neighbour.call('PATCH', '/workspace', { name: 'Theirs' }), 'their own')
   assert.equal(changesOf(stream), quiet, 'what changes nothing is no news')
@@ -271,6 +275,32 @@ test('what could run in a page is a file to save, and what is too large is refus
     insert into uploads (workspace_id, id, token, mime_type, size_bytes, created_by, created_at)
     select ${api.workspaceId}, gen_random_uuid(), i::text, 'x/y', 1, gen_random_uuid(), now() from generate_series(1, 1000) i`
   assertRefused(await put(png, 'image/png'), 429, 'rate_limited')
+})
+
+test('a file may take longer to come than anything else', async (t) => {
+  const { url, owner } = await start(t, { limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
+  const { cookie } = await openPage(url, owner)
+  const begin = (path: string, type: string, part: Uint8Array | string) => {
+    const headers = { origin: publicUrl, cookie: cookie(), 'content-type': type }
+    const sending = request(`${url}/app/api${path}`, { method: 'POST', headers, agent: false })
+    const answer = new Promise<string>((resolve, reject) => {
+      sending.on('error', reject).on('response', async (response) => {
+        let text = ''
+        for await (const part of response) text += part
+        resolve(`${response.statusCode} ${text}`)
+      })
+    })
+    sending.write(part)
+    return { answer, end: (part: Uint8Array | string) => void sending.end(part) }
+  }
+  const picture = begin('/uploads', 'image/png', png)
+  const table = begin('/contacts/import', 'text/csv', 'phone\n')
+  const other = begin('/segments/count', 'application/json', '{')
+  assert.match(await other.answer, /^400 .*not complete in time/)
+  picture.end(png)
+  table.end('+14155550100\n')
+  assert.match(await picture.answer, /^201 /)
+  assert.match(await table.answer, /^200 [\s\S]*"created":1/)
 })
 
 test("another workspace's file is an address like any other: sent, but neither shown nor kept", async (t) => {

@@ -146,6 +146,23 @@ test('a removed member is out at the next request in every process, and what was
   assert.equal((await db`select 1 from sessions where member_id = ${admin.id}`).length, 0)
 })
 
+test('somebody removed in the very moment in which they are given a conversation is no member', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const owner = await signIn(world, world.owner)
+  const agent = await join(world, owner, 'agent')
+  const provider = await world.connect()
+  await provider.writes({ from: '+14155550100', text: 'hello' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  const assigning = await db.begin(async (sql) => {
+    await sql`delete from members where workspace_id = ${api.workspaceId} and id = ${agent.id}`
+    const assigning = owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: agent.id })
+    await until('it to wait', async () => (await db`select 1 from pg_locks where not granted`).length > 0)
+    return { assigning }
+  })
+  assertRefused(await assigning.assigning, 400, 'bad_request', /^assigned_agent_id: /)
+})
+
 test('a member sees where they are signed in, and ends it there', async (t) => {
   const world = await start(t)
   const twin = await world.twin()

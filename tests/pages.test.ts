@@ -30,6 +30,29 @@ test('every path of a page is answered with it, under a policy that lets in no s
   assert.equal((await fetch(`${url}/nowhere`)).status, 404)
 })
 
+test('whoever asks for the head alone, or takes no compression, gets just that', async (t) => {
+  const { url } = await start(t, { pages: true })
+  const [, script = ''] = /src="(\/assets\/[^"]+)"/.exec(await (await fetch(url)).text()) ?? []
+  for (const path of ['/', '/inbox/x', script]) {
+    const ask = (method: string, encoding: string) =>
+      fetch(`${url}${path}`, { method, headers: { 'accept-encoding': encoding } })
+    const whole = await ask('GET', 'identity')
+    const head = await ask('HEAD', 'identity')
+    assert.equal(head.status, 200, path)
+    assert.equal(head.headers.get('content-length'), String((await whole.arrayBuffer()).byteLength))
+    assert.equal(await head.text(), '')
+    for (const [given, used] of [
+      ['gzip, deflate, br', 'br'],
+      ['GZIP;q=0.5', 'gzip'],
+      ['br;q=0, gzip;q=1.0', 'gzip'],
+      ['br; q=0.000, gzip;q=0', null],
+      ['brotli', null],
+    ] as const) {
+      assert.equal((await ask('HEAD', given)).headers.get('content-encoding'), used, given)
+    }
+  }
+})
+
 test('the page has no inline script or style, and its files are kept by browsers for ever', async (t) => {
   const { url } = await start(t, { pages: true })
   const page = await (await fetch(url)).text()

@@ -26,8 +26,8 @@ export type Audit = {
    * see, so name fields, never all of them) and of the body. Each has the type its schema gives it; say which.
    */
   summary?(data: unknown, body: unknown, request: FastifyRequest): string | null
-  /** Whether this very call is one to record; absent: each is. */
-  when?(request: FastifyRequest): boolean
+  /** Whether this very call is one to record, which was answered so; absent: each is. */
+  when?(request: FastifyRequest, statusCode: number): boolean
 }
 
 declare module 'fastify' {
@@ -65,7 +65,7 @@ async function keepAnswer(request: FastifyRequest, _reply: FastifyReply, payload
 
 function record(sql: Sql, { action, summary, when }: Audit) {
   return async (request: FastifyRequest, { statusCode }: FastifyReply, payload: unknown): Promise<unknown> => {
-    if (statusCode < 200 || statusCode >= 300 || when?.(request) === false) return payload
+    if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
     const { session, body, params } = request
     if (!session) throw new Error(`nobody to record ${action} of`)
     const data = fieldOf(request.answered, 'data')

@@ -76,7 +76,8 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   app.post(
     '/contacts',
     {
-      config: { audit: 'contact.created' },
+      // Somebody who was there already is answered with 200.
+      config: { audit: { action: 'contact.created', when: (_, statusCode) => statusCode === 201 } },
       schema: { body: NewContact, response: { 200: DataOf(ContactView), 201: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, body }, reply) => {

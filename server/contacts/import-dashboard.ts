@@ -81,6 +81,7 @@ export const importDashboard =
             when: ({ query }) => (query as { dry_run?: string }).dry_run !== 'true',
           },
           answers: ImportLine,
+          takesFile: true,
         },
         schema: { querystring: Type.Object({ dry_run: Type.Optional(OneOf(['true', 'false'])) }) },
         onRequest: async ({ session: { workspaceId }, id }, reply) => {

@@ -101,7 +101,7 @@ const maxIgnored = 100
 
 function readHeader(cells: readonly string[]): Columns {
   const known = ['phone', 'tags', ...textFields] as const
-  const names = cells.map((cell) => fold(withoutGuard(cell)).replace(/[\s-]/gu, ''))
+  const names = cells.map((cell) => (cell.length > maxShown ? '' : fold(withoutGuard(cell)).replace(/[\s-]/gu, '')))
   const placeOf = (name: string) => names.indexOf(name)
   for (const name of known) {
     if (names.lastIndexOf(name) !== placeOf(name)) throw badRequest(`file: has two columns named ${name}`)

@@ -4,7 +4,7 @@
  * writes a message, never counted.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, isDangling, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
@@ -101,7 +101,7 @@ export async function updateConversation(
   if (!isUuid(id)) throw notFound('conversation')
   if (agentId) {
     const [member] = await sql`select 1 from members where workspace_id = ${workspaceId} and id = ${agentId}`
-    if (!member) throw badRequest('assigned_agent_id: not a member of this workspace')
+    if (!member) throw notMember()
   }
   const changes = {
     ...(status === undefined ? {} : { status }),
@@ -110,10 +110,15 @@ export async function updateConversation(
   if (Object.keys(changes).length > 0) {
     await sql`
       update conversations set ${sql({ ...changes, updated_at: new Date().toISOString() })}
-      where workspace_id = ${workspaceId} and id = ${id}`
+      where workspace_id = ${workspaceId} and id = ${id}`.catch((error: unknown) => {
+      // Removed in this very moment.
+      throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
+    })
   }
   return requireConversation(sql, workspaceId, id)
 }
+
+const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')
 
 /** A member opened it: nothing in it is unread. */
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {

@@ -68,6 +68,9 @@ test('what is quoted wrongly is refused with its line', () => {
     ['a\n\n"b\nc\nd', 3, /never closed/],
     ['"', 1, /never closed/],
     [`a\n${','.repeat(1_000)}`, 2, /more than 1000 cells/],
+    [`a\n"${'""'.repeat(150_000)}"\nb`, 2, /more than 200000 characters/],
+    [`a\nb,"c\n${'d'.repeat(200_000)}"`, 2, /more than 200000 characters/],
+    [`a\nb\n${'c'.repeat(200_001)}`, 3, /more than 200000 characters/],
   ] as const) {
     assert.throws(
       () => cellsOf(text),

@@ -33,6 +33,8 @@ export class CsvError extends Error {
 
 /** A row with more cells is no table, and could fill the memory. */
 const maxCells = 1_000
+/** Nor is one that is longer, and whoever pauses between rows would not for seconds. */
+const maxRowLength = 200_000
 
 /** What separates the cells of the first line: the one of the three that is there most often, outside of quotes. */
 export function guessDelimiter(text: string): Delimiter {
@@ -57,13 +59,18 @@ export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> 
   let at = 0
   let line = 1
 
+  const requireShort = (row: CsvRow, length: number) => {
+    if (length > maxRowLength) throw new CsvError(row.line, `a row has more than ${maxRowLength} characters`)
+  }
+
   /** Behind the opening quote; ends behind the closing one. */
-  const readQuoted = (): string => {
+  const readQuoted = (row: CsvRow, start: number): string => {
     const opened = line
     let cell = ''
     for (;;) {
       const quote = text.indexOf('"', at)
       if (quote < 0) throw new CsvError(opened, 'a quote is opened and never closed')
+      requireShort(row, quote - start)
       const part = text.slice(at, quote)
       line += countLineEnds(part)
       cell += part
@@ -81,7 +88,7 @@ export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> 
       let cell: string
       if (text[at] === '"') {
         at++
-        cell = readQuoted()
+        cell = readQuoted(row, start)
         const next = text[at]
         if (next !== undefined && next !== delimiter && next !== '\r' && next !== '\n')
           throw new CsvError(line, 'there is text behind a closing quote')
@@ -89,6 +96,7 @@ export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> 
         stop.lastIndex = at
         const end = stop.exec(text)?.index ?? text.length
         if (text[end] === '"') throw new CsvError(line, 'a quote is inside a cell that does not begin with one')
+        requireShort(row, end - start)
         cell = text.slice(at, end)
         at = end
       }

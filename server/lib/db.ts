@@ -125,6 +125,11 @@ export function isDuplicate(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint
 }
 
+/** Whether an error is the database refusing what refers to something that is not there, under the named constraint. */
+export function isDangling(error: unknown, constraint: string): boolean {
+  return error instanceof postgres.PostgresError && error.code === '23503' && error.constraint_name === constraint
+}
+
 /** Whether the database refused the data itself: a value it cannot hold, a rule it breaks. Trying again would not help. */
 export function isUnkeepable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code)

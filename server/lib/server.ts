@@ -5,6 +5,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -32,6 +33,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The body as it came, for whoever signs or compares bytes. */
     rawBody: Buffer | undefined
+  }
+  interface FastifyContextConfig {
+    /** A file is sent here, which takes its time on a slow line: `handlerTimeout` bounds it instead of `requestTimeoutMs`. */
+    takesFile?: boolean
   }
 }
 
@@ -86,6 +91,7 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     rewriteUrl: (request) => decodableUrl(request.url ?? '/'),
     clientErrorHandler(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) return
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && patientLines.has(socket)) return
       const body = JSON.stringify(errorBody('bad_request', `request: ${clientFaults[error.code] ?? 'not valid HTTP'}`))
       socket.end(
         `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
@@ -121,6 +127,10 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     const { schema, url } = route
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
+    }
+    if (route.config?.takesFile) {
+      route.onRequest = [...listOf(route.onRequest), bePatient]
+      route.onResponse = [...listOf(route.onResponse), endPatience]
     }
     route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url), url)]
   })
@@ -195,6 +205,19 @@ const unknown = 'unknown'
 /** What a log may hold of a request: its route and id. Paths and queries carry tokens, names and numbers. */
 function describeRequest({ method, params }: FastifyRequest, route: string) {
   return { method, route, id: (params as { id?: string } | undefined)?.id }
+}
+
+/** Lines on which a file comes from somebody who may send one. */
+const patientLines = new WeakSet<Duplex>()
+
+function bePatient({ socket }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+  patientLines.add(socket)
+  done()
+}
+
+function endPatience({ socket }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+  patientLines.delete(socket)
+  done()
 }
 
 /** Requests of a connection that are not answered yet. */

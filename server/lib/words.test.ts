@@ -11,6 +11,17 @@ test('words are runs of letters and digits, without case and accents', () => {
   assert.deepEqual(textsOf('👍 ⚡️ — … \0'), [])
 })
 
+test('of a run that is no word only the beginning is looked at', () => {
+  const marks = '\u0316\u0301'.repeat(500)
+  assert.deepEqual(listWords(`e${marks}x y`), [
+    { text: 'e', start: 0, end: 1_002 },
+    { text: 'y', start: 1_003, end: 1_004 },
+  ])
+  assert.ok(finds(`e${marks}`, `e${marks}x`))
+  // Marks of two units each: one of them is cut in half.
+  assert.ok(textsOf(`e${'\u{1d167}'.repeat(500)}`).every((word) => word.isWellFormed()))
+})
+
 test('every word must be there, the last as a beginning', () => {
   for (const [query, text, isThere] of [
     ['ord conf', 'Your order is confirmed', false],

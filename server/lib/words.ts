@@ -24,6 +24,8 @@ const accents = /[\u0300-\u036f\u20e3\ufe00-\ufe0f]/g
 
 /** What is longer is no word anybody types; its beginning is enough. */
 const maxWordLength = 40
+/** And so much of a run is enough for that. Folding takes the square of the marks on a letter: a second for 30,000. */
+const maxRunLength = 400
 /** The beginning of a word is looked for from this length on. */
 const minPrefixLength = 2
 
@@ -101,9 +103,10 @@ function splitRun(found: string, index: number): Word[] {
 }
 
 function toWord(found: string, start: number): Word {
-  const folded = isAscii.test(found)
-    ? found.toLowerCase()
-    : fold(found).normalize('NFD').replace(accents, '').normalize('NFC')
+  const begin = found.length > maxRunLength ? found.slice(0, maxRunLength).toWellFormed() : found
+  const folded = isAscii.test(begin)
+    ? begin.toLowerCase()
+    : fold(begin).normalize('NFD').replace(accents, '').normalize('NFC')
   const text = folded.length > maxWordLength ? folded.slice(0, maxWordLength).toWellFormed() : folded
   return { text, start, end: start + found.length }
 }

@@ -73,6 +73,11 @@ export async function deleteMessagesOf(
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
       and m.conversation_id = v.id and m.message_id = any(${[...ids]}::uuid[])
     returning m.id`
+  // Nor may a search meet words whose message is gone, should the erasing break off.
+  await sql`
+    delete from message_words w using conversations v
+    where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and w.workspace_id = ${workspaceId}
+      and w.conversation_id = v.id and w.id = any(${[...ids]}::uuid[])`
   await sql`
     delete from messages m using conversations v
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}

@@ -10,7 +10,7 @@
 import { requirePlan, thisMonth } from '../accounts/workspaces.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 import { andFollow, type Follower, isHeld } from './follow.ts'
 import { countOutcomes } from './outcomes.ts'
@@ -39,7 +39,7 @@ export type Outcome = {
 }
 
 export type Ledger = {
-  /** Write it as pending. 402 when the plan has no room. */
+  /** Write it as pending. 402 when the plan has no room, 404 when the conversation is not there any more. */
   prepare(message: NewOutbound): Promise<void>
   /** Write what became of it. */
   settle(outcome: Outcome): Promise<void>
@@ -61,7 +61,7 @@ export function createLedger(sql: Sql, settleSql: Sql, follower?: Follower): Led
       if (await prepare(message)) return
       // The whole batch did not fit in the plan, or this one alone does not.
       const [fits] = await withRetries(() => prepareMessages(sql, [message]))
-      if (!fits) throw await refusalOf(sql, message.workspace_id)
+      if (!fits) throw await faultOf(sql, message)
     },
     settle,
   }
@@ -73,7 +73,7 @@ export async function prepareReserved(sql: Sql, messages: readonly NewOutbound[]
   if (!prepared.every(Boolean)) throw new Error('a conversation just found or made is not there')
 }
 
-/** Which of them found room in their workspace's plan: all of a workspace's, or none. */
+/** Which of them found room in their workspace's plan: all of a workspace's whose conversations are there, or none. */
 async function prepareMessages(
   sql: Sql,
   messages: readonly NewOutbound[],
@@ -127,7 +127,9 @@ async function prepareMessages(
 const countInPlan = (sql: Sql) => sql`
   wanted as (
     select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
-    from given g join workspaces w on w.id = g.workspace_id
+    from given g
+    join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
+    join workspaces w on w.id = g.workspace_id
     group by w.id
   ),
   counted as (
@@ -162,16 +164,25 @@ export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLi
  */
 export async function prepareFirst<Made extends { row: NewOutbound }>(
   db: Db,
-  workspaceId: string,
   make: (sql: Sql) => Promise<Made>,
 ): Promise<Made> {
   const run = async (sql: Sql) => {
     const made = await make(sql)
     const [isPrepared] = await prepareMessages(sql, [made.row])
-    if (!isPrepared) throw await refusalOf(sql, workspaceId)
+    if (!isPrepared) throw await faultOf(sql, made.row)
     return made
   }
   return withRetries(() => db.begin(run) as Promise<Made>)
+}
+
+/** Why a message was not written: 404 when its conversation was erased in this very moment, else 402. */
+async function faultOf(
+  sql: Sql,
+  { workspace_id, conversation_id }: Pick<NewOutbound, 'workspace_id' | 'conversation_id'>,
+): Promise<ApiError> {
+  const [there] = await sql`
+    select 1 from conversations where workspace_id = ${workspace_id} and id = ${conversation_id}`
+  return there ? refusalOf(sql, workspace_id) : notFound('conversation')
 }
 
 export async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {

@@ -160,7 +160,7 @@ export function createSender(sending: Sending): Sender {
   async function makeThread(who: Who, toRow: (thread: Thread) => NewOutbound) {
     const { isLimited } = await requireRoom(sql, who.workspace_id)
     if (!isLimited) return { thread: await resolve(who), isPrepared: false }
-    const { thread } = await prepareFirst(sql, who.workspace_id, async (tx) => {
+    const { thread } = await prepareFirst(sql, async (tx) => {
       const [thread] = await resolveThreads(tx, [who])
       if (!thread) throw new Error('somebody just found or made is not there')
       return { thread, row: toRow(thread) }

@@ -5,6 +5,7 @@
 import type { Channel, ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { type directions, type Message, type MessageDetails, messageColumns, requireChannelOf } from './messages.ts'
 
@@ -51,7 +52,8 @@ export async function requireMemberMessage(
 ): Promise<MemberMessage> {
   const only = sql`m.id = ${id}`
   const [message] = await readThread(sql, workspaceId, reading, { conversationId, channel }, only)
-  if (!message) throw new Error('a message just sent is not there')
+  // It was there when it was sent: the customer was erased meanwhile.
+  if (!message) throw notFound('conversation')
   return message
 }
 

@@ -23,6 +23,9 @@ const UploadView = Type.Object(
   { title: 'Upload' },
 )
 
+/** 16 MiB at a quarter of a Mbit/s. */
+const uploadMs = 10 * 60_000
+
 export const uploadDashboard =
   ({ db, store, publicUrl }: { db: Db; store: Store; publicUrl: string }) =>
   async (app: App) => {
@@ -32,7 +35,8 @@ export const uploadDashboard =
     app.post(
       '/uploads',
       {
-        config: { audit: false, isQuiet: true },
+        handlerTimeout: uploadMs,
+        config: { audit: false, isQuiet: true, takesFile: true },
         schema: {
           querystring: Type.Object({ filename: Type.Optional(Type.String({ maxLength: 1_000 })) }),
           response: { 201: DataOf(UploadView) },

@@ -44,7 +44,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
   app.post(
     '/segments/count',
     {
-      config: { audit: false },
+      config: { audit: false, isQuiet: true },
       schema: {
         body: Type.Object({ filter: filterSchema(fields) }),
         response: { 200: DataOf(Type.Object({ count: Type.Integer(), sample: Type.Array(ContactView) })) },
