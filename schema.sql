@@ -149,6 +149,14 @@ create table channel_connections (
 );
 CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
 
+create table checklists (
+  workspace_id uuid not null,
+  dismissed_at timestamp with time zone,
+  inbound_before integer not null default 0,
+  constraint checklists_pkey PRIMARY KEY (workspace_id),
+  constraint checklists_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+
 create table contact_identities (
   workspace_id uuid not null,
   channel text not null,

@@ -40,6 +40,7 @@ import { describeApi } from './lib/openapi.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type Serving } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { callbackRoutes } from './messages/callbacks.ts'
+import { checklistDashboard } from './messages/checklist-dashboard.ts'
 import { messageDashboard } from './messages/dashboard.ts'
 import { type Announce, createIntake } from './messages/intake.ts'
 import { dropMedia, watchMedia } from './messages/media.ts'
@@ -214,6 +215,7 @@ export async function createApp(application: Application): Promise<App> {
         members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
         members.register(uploadDashboard({ db, store, publicUrl }))
         members.register(overviewDashboard(db))
+        members.register(checklistDashboard(db))
         members.register(
           broadcastDashboard({
             accepting,

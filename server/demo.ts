@@ -4,15 +4,18 @@
  * A database has at most one. Its secrets are in `demo.json`, readable by the
  * owner of the data directory only, and the file is on disk before the
  * workspace is committed: a crash in between leaves a file that the next start
- * writes anew, never a workspace nobody can enter.
+ * writes anew, never a workspace nobody can enter. A new one has a past to look
+ * at (`demo-data.ts`); one that is there already stays as it is.
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createKey, scopes } from './accounts/keys.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
+import { seedDemo } from './demo-data.ts'
 import type { Sealer } from './lib/crypto.ts'
 import { type Db, isDuplicate, type Sql } from './lib/db.ts'
 import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
+import type { Store } from './lib/store.ts'
 import { connectSimulator } from './simulator-accounts.ts'
 
 export type Demo = {
@@ -27,6 +30,8 @@ export type Demo = {
 type Making = {
   db: Db
   sealer: Sealer
+  /** Where the files of its history are kept. */
+  store: Store
   dataDir: string
   publicUrl: string
   /** Where this process has the simulator, its own or the host's. */
@@ -83,6 +88,8 @@ function makeDemo(making: Making, file: string): Promise<Demo> {
     })
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
     const web_site_id = await connectDemo(sql, making, workspace_id)
+    const { publicUrl, store } = making
+    await seedDemo({ sql, workspaceId: workspace_id, publicUrl, store })
     return writeDemo(file, {
       base_url: `${making.publicUrl}/v1`,
       workspace_id,

@@ -79,7 +79,8 @@ async function run(config: Config): Promise<void> {
     const origin = localOrigin(config)
     const simulatorUrl = `${origin}/simulator`
     const { dataDir, publicUrl, tls, roles } = config
-    const demo = hasDemo ? await resolveDemo({ db, sealer, dataDir, publicUrl, simulatorUrl }) : undefined
+    const store = createStore(config)
+    const demo = hasDemo ? await resolveDemo({ db, sealer, store, dataDir, publicUrl, simulatorUrl }) : undefined
 
     const http = createHttp()
     stops.push(http.stop)
@@ -91,7 +92,7 @@ async function run(config: Config): Promise<void> {
     const guard = createGuard({ allowedCidrs: config.webhookAllowedCidrs })
     const poster = createPoster({ guard })
     stops.push(poster.stop)
-    const shared = { db, log, sealer, channels: createChannels(http), store: createStore(config), live, metrics }
+    const shared = { db, log, sealer, channels: createChannels(http), store, live, metrics }
     await keepDays(db)
     let worker: Worker | undefined
     if (roles.has('api') && (await buildPages())) log.info('the pages were built')
@@ -154,13 +155,26 @@ function welcome(
     ['API', `${publicUrl}/v1`],
     ['Reference', `${publicUrl}/docs`],
   ]
-  if (setupToken) lines.push(['First run', `open ${publicUrl}/setup?token=${setupToken}`])
   if (wantsDemo) lines.push(['Simulator', `${publicUrl}/simulator`], ['Web chat', `${publicUrl}/widget-demo`])
+  if (setupToken) lines.push(['First run', `open ${publicUrl}/setup?token=${setupToken}`])
   if (demo) {
-    lines.push(['API key', demo.api_key])
     lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])
+    lines.push(['API key', demo.api_key])
   } else if (wantsDemo) {
     lines.push(['Sign-in', 'owner@demo.test (new password: npx parley member reset-password --email owner@demo.test)'])
   }
-  return ['', '  Parley is ready.', '', ...lines.map(([what, where]) => `  ${what.padEnd(10)} ${where}`), ''].join('\n')
+  const shown = lines.map(([what, where]) => `  ${what.padEnd(10)} ${where}`)
+  const first = demo ? ['', `  Try: ${firstCall(demo)}`] : []
+  return ['', '  Parley is ready.', '', ...shown, ...first, ''].join('\n')
+}
+
+/** On one line, to be copied whole: a phone appears in the simulator with the message on it. */
+function firstCall({ base_url, api_key }: Demo): string {
+  const message = {
+    to: '+14155550100',
+    type: 'template',
+    template: { name: 'order_confirmed', params: ['Ann', 'A-1009'] },
+  }
+  const headers = `-H 'Authorization: Bearer ${api_key}' -H 'Content-Type: application/json'`
+  return `curl ${base_url}/messages ${headers} -d '${JSON.stringify(message)}'`
 }

@@ -8,7 +8,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { SimulatorAccount } from '../simulator/simulator.ts'
+import type { KnownCustomer, SimulatorAccount } from '../simulator/simulator.ts'
 import type { Connection } from './channels/channel.ts'
 import {
   callbackUrl,
@@ -86,6 +86,32 @@ export async function loadSimulatorAccounts(
 ): Promise<SimulatorAccount[]> {
   const connections = await listBuiltInConnections(db, sealer)
   return connections.map((connection) => toAccount(connection, connection, publicOrigin))
+}
+
+/** Longer than any window is open. */
+const recentDays = 7
+const maxCustomers = 500
+
+/**
+ * Who wrote to the accounts of the simulator inside the service while their windows may be open: those whom only the
+ * database knows, a demo's history or the past of a process with another folder, can be answered too. Some of each kind
+ * of conversation, from the end of its stretch of the index.
+ */
+export async function listRecentCustomers(db: Sql): Promise<KnownCustomer[]> {
+  return db<KnownCustomer[]>`
+    select k.workspace_id, k.channel, i.external_id as id, c.name, c.social_username as username, v.last_inbound_at
+    from channel_connections k
+    cross join unnest(array['open', 'pending', 'closed']) as s (status)
+    cross join lateral (
+      select v.contact_id, v.last_inbound_at from conversations v
+      where v.workspace_id = k.workspace_id and v.channel = k.channel and v.status = s.status
+        and coalesce(v.last_message_at, v.created_at) > now() - make_interval(days => ${recentDays})
+      order by coalesce(v.last_message_at, v.created_at) desc
+      limit ${maxCustomers}
+    ) v
+    join contacts c on c.workspace_id = k.workspace_id and c.id = v.contact_id
+    join contact_identities i on i.workspace_id = k.workspace_id and i.channel = k.channel and i.contact_id = v.contact_id
+    where k.simulator = 'built_in' and k.channel in ('msgapp', 'social') and v.last_inbound_at is not null`
 }
 
 /** Tell a simulator that runs alone which accounts it stands for. */

@@ -39,7 +39,7 @@ import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { claimFile } from './lib/exclusive.ts'
 import { startRepeating } from './lib/loop.ts'
-import { graphUrl, loadSimulatorAccounts } from './simulator-accounts.ts'
+import { graphUrl, listRecentCustomers, loadSimulatorAccounts } from './simulator-accounts.ts'
 
 export type SimulatorHost = Simulator & {
   /** We listen: the next process that starts may look. */
@@ -87,6 +87,7 @@ export async function startSimulatorHost({ db, sealer, log, dataDir, origin }: H
       name,
       publicUrl: origin,
       loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
+      loadCustomers: () => listRecentCustomers(db),
       log,
     })
     return true

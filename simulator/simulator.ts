@@ -9,7 +9,7 @@
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { createAccounts, type SimulatorAccount } from './accounts.ts'
+import { type Channel, createAccounts, type SimulatorAccount } from './accounts.ts'
 import { drawSent } from './bubbles.ts'
 import { createCallbacks } from './callbacks.ts'
 import { handleControl } from './control.ts'
@@ -17,6 +17,7 @@ import { reportedError } from './errors.ts'
 import { createFaults } from './faults.ts'
 import { handleGraph } from './graph.ts'
 import type { Json } from './http.ts'
+import { keyOf, waIdOf } from './ids.ts'
 import { openJournal } from './journal.ts'
 import { createMediaStore } from './media.ts'
 import { handleLookaside } from './media-calls.ts'
@@ -25,7 +26,7 @@ import { type Bubble, createPhones, type PhoneEntry } from './phones.ts'
 import { createReplay } from './replay.ts'
 import { createSent } from './sent.ts'
 import { type InFlight, ranks, type Status, socialBody, startStatuses, statusBody } from './statuses.ts'
-import type { World } from './world.ts'
+import { noteCustomer, type World } from './world.ts'
 
 export type { SimulatorAccount } from './accounts.ts'
 
@@ -49,12 +50,25 @@ type Options = {
   publicUrl: string | (() => string)
   /** Built in: where accounts come from. Absent: alone; accounts are registered and kept in the folder. */
   loadAccounts?: () => Promise<SimulatorAccount[]>
+  /** Who wrote to them lately, whatever the journal says: asked once, at the start. */
+  loadCustomers?: () => Promise<KnownCustomer[]>
   log: Log
+}
+
+/** `id`: a number in E.164, or a user id. */
+export type KnownCustomer = {
+  workspace_id: string
+  channel: Channel
+  id: string
+  name: string | null
+  username: string | null
+  last_inbound_at: string
 }
 
 const flushMs = 1_000
 
-export async function createSimulator({ dir, name, publicUrl, loadAccounts, log }: Options): Promise<Simulator> {
+export async function createSimulator(options: Options): Promise<Simulator> {
+  const { dir, name, publicUrl, loadAccounts, loadCustomers, log } = options
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
   const accounts = createAccounts(join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'), loadAccounts)
@@ -89,6 +103,13 @@ export async function createSimulator({ dir, name, publicUrl, loadAccounts, log 
     nextCallback: () => ++callbackCount,
   }
   await accounts.refresh().catch((error) => log.warn({ err: error }, 'the simulator cannot read its accounts yet'))
+  const customers = await loadCustomers?.().catch((error) => {
+    log.warn({ err: error }, 'the simulator cannot read who wrote lately')
+  })
+  for (const { workspace_id, channel, id, last_inbound_at, ...who } of customers ?? []) {
+    const key = channel === 'msgapp' ? waIdOf(keyOf(id)) : id
+    noteCustomer(accounts.resolveState(workspace_id, channel), key, Date.parse(last_inbound_at), who)
+  }
   replay.goOn(world)
   // Reports wait while their account is not known; a second later it may be.
   const flushing = setInterval(() => callbacks.flush(), flushMs).unref()

@@ -9,6 +9,7 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
   'POST /uploads': 'a file says nothing until it is sent',
+  'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',
   'POST /conversations/:id/templates/preview': 'nothing is kept',
   'POST /segments/count': 'nothing is kept',

@@ -54,6 +54,7 @@ const tables: Record<string, readonly string[]> = {
     'message_revisits',
     'message_outcomes',
     'visitor_windows',
+    'checklists',
   ],
   broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { demoPeople } from '../server/demo-people.ts'
 import { connect } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { freePort } from './free-port.ts'
@@ -60,6 +61,19 @@ async function start(t: TestContext, env: Record<string, string>): Promise<Runni
 const demoOf = (dataDir: string): Json => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
 const me = (url: string, key: string) => fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
 
+/** Somebody who wrote in the demo's history, on a channel that minds the window, is answered and reads it. */
+async function answerHistory({ base_url, api_key }: Json): Promise<void> {
+  const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+  const ask = async (path: string, options = {}): Promise<Json> =>
+    (await fetch(`${base_url}${path}`, { headers, ...options })).json()
+  const { phone: to } = demoPeople.samuel
+  const sent = await ask('/messages', { method: 'POST', body: JSON.stringify({ to, text: 'We are looking for it.' }) })
+  await until('the answer to be read', async () => {
+    const { data } = await ask(`/conversations/${sent.data.conversation_id}/messages`)
+    return data[0].id === sent.data.message_id && data[0].status === 'read'
+  })
+}
+
 /** The connections as a member sees them. */
 async function channelsOf(url: string, owner: { email: string; password: string }): Promise<Json[]> {
   const browser = createBrowser(url)
@@ -91,6 +105,10 @@ test('the first start makes a demo workspace, the second finds it, and both stop
   for (const text of [demo.base_url, `${first.url}/docs`, demo.simulator_url, demo.api_key, demo.owner.password]) {
     assert.ok(first.output().includes(text), text)
   }
+  const [, tried = ''] = /Try: (curl .*)$/m.exec(first.output()) ?? []
+  const { stdout } = await promisify(execFile)('bash', ['-euc', tried.replace('curl ', 'curl -sf ')])
+  assert.equal(JSON.parse(stdout).data.contact_created, true)
+  await answerHistory(demo)
   const known: Json = await (await me(first.url, demo.api_key)).json()
   assert.equal(known.data.account.id, demo.workspace_id)
   assert.equal(known.data.key.scopes.length, 7)
@@ -146,10 +164,9 @@ test('the first examples of the README work as printed', async (t) => {
   assert.equal(wrote.status, 200)
   const [second, conversations] = await run(`${key}\n${answer}`)
   assert.equal(second.data.conversation_id, first.data.conversation_id)
-  assert.deepEqual(
-    conversations.data.map(({ id }: Json) => id),
-    [first.data.conversation_id],
-  )
+  // The newest of all, and the only one with this customer.
+  assert.equal(conversations.data[0].id, first.data.conversation_id)
+  assert.equal(conversations.data.filter(({ contact }: Json) => contact.phone === '+14155550100').length, 1)
 
   const [accepted] = await run(`${key}\n${broadcast}`)
   assert.equal(accepted.data.total_count, 3)

@@ -65,7 +65,8 @@ export async function deleteTemplates(sql: Sql, workspaceId: string): Promise<vo
   await sql`delete from templates where workspace_id = ${workspaceId}`
 }
 
-async function replaceTemplates(sql: Sql, workspaceId: string, listed: readonly Template[]): Promise<void> {
+/** Keep this list in place of ours. */
+export async function replaceTemplates(sql: Sql, workspaceId: string, listed: readonly Template[]): Promise<void> {
   const byName = new Map(
     listed.filter(isStorable).map((template) => [`${template.name} ${template.language}`, template]),
   )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isUuid, newId, timeOfId } from './id.ts'
+import { isUuid, newId, pastId, timeOfId } from './id.ts'
 
 const isRising = (ids: readonly string[]) => ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
 
@@ -11,6 +11,16 @@ test('an id is a UUID of version 7 that says when it was made', () => {
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   const made = Date.parse(timeOfId(id))
   assert.ok(made >= before && made <= Date.now())
+})
+
+test('an id of the past says when it would have been made, and is like any other', () => {
+  const then = Date.now() - 86_400_000
+  const ids = Array.from({ length: 100 }, () => pastId(then))
+  assert.equal(new Set(ids).size, ids.length)
+  for (const id of ids) {
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    assert.equal(timeOfId(id), new Date(then).toISOString())
+  }
 })
 
 test('ids rise within a millisecond, even beyond what its counter holds', () => {

@@ -27,11 +27,20 @@ export function newId(nowMs: number = Date.now()): string {
     lastMs++
     counter = 0
   }
-  const time = lastMs.toString(16).padStart(12, '0')
-  const count = counter.toString(16).padStart(3, '0')
-  const tail = random.toString('hex')
+  return compose(lastMs, counter, random)
+}
+
+/** An id as it would have been made then: for what is entered after the fact. Those of one millisecond have no order. */
+export function pastId(timeMs: number): string {
+  const random = randomFillSync(Buffer.alloc(10))
+  return compose(Math.max(0, timeMs), random.readUInt16BE(8) & 0xfff, random)
+}
+
+function compose(timeMs: number, count: number, random: Buffer): string {
+  const time = timeMs.toString(16).padStart(12, '0')
+  const tail = random.toString('hex', 0, 8)
   const variant = (8 | ((random[0] ?? 0) & 3)).toString(16)
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`
 }
 
 /** When an id of ours was made, as an ISO date-time. */

@@ -6,6 +6,7 @@
 import './inbox.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
+import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { Empty, useTitle } from '../ui/page.tsx'
@@ -50,6 +51,7 @@ export default function Inbox() {
           <Empty icon="chat" title={words.inbox.thread.none}>
             {words.inbox.thread.noneText}
           </Empty>
+          <Checklist slim />
         </section>
       )}
     </div>

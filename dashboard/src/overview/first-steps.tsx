@@ -1,4 +1,4 @@
-/** What a workspace in which nothing happened yet is shown instead of empty charts: what to do first. */
+/** What a workspace in which nothing happened yet is shown instead of empty charts: what brings life into it. What else comes first is in the checklist. */
 import { Link } from 'wouter'
 import { Icon, type IconName } from '../ui/icon.tsx'
 import { Empty } from '../ui/page.tsx'
@@ -8,9 +8,7 @@ const { first } = words.overview
 
 const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: string }[] = [
   { name: 'channel', icon: 'chat', href: '/settings/channels' },
-  { name: 'message', icon: 'key', href: '/settings/keys' },
   { name: 'contacts', icon: 'contacts', href: '/contacts' },
-  { name: 'webhook', icon: 'webhooks', href: '/webhooks' },
 ]
 
 export function FirstSteps() {

@@ -1,6 +1,7 @@
 /** How the workspace is doing, over 7, 30 or 90 days. Asked again every few seconds: charts that jump tell nobody more. */
 import '../webhooks/webhooks.css'
 import './overview.css'
+import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
 import { useQueryValue } from '../lib/use.ts'
 import { Segmented } from '../ui/form.tsx'
@@ -37,6 +38,7 @@ export default function Overview() {
         />
       }
     >
+      <Checklist />
       <Asked query={overview} lines={12}>
         {(data) => (isNew(data) ? <FirstSteps /> : <Charts overview={data} />)}
       </Asked>

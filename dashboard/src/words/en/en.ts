@@ -1,5 +1,6 @@
 /** English. One file a room, named as it. */
 import { broadcasts } from './broadcasts.ts'
+import { checklist } from './checklist.ts'
 import { common } from './common.ts'
 import { contacts } from './contacts.ts'
 import { inbox } from './inbox.ts'
@@ -25,4 +26,5 @@ export const en = {
   integrations,
   settings,
   overview,
+  checklist,
 }

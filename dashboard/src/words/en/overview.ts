@@ -84,9 +84,7 @@ export const overview = {
     text: 'As soon as customers write, this page shows how things go. To get there:',
     steps: {
       channel: { title: 'Connect a channel', text: 'The messaging app, social, or a chat for your website.' },
-      message: { title: 'Send a first message', text: 'Make an API key and post to /v1/messages.' },
       contacts: { title: 'Bring your contacts', text: 'Import a list, or let them arrive as they write.' },
-      webhook: { title: 'Tell your systems', text: 'Add a webhook that hears of every message.' },
     },
   },
 }

@@ -1,0 +1,141 @@
+/**
+ * `npm run screenshots`: pictures of the real pages for the documents.
+ *
+ * The service is started with a new demo in a folder that is thrown away, and a
+ * browser visits it as the demo's owner. So the pictures show what a newcomer
+ * sees, and are made anew when the pages have changed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Demo, readDemo } from '../server/demo.ts'
+import { chromiumFlags, resolveChromium } from '../tests/chromium.ts'
+import { freePort } from '../tests/free-port.ts'
+import { toSmallPng } from './small-png.ts'
+
+const root = join(import.meta.dirname, '..')
+const images = join(root, 'docs/images')
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-screenshots-'))
+const waitMs = 60_000
+
+const executablePath = resolveChromium({ install: true })
+if (!executablePath) throw new Error('there is no Chromium to make pictures with')
+mkdirSync(images, { recursive: true })
+
+const origin = `http://127.0.0.1:${await freePort()}`
+const service = spawn(process.execPath, ['server/main.ts'], {
+  cwd: root,
+  env: { ...process.env, PORT: new URL(origin).port, DATA_DIR: dataDir, LOG_LEVEL: 'warn' },
+  stdio: ['ignore', 'ignore', 'inherit'],
+})
+const browser = await chromium.launch({ executablePath, args: chromiumFlags })
+try {
+  const demo = await ready(service)
+  const light = await enter(demo, 'light')
+  const page = await light.newPage()
+  await counted(light)
+
+  await openConversation(page, 'Thomas Okafor')
+  await page.locator('.inbox-picture').last().scrollIntoViewIfNeeded()
+  await shoot(page, 'inbox')
+  const dark = await enter(demo, 'dark')
+  const darkPage = await dark.newPage()
+  await openConversation(darkPage, 'Maya Lindqvist')
+  await shoot(darkPage, 'inbox-dark')
+  const picture = await darkPage.locator('.inbox-template img').first().getAttribute('src')
+  await page.goto('/overview')
+  await page.getByRole('list', { name: 'At a glance' }).waitFor()
+  await shoot(page, 'overview')
+  await page.goto('/broadcasts')
+  await page.getByRole('link', { name: 'Open studio on Saturday' }).click()
+  await page.getByText('opted out of broadcasts').first().waitFor()
+  await shoot(page, 'broadcast')
+  await page.goto('/templates')
+  await page.getByRole('link', { name: 'appointment' }).first().click()
+  await page.getByLabel('Address of the image').fill(picture ?? '')
+  await page.getByLabel('{{name}}', { exact: true }).fill('Maya')
+  await page.getByLabel('{{time}}', { exact: true }).fill('Saturday at 10, with tea and cake')
+  await page.getByText('with tea and cake').first().waitFor()
+  await shoot(page, 'template')
+  await talk(demo)
+  const table = await light.newPage()
+  await table.goto('/simulator')
+  await table.getByText('Lovely, see you at five!').first().waitFor()
+  await shoot(table, 'phones')
+} finally {
+  await browser.close()
+  service.kill('SIGTERM')
+  await new Promise((resolve) => (service.exitCode === null ? service.once('exit', resolve) : resolve(undefined)))
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 })
+}
+
+/** Wait until the service answers; its demo is made by then. */
+async function ready(started: ChildProcess): Promise<Demo> {
+  for (const end = Date.now() + waitMs; Date.now() < end; ) {
+    if (started.exitCode !== null) throw new Error('the service did not start')
+    const answer = await fetch(`${origin}/readyz`).catch(() => undefined)
+    const demo = answer?.ok ? readDemo(dataDir) : undefined
+    if (demo) return demo
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error('the service was not ready in time')
+}
+
+/** A window of the demo's owner. */
+async function enter({ owner }: Demo, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    deviceScaleFactor: 1,
+    reducedMotion: 'reduce',
+    baseURL: origin,
+    locale: 'en-US',
+    colorScheme,
+  })
+  const answer = await context.request.post('/app/api/session', { data: owner, headers: { origin } })
+  if (!answer.ok()) throw new Error(await answer.text())
+  return context
+}
+
+/** Wait until the history was read by the digest. */
+async function counted(context: BrowserContext): Promise<void> {
+  for (const end = Date.now() + waitMs; Date.now() < end; ) {
+    const { data } = await (await context.request.get('/app/api/overview?days=30')).json()
+    if (data.responses.count > 0) return
+  }
+  throw new Error('the history was not counted in time')
+}
+
+async function openConversation(page: Page, name: string): Promise<void> {
+  await page.goto('/inbox')
+  await page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name }).click()
+  await page.getByRole('heading', { name }).first().waitFor()
+  await page.locator('.inbox-picture img').first().waitFor()
+}
+
+/** The shop writes to two customers, and they answer. */
+async function talk({ base_url, api_key, simulator_url }: Demo): Promise<void> {
+  const post = async (url: string, body: object) => {
+    const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  const send = (body: object) => post(`${base_url}/messages`, body)
+  const write = (body: object) => post(`${simulator_url}/control/inbound`, body)
+  const [elena, samuel] = ['+12125550143', '+442079460337']
+  const params = { body: ['C-3341', 'on its way'], buttonParams: { 0: 'C-3341' } }
+  await send({ to: samuel, type: 'template', template: { name: 'order_update', params } })
+  await write({ from: samuel, name: 'Samuel Whitfield', text: 'Found it! The neighbour had taken it in.' })
+  await send({ to: samuel, text: 'What a relief. Enjoy the mugs!' })
+  await send({ to: elena, text: 'Hi Elena, we are here until six today.' })
+  await write({ from: elena, name: 'Elena Marchetti', text: 'Lovely, see you at five!' })
+  await send({ to: elena, text: 'Your mugs are wrapped and waiting.' })
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
+  const png = toSmallPng(await page.screenshot())
+  writeFileSync(join(images, `${name}.png`), png)
+  console.log(`${name}.png ${Math.round(png.length / 1024)} KB`)
+}

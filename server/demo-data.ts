@@ -1,0 +1,283 @@
+/**
+ * The demo workspace's past: people, audiences, two weeks of conversations and
+ * a broadcast, so that a first look finds a shop at work instead of empty pages.
+ *
+ * Everything is written in the transaction that makes the workspace: it is all
+ * there or nothing is. Counters are kept by the rooms' own statements, and the
+ * digest is asked to read every message, as its position may be past them.
+ * Nothing of it was sent by anybody: no event is told of, no channel is asked,
+ * and no place in the plan was taken. Files are put first; a crash before the
+ * commit leaves them in the store, where no row knows of them.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { seedTemplates } from '../simulator/templates.ts'
+import { optedOut } from './broadcasts/broadcasts.ts'
+import { addUp } from './broadcasts/counts.ts'
+import { withoutNumber } from './broadcasts/fill.ts'
+import type { Template } from './channels/channel.ts'
+import { replaceTemplates } from './channels/templates.ts'
+import { addTags, readTagNames, resolveTags } from './contacts/tags.ts'
+import {
+  createPeople,
+  createThreads,
+  type Past,
+  type PastPerson,
+  type PastRecipient,
+  type PastThread,
+  type Picture,
+  paramsOf,
+  spanOf,
+} from './demo-history.ts'
+import { demoBroadcast, demoSegments, guests, type PersonKey } from './demo-people.ts'
+import { filterFields } from './filter-fields.ts'
+import { randomToken } from './lib/crypto.ts'
+import type { Sql } from './lib/db.ts'
+import { pastId, timeOfId } from './lib/id.ts'
+import type { Store } from './lib/store.ts'
+import { colorOf, fold } from './lib/text.ts'
+import { noteHistory } from './messages/checklist.ts'
+import { mediaPath } from './messages/media.ts'
+import { countOutcomes } from './messages/outcomes.ts'
+import { revisiting } from './messages/revisits.ts'
+import { requireFilter } from './segments/filter.ts'
+
+type Seeding = { sql: Sql; workspaceId: string; publicUrl: string; store: Store }
+
+const dayMs = 86_400_000
+const maxPicture = 1_000_000
+const pictureType = 'image/jpeg'
+const json = (rows: unknown) => JSON.stringify(rows)
+
+/** Write it all, in the caller's transaction. */
+export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding): Promise<void> {
+  const ownerId = await requireOwner(sql, workspaceId)
+  const templates = listTemplates(workspaceId)
+  const pictures = new Map<string, Picture>()
+  const pictureOf = (filename: string): Picture => {
+    const known = pictures.get(filename) ?? toPicture(filename)
+    pictures.set(filename, known)
+    return known
+  }
+  const past: Past = { workspaceId, ownerId, publicUrl, nowMs: Date.now(), templates, pictureOf }
+  const people = createPeople(past)
+  const { threads, recipients } = createThreads(past, people)
+
+  const sizes = new Map<string, number>()
+  for (const picture of pictures.values()) sizes.set(picture.id, await putPicture(store, picture))
+  await replaceTemplates(sql, workspaceId, templates)
+  await insertPeople(sql, workspaceId, [...people.values()])
+  await insertThreads(sql, workspaceId, threads)
+  await insertFiles(sql, past, threads, sizes)
+  const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
+  await insertSegments(sql, workspaceId, segments)
+  await insertBroadcast(sql, past, segments.find(({ name }) => name === guests)?.id ?? null, recipients)
+  await noteHistory(sql, workspaceId)
+}
+
+async function requireOwner(sql: Sql, workspaceId: string): Promise<string> {
+  const [owner] = await sql<{ id: string }[]>`
+    select id from members where workspace_id = ${workspaceId} and role = 'owner'`
+  if (!owner) throw new Error('a workspace just made has no owner')
+  return owner.id
+}
+
+/** As the simulator lists them, so that the first refresh changes nothing. */
+function listTemplates(workspaceId: string): Template[] {
+  return seedTemplates(workspaceId).map((seeded) => {
+    const { shape: _, id, ...template } = seeded
+    return { ...template, external_id: id }
+  })
+}
+
+function toPicture(filename: string): Picture {
+  const token = randomToken()
+  return { id: pastId(Date.now()), token, filename, path: mediaPath(token, filename) }
+}
+
+async function putPicture(store: Store, { id, filename }: Picture): Promise<number> {
+  const bytes = readFileSync(join(import.meta.dirname, 'demo-media', filename))
+  const source = Readable.from([bytes], { objectMode: false })
+  return (await store.put(id, source, { mime_type: pictureType, maxBytes: maxPicture })).size_bytes
+}
+
+async function insertPeople(sql: Sql, workspaceId: string, people: readonly PastPerson[]): Promise<void> {
+  await sql`
+    with given as (
+      select *
+      from json_to_recordset(${json(people)}::text::json) as g (
+        id uuid, phone text, name text, name_key text, email text, email_key text, company text, company_key text,
+        social_username text, social_username_key text, created_at timestamptz, opted_out_at timestamptz, channel text,
+        external_id text
+      )
+    ),
+    named as (
+      insert into contact_identities (workspace_id, channel, external_id, contact_id)
+      select ${workspaceId}, channel, external_id, id from given
+    )
+    insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
+      social_username_key, created_at, updated_at, opted_out_at, opted_out_by, opt_out_decided_at)
+    select ${workspaceId}, id, phone, name, name_key, email, email_key, company, company_key, social_username,
+      social_username_key, created_at, created_at, opted_out_at, case when opted_out_at is not null then 'customer' end,
+      opted_out_at
+    from given`
+  await resolveTags(sql, workspaceId, readTagNames(people.flatMap(({ tags }) => tags)))
+  await addTags(
+    sql,
+    workspaceId,
+    people.flatMap(({ id, tags }) => tags.map((tag) => ({ contact_id: id, key: fold(tag) }))),
+  )
+}
+
+/** Conversations with what was said last in them, their messages, and what became of those. */
+async function insertThreads(sql: Sql, workspaceId: string, threads: readonly PastThread[]): Promise<void> {
+  const conversations = threads.map(({ messages, ...thread }) => {
+    const last = messages.at(-1)
+    return {
+      ...thread,
+      last_message_text: last?.content_text ?? null,
+      last_message_at: last?.created_at ?? null,
+      last_inbound_at: messages.findLast(({ direction }) => direction === 'inbound')?.sent_at ?? null,
+    }
+  })
+  await sql`
+    insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, last_message_text,
+      last_message_at, last_inbound_at, unread_count, created_at, updated_at)
+    select ${workspaceId}, id, contact_id, channel, status, assigned_agent_id, last_message_text, last_message_at,
+      last_inbound_at, unread_count, created_at, last_message_at
+    from json_to_recordset(${json(conversations)}::text::json) as g (
+      id uuid, contact_id uuid, channel text, status text, assigned_agent_id uuid, last_message_text text,
+      last_message_at timestamptz, last_inbound_at timestamptz, unread_count int, created_at timestamptz
+    )`
+  await sql`
+    with added as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type, content_text,
+        content, media_url, template_name, external_id, status, error, reply_to_message_id, sent_at, created_at)
+      select ${workspaceId}, conversation_id, id, direction, sender_type, sender_id, content_type, content_text, content,
+        media_url, template_name, external_id, status, error, reply_to_message_id, sent_at, created_at
+      from json_to_recordset(${json(threads.flatMap(({ messages }) => messages))}::text::json) as g (
+        conversation_id uuid, id uuid, direction text, sender_type text, sender_id uuid, content_type text,
+        content_text text, content jsonb, media_url text, template_name text, external_id text, status text, error text,
+        reply_to_message_id uuid, sent_at timestamptz, created_at timestamptz
+      )
+      order by id
+      returning workspace_id, id, created_at, status, 'pending' as status_before, direction
+    ),
+    sent as (select workspace_id, created_at, status, status_before from added where direction = 'outbound'),
+    ${countOutcomes(sql, sql`sent`)},
+    ${revisiting(sql, sql`added`)}
+    select count(*) from added`
+}
+
+/** What customers sent is media of theirs, what we sent an upload of ours; both are stored. */
+async function insertFiles(
+  sql: Sql,
+  past: Past,
+  threads: readonly PastThread[],
+  sizes: ReadonlyMap<string, number>,
+): Promise<void> {
+  const withFiles = threads.flatMap(({ channel, messages }) =>
+    messages.flatMap(({ picture, ...message }) => (picture ? [{ message, picture, channel }] : [])),
+  )
+  const rows = withFiles.map(({ message: { id, conversation_id, direction, created_at }, picture, channel }) => ({
+    ...{ ...picture, size_bytes: sizes.get(picture.id) ?? 0 },
+    ...{ message_id: id, conversation_id, direction, created_at, channel },
+  }))
+  await sql`
+    insert into media (workspace_id, id, conversation_id, message_id, channel, source, state, token, mime_type, filename,
+      size_bytes, attempt_count, next_attempt_at, created_at)
+    select ${past.workspaceId}, id, conversation_id, message_id, channel, '{}', 'stored', token, ${pictureType}, filename,
+      size_bytes, 1, created_at, created_at
+    from json_to_recordset(${json(rows.filter(({ direction }) => direction === 'inbound'))}::text::json) as g (
+      id uuid, conversation_id uuid, message_id uuid, channel text, token text, filename text, size_bytes bigint,
+      created_at timestamptz
+    )`
+  const header = past.pictureOf(demoBroadcast.picture)
+  const at = new Date(past.nowMs - spanOf(demoBroadcast.ago)).toISOString()
+  const uploads = [
+    ...rows.filter(({ direction }) => direction === 'outbound'),
+    { ...header, size_bytes: sizes.get(header.id) ?? 0, created_at: at },
+  ]
+  await sql`
+    insert into uploads (workspace_id, id, token, mime_type, filename, size_bytes, created_by, created_at, used_at)
+    select ${past.workspaceId}, id, token, ${pictureType}, filename, size_bytes, ${past.ownerId}, created_at, created_at
+    from json_to_recordset(${json(uploads)}::text::json) as g (
+      id uuid, token text, filename text, size_bytes bigint, created_at timestamptz
+    )`
+}
+
+function toSegments({ nowMs }: Past, idOf: (key: PersonKey) => string) {
+  return demoSegments.map(({ name, description, since, ...kind }) => {
+    const id = pastId(nowMs - since * dayMs)
+    const filter = 'filter' in kind ? requireFilter(filterFields, kind.filter) : null
+    const members = 'members' in kind ? kind.members.map(idOf) : []
+    return {
+      id,
+      name,
+      name_key: fold(name),
+      description,
+      color: colorOf(id),
+      filter,
+      members,
+      created_at: timeOfId(id),
+    }
+  })
+}
+
+async function insertSegments(sql: Sql, workspaceId: string, segments: ReturnType<typeof toSegments>): Promise<void> {
+  await sql`
+    insert into segments (workspace_id, id, name, name_key, description, color, kind, filter, created_at, updated_at)
+    select ${workspaceId}, id, name, name_key, description, color,
+      case when jsonb_typeof(filter) = 'object' then 'dynamic' else 'static' end, nullif(filter, 'null'), created_at, created_at
+    from jsonb_to_recordset(${json(segments)}::text::jsonb) as g (
+      id uuid, name text, name_key text, description text, color text, filter jsonb, created_at timestamptz
+    )`
+  const members = segments.flatMap(({ id, members }) => members.map((contact_id) => ({ segment_id: id, contact_id })))
+  await sql`
+    insert into segment_members (workspace_id, segment_id, contact_id)
+    select ${workspaceId}, segment_id, contact_id
+    from json_to_recordset(${json(members)}::text::json) as g (segment_id uuid, contact_id uuid)`
+}
+
+/** A broadcast that is over: everybody has an outcome, and nothing of it is left to do. */
+async function insertBroadcast(
+  sql: Sql,
+  past: Past,
+  segmentId: string | null,
+  recipients: readonly PastRecipient[],
+): Promise<void> {
+  const { workspaceId, nowMs } = past
+  const { name, ago, template } = demoBroadcast
+  const startedMs = nowMs - spanOf(ago)
+  const id = pastId(startedMs - 60_000)
+  const started = new Date(startedMs).toISOString()
+  const completed = new Date(startedMs + recipients.length * 1_000).toISOString()
+  const count = recipients.length
+  await sql`
+    insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id, total_count,
+      filled_count, is_filled, filled_to, position, created_at, started_at, served_at, completed_at)
+    values (${workspaceId}, ${id}, ${name}, 'sent', ${template.name}, ${template.language},
+      ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${recipients.at(-1)?.contact_id ?? null},
+      ${count}, ${timeOfId(id)}, ${started}, ${completed}, ${completed})`
+  const rows = recipients.map(({ message, ...recipient }) => {
+    const passedOver = recipient.phone === null ? withoutNumber : optedOut
+    const outcome = message
+      ? { status: message.status, reason: message.error }
+      : { status: 'skipped', reason: passedOver }
+    return { ...recipient, ...outcome, message_id: message?.id ?? null, attempt_count: message ? 1 : 0 }
+  })
+  await sql`
+    with added as (
+      insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason, message_id,
+        attempt_count)
+      select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count
+      from json_to_recordset(${json(rows)}::text::json) as g (
+        place int, contact_id uuid, phone text, status text, reason text, message_id uuid, attempt_count int
+      )
+      returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
+    )
+    ${addUp(sql, sql`added`)}`
+  await sql`
+    update broadcast_counts set settled_at = ${completed} where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+}

@@ -1,0 +1,263 @@
+/**
+ * The demo shop's people and threads as rows, all of them in the past. Pure,
+ * but for ids and tokens.
+ *
+ * Ids carry the time a row says it was made, as everywhere: so lists are in
+ * order, and what happens from now on comes after it.
+ */
+import { randomBytes } from 'node:crypto'
+import { readWish } from './accounts/opt-out-words.ts'
+import { expandValues } from './broadcasts/values.ts'
+import type { Template, TemplateParams } from './channels/channel.ts'
+import { fillTemplate } from './channels/msgapp/template.ts'
+import type { ChannelName } from './contacts/contacts.ts'
+import { demoBroadcast, demoPeople, guestList, type PersonKey } from './demo-people.ts'
+import { type DemoLine, type DemoThread, demoThreads } from './demo-texts.ts'
+import { pastId, timeOfId } from './lib/id.ts'
+import { fold } from './lib/text.ts'
+
+export type Picture = { id: string; path: string; token: string; filename: string }
+
+export type Past = {
+  workspaceId: string
+  ownerId: string
+  nowMs: number
+  templates: readonly Template[]
+  /** Where a picture is served from. */
+  pictureOf(filename: string): Picture
+  publicUrl: string
+}
+
+export type PastMessage = {
+  conversation_id: string
+  id: string
+  direction: 'inbound' | 'outbound'
+  sender_type: 'customer' | 'agent' | 'bot'
+  sender_id: string | null
+  content_type: string
+  content_text: string | null
+  content: unknown
+  media_url: string | null
+  template_name: string | null
+  external_id: string | null
+  status: string
+  error: string | null
+  reply_to_message_id: string | null
+  sent_at: string | null
+  created_at: string
+  /** A file that came with it, or goes with it. */
+  picture: Picture | null
+}
+
+export type PastThread = {
+  id: string
+  contact_id: string
+  channel: ChannelName
+  status: DemoThread['status']
+  assigned_agent_id: string | null
+  unread_count: number
+  created_at: string
+  messages: PastMessage[]
+}
+
+export type PastPerson = ReturnType<typeof toPerson>
+export type PastRecipient = {
+  place: number
+  contact_id: string
+  phone: string | null
+  message: PastMessage | undefined
+}
+
+const dayMs = 86_400_000
+const channelOf = ({ social, isVisitor }: { social?: unknown; isVisitor?: unknown }): ChannelName =>
+  social ? 'social' : isVisitor ? 'web' : 'msgapp'
+
+/** `12d 04:40`, in milliseconds. */
+export function spanOf(text: string): number {
+  const [, days, hours, minutes] = /^(\d+)d (\d\d):(\d\d)$/.exec(text) ?? []
+  if (minutes === undefined) throw new Error(`'${text}' is no time of the demo's past`)
+  return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000
+}
+
+/** Everybody, by the name the texts have for them. */
+export function createPeople(past: Past): Map<PersonKey, PastPerson> {
+  const keys = Object.keys(demoPeople) as PersonKey[]
+  return new Map(keys.map((key) => [key, toPerson(past, key)]))
+}
+
+function toPerson({ nowMs }: Past, key: PersonKey) {
+  const { name, phone = null, email = null, company = null, social, since, tags = [] } = demoPeople[key]
+  const lines = demoThreads.filter((thread) => thread.with === key).flatMap((thread) => thread.lines)
+  const first = Math.max(since * dayMs, ...lines.map(({ ago }) => spanOf(ago)))
+  const left = lines.find(({ from, text }) => from === 'customer' && readWish(text ?? '', new Set()) === 'stop')
+  const id = pastId(nowMs - first)
+  const username = social?.username ?? null
+  return {
+    id,
+    name,
+    name_key: fold(name),
+    phone,
+    email,
+    email_key: email && fold(email),
+    company,
+    company_key: company && fold(company),
+    social_username: username,
+    social_username_key: username && fold(username),
+    created_at: timeOfId(id),
+    opted_out_at: left ? new Date(nowMs - spanOf(left.ago)).toISOString() : null,
+    channel: channelOf(demoPeople[key]),
+    external_id: phone ?? social?.id ?? pastId(nowMs - first),
+    tags,
+  }
+}
+
+/** Every thread with its lines in order, those of the broadcast among them, and what the broadcast was to each. */
+export function createThreads(past: Past, people: ReadonlyMap<PersonKey, PastPerson>) {
+  const announced = new Map(
+    guestList.map((key, place) => [key, announce(past, requirePerson(people, key), key, place)]),
+  )
+  const talks = [...demoThreads, ...guestList.filter(isSilent).map(silent)]
+  const threads = talks.flatMap((talk): PastThread[] => {
+    const own = talk.channel === 'msgapp' ? announced.get(talk.with) : undefined
+    if (talk.lines.length === 0 && !own) return []
+    return [toThread(past, requirePerson(people, talk.with), talk, own)]
+  })
+  const recipients = guestList.map((key, place): PastRecipient => {
+    const { id, phone } = requirePerson(people, key)
+    return { place: place + 1, contact_id: id, phone, message: announced.get(key) }
+  })
+  return { threads, recipients }
+}
+
+/** They are on the list and nothing was said with them on the primary channel. */
+const isSilent = (key: PersonKey) => !demoThreads.some((talk) => talk.with === key && talk.channel === 'msgapp')
+const silent = (key: PersonKey): DemoThread => ({ with: key, channel: 'msgapp', status: 'open', lines: [] })
+
+function requirePerson(people: ReadonlyMap<PersonKey, PastPerson>, key: PersonKey): PastPerson {
+  const person = people.get(key)
+  if (!person) throw new Error(`${key} is nobody of the demo`)
+  return person
+}
+
+function toThread(past: Past, person: PastPerson, talk: DemoThread, announced: PastMessage | undefined): PastThread {
+  const { channel, status, isOurs = false, unread = 0, lines } = talk
+  const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(announced ? [timeOf(announced)] : [])]
+  const id = pastId(Math.min(...times))
+  const said: PastMessage[] = []
+  for (const line of lines) said.push(toMessage(past, id, channel, line, said))
+  if (announced) announced.conversation_id = id
+  const messages = announced ? [...said, announced] : said
+  return {
+    id,
+    contact_id: person.id,
+    channel,
+    status,
+    assigned_agent_id: isOurs ? past.ownerId : null,
+    unread_count: unread,
+    created_at: timeOfId(id),
+    messages: messages.sort((one, other) => timeOf(one) - timeOf(other)),
+  }
+}
+
+const timeOf = ({ created_at }: Pick<PastMessage, 'created_at'>) => Date.parse(created_at)
+
+/** The channel's own name for a message, in its manner; visitors' and what was refused have none. */
+function externalIdOf(channel: ChannelName): string | null {
+  if (channel === 'web') return null
+  return channel === 'msgapp'
+    ? `wamid.${randomBytes(30).toString('base64')}`
+    : `aWdf${randomBytes(48).toString('base64url')}`
+}
+
+function toMessage(
+  past: Past,
+  conversationId: string,
+  channel: ChannelName,
+  line: DemoLine,
+  said: PastMessage[],
+): PastMessage {
+  const { from, quotes, reacts } = line
+  const isInbound = from === 'customer'
+  // Visitors' pages tell nobody that they were looked at.
+  const status = isInbound ? 'received' : (line.status ?? (channel === 'web' ? 'sent' : 'read'))
+  const target = quotes ?? reacts
+  const picture = line.picture === undefined ? null : past.pictureOf(line.picture)
+  return {
+    ...blank(past.nowMs - spanOf(line.ago)),
+    conversation_id: conversationId,
+    direction: isInbound ? 'inbound' : 'outbound',
+    sender_type: isInbound ? 'customer' : 'agent',
+    sender_id: from === 'owner' ? past.ownerId : null,
+    ...contentOf(past, line),
+    media_url: picture?.path ?? null,
+    picture,
+    external_id: status === 'failed' ? null : externalIdOf(channel),
+    status,
+    error: line.error ?? null,
+    reply_to_message_id: target === undefined ? null : (said[target]?.id ?? null),
+    sent_at: isInbound ? new Date(past.nowMs - spanOf(line.ago)).toISOString() : null,
+  }
+}
+
+function blank(atMs: number): PastMessage {
+  const id = pastId(atMs)
+  return {
+    conversation_id: '',
+    id,
+    direction: 'outbound',
+    sender_type: 'bot',
+    sender_id: null,
+    content_type: 'text',
+    content_text: null,
+    content: null,
+    media_url: null,
+    template_name: null,
+    external_id: null,
+    status: 'read',
+    error: null,
+    reply_to_message_id: null,
+    sent_at: null,
+    created_at: timeOfId(id),
+    picture: null,
+  }
+}
+
+type Content = Pick<PastMessage, 'content_type' | 'content_text' | 'content' | 'template_name'>
+
+function contentOf(past: Past, { text, reacts, picture, location, template }: DemoLine): Content {
+  const plain = { content_text: text, content: null, template_name: null }
+  if (template) return fill(past, template.name, template.params)
+  if (location) {
+    const content_text = [location.name, location.address].join(', ')
+    return { ...plain, content_type: 'location', content_text, content: { location } }
+  }
+  if (picture !== undefined) return { ...plain, content_type: 'image' }
+  return { ...plain, content_type: reacts === undefined ? 'text' : 'reaction' }
+}
+
+function fill({ templates }: Past, name: string, params: TemplateParams): Content {
+  const template = templates.find((each) => each.name === name)
+  const filled = template && fillTemplate(template, params)
+  if (!filled?.ok) throw new Error(`${name}: ${filled ? filled.message : 'no template of the demo'}`)
+  return { content_type: 'template', content_text: filled.text, content: filled.content, template_name: name }
+}
+
+/** A second apart each, as a number with a slow pace sends. Undefined: they were passed over. */
+function announce(past: Past, person: PastPerson, key: PersonKey, place: number): PastMessage | undefined {
+  if (person.phone === null || person.opted_out_at !== null) return undefined
+  const { template, ago, delivered, sent, failed } = demoBroadcast
+  const values = expandValues(paramsOf(past), person)
+  const isFailed = key === failed
+  return {
+    ...blank(past.nowMs - spanOf(ago) + place * 1_000),
+    ...fill(past, template.name, values.ok ? values.params : {}),
+    status: isFailed ? 'failed' : sent.includes(key) ? 'sent' : delivered.includes(key) ? 'delivered' : 'read',
+    error: isFailed ? '131026: Message undeliverable' : null,
+    external_id: isFailed ? null : externalIdOf('msgapp'),
+  }
+}
+
+export function paramsOf({ publicUrl, pictureOf }: Past): TemplateParams {
+  const { values, picture } = demoBroadcast
+  return { bodyNamed: values, headerMediaUrl: `${publicUrl}${pictureOf(picture).path}` }
+}

@@ -1,0 +1,99 @@
+/**
+ * Who the demo shop talks to: a workshop for tableware and small furniture, its
+ * customers, and the audiences it made of them.
+ *
+ * Numbers are of ranges that were set aside for fiction, or belong to nobody.
+ * None is one that examples and the simulator's rehearsals use.
+ */
+import type { Filter } from './segments/filter.ts'
+
+export type DemoPerson = {
+  name: string
+  /** E.164; without one somebody is known on another channel alone. */
+  phone?: string
+  email?: string
+  company?: string
+  tags?: readonly string[]
+  /** How many days ago they were entered, unless they wrote before. */
+  since: number
+  social?: { id: string; username: string }
+  isVisitor?: true
+}
+
+// biome-ignore format: a table
+const people = {
+  maya: { name: 'Maya Lindqvist', phone: '+46701740605', email: 'maya@svala.example', company: 'Restaurang Svala', tags: ['Wholesale', 'VIP'], since: 61 },
+  thomas: { name: 'Thomas Okafor', phone: '+442079460018', email: 'thomas@larder.example', company: 'The Larder', tags: ['Wholesale'], since: 48 },
+  elena: { name: 'Elena Marchetti', phone: '+12125550143', email: 'elena.m@post.example', tags: ['Retail'], since: 9 },
+  jonas: { name: 'Jonas Weber', phone: '+493023125118', company: 'Café Morgenrot', tags: ['Wholesale'], since: 35 },
+  priya: { name: 'Priya Raman', phone: '+12125550161', email: 'priya@raman.example', tags: ['Retail', 'VIP'], since: 52 },
+  claire: { name: 'Claire Dubois', phone: '+33199001842', email: 'claire@maisondubois.example', company: 'Maison Dubois', tags: ['Wholesale'], since: 40 },
+  lucas: { name: 'Lucas Fernández', phone: '+34910050117', tags: ['Retail'], since: 12 },
+  aoife: { name: 'Aoife Brennan', phone: '+353209140031', email: 'aoife@brennan.example', company: 'Brennan Interiors', tags: ['Trade'], since: 27 },
+  samuel: { name: 'Samuel Whitfield', phone: '+442079460337', tags: ['Retail'], since: 6 },
+  noor: { name: 'Noor Haddad', phone: '+16135550127', email: 'noor@haddad.example', company: 'Studio Haddad', tags: ['Trade', 'VIP'], since: 33 },
+  oliver: { name: 'Oliver Grant', phone: '+61491570156', tags: ['Retail'], since: 13 },
+  hannah: { name: 'Hannah Schultz', phone: '+493023125406', tags: ['Retail', 'Workshop'], since: 20 },
+  daniel: { name: 'Daniel Kim', phone: '+12125550178', email: 'daniel.kim@post.example', tags: ['Retail'], since: 3 },
+  grace: { name: 'Grace Mbeki', phone: '+442079460512', tags: ['Retail'], since: 44 },
+  marta: { name: 'Marta Kowalska', phone: '+442079460645', company: 'Birch & Bloom', tags: ['Wholesale'], since: 25 },
+  isabel: { name: 'Isabel Romero', phone: '+34910050148', tags: ['Retail', 'Workshop'], since: 18 },
+  ben: { name: 'Benjamin Clarke', phone: '+12125550185', tags: ['Retail'], since: 29 },
+  fatima: { name: 'Fatima Zahra', phone: '+33199001917', tags: ['Workshop'], since: 16 },
+  george: { name: 'George Papadopoulos', phone: '+16135550164', company: 'Olive Tree Taverna', tags: ['Wholesale'], since: 31 },
+  emma: { name: 'Emma Sørensen', phone: '+46701740638', tags: ['Workshop'], since: 22 },
+  sofia: { name: 'Sofia Alvarez', social: { id: '17841405822304914', username: 'sofia.at.home' }, tags: ['Retail'], since: 8 },
+  tilda: { name: 'Tilda Nyström', social: { id: '17841407301128856', username: 'tilda_nystrom' }, tags: ['Workshop'], since: 15 },
+  kit: { name: 'Kit Harlow', social: { id: '17841409947720133', username: 'kit.and.clay' }, since: 0 },
+  yuki: { name: 'Yuki Tanaka', email: 'yuki@tanaka.example', isVisitor: true, since: 5 },
+  leo: { name: 'Leo Hoffmann', email: 'leo.hoffmann@post.example', isVisitor: true, since: 0 },
+  rachel: { name: 'Rachel Stone', email: 'rachel.stone@post.example', isVisitor: true, since: 10 },
+} satisfies Record<string, DemoPerson>
+
+export type PersonKey = keyof typeof people
+export const demoPeople: Record<PersonKey, DemoPerson> = people
+
+type DemoSegment = { name: string; description: string; since: number } & (
+  | { filter: Filter }
+  | { members: readonly PersonKey[] }
+)
+
+export const guests = 'Open studio guests'
+
+/** Everybody on the guest list of the open studio: the audience of the demo's broadcast. */
+// biome-ignore format: a table
+export const guestList: readonly PersonKey[] = [
+  'maya', 'thomas', 'jonas', 'priya', 'claire', 'lucas', 'aoife', 'noor', 'oliver', 'hannah', 'grace', 'marta', 'isabel',
+  'ben', 'fatima', 'george', 'emma', 'tilda',
+]
+
+export const demoSegments: readonly DemoSegment[] = [
+  {
+    name: 'Wholesale',
+    description: 'Restaurants, cafés and shops that order in bulk.',
+    since: 30,
+    filter: { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'Wholesale' }] },
+  },
+  {
+    name: 'Wrote this week',
+    description: 'Everybody who wrote to us in the last seven days.',
+    since: 21,
+    filter: { match: 'all', rules: [{ field: 'last_inbound_at', op: 'after', value: '7d' }] },
+  },
+  { name: guests, description: 'Asked to be told when the workshop opens its doors.', since: 14, members: guestList },
+]
+
+/** Sent to the guest list so many days and hours ago. Who is not named has read it. */
+export const demoBroadcast = {
+  name: 'Open studio on Saturday',
+  ago: '5d 03:20',
+  template: { name: 'appointment', language: 'en_US' },
+  values: {
+    name: '{{contact.name|there}}',
+    time: 'open studio on Saturday, 10 am to 5 pm, with tea and seconds at half price',
+  },
+  picture: 'open-studio.jpg',
+  delivered: ['oliver', 'george', 'ben'] as readonly PersonKey[],
+  sent: ['fatima'] as readonly PersonKey[],
+  failed: 'lucas' as PersonKey,
+}

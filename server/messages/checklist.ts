@@ -1,0 +1,60 @@
+/**
+ * The first steps in a new workspace: which of them are taken.
+ *
+ * They are read off what is kept anyway, by a few looks into indexes, so an
+ * answer costs the same however much was written since. What a workspace came
+ * with does not count: a demo's key has no maker, its history took no place in
+ * the plan, and of its customers' messages it is known how many there were.
+ * Somebody hides the list for all of a workspace.
+ */
+import type { Sql } from '../lib/db.ts'
+
+/** In the order in which they are best taken. */
+export const steps = ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered'] as const
+export type Step = (typeof steps)[number]
+
+export type Checklist = { items: { name: Step; done: boolean }[]; dismissed: boolean }
+
+export async function readChecklist(sql: Sql, workspaceId: string): Promise<Checklist> {
+  const [row] = await sql<(Record<Step, boolean> & { dismissed: boolean })[]>`
+    select
+      exists (select from plan_usage u where u.workspace_id = w.id and u.message_count > 0) as message_sent,
+      -- What customers write is counted by day, a second later. On the first day there may have been some before.
+      exists (select from message_days d where d.workspace_id = w.id and d.day > b.day and d.inbound > 0)
+        or (
+          select sum(d.inbound) from message_days d where d.workspace_id = w.id and d.day = b.day
+        ) > coalesce(l.inbound_before, 0) is true as customer_wrote,
+      exists (select from api_keys k where k.workspace_id = w.id and k.created_by is not null) as key_made,
+      exists (
+        select from webhook_endpoints e where e.workspace_id = w.id and e.last_delivery_at is not null
+      ) as webhook_delivered,
+      l.dismissed_at is not null as dismissed
+    from workspaces w
+    cross join lateral (select (w.created_at at time zone 'utc')::date as day) b
+    left join checklists l on l.workspace_id = w.id
+    where w.id = ${workspaceId}`
+  return {
+    items: steps.map((name) => ({ name, done: row?.[name] ?? false })),
+    dismissed: row?.dismissed ?? false,
+  }
+}
+
+/** Show it no more, to anybody of the workspace. */
+export async function dismissChecklist(sql: Sql, workspaceId: string): Promise<Checklist> {
+  await sql`
+    insert into checklists (workspace_id, dismissed_at) values (${workspaceId}, now())
+    on conflict (workspace_id) do update set dismissed_at = coalesce(checklists.dismissed_at, excluded.dismissed_at)`
+  return readChecklist(sql, workspaceId)
+}
+
+/** All that customers wrote so far was there when the workspace was made: it takes no step. */
+export async function noteHistory(sql: Sql, workspaceId: string): Promise<void> {
+  await sql`
+    insert into checklists (workspace_id, inbound_before)
+    select w.id, count(*)::int
+    from workspaces w
+    join messages m on m.workspace_id = w.id and m.direction = 'inbound'
+      and (m.created_at at time zone 'utc')::date = (w.created_at at time zone 'utc')::date
+    where w.id = ${workspaceId}
+    group by w.id`
+}

@@ -1,0 +1,63 @@
+/** The first steps in a new workspace tick themselves, until somebody hides them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { startReceiver } from './receiver.ts'
+import { createBrowser, type Json } from './support.ts'
+
+test('each first step is ticked when it is taken, where somebody looks on, and hidden for everybody', {
+  skip,
+}, async (t) => {
+  const { page, api, provider, url, owner, db, window } = await openDashboard(t, '/overview')
+  const card = page.getByRole('region', { name: 'First steps' })
+  const step = (name: string) => card.getByRole('listitem').filter({ hasText: name })
+  const ticked = (name: string) => step(name).getByRole('img', { name: 'Done' }).waitFor()
+  await card.getByText('0 of 4 done').waitFor()
+  await card.getByRole('link', { name: 'See channels' }).waitFor()
+  await assertAccessible(page)
+
+  await provider.writes({ from: '+14155550100', name: 'Ann Porter', text: 'Anybody there?' })
+  await ticked('Hear from a customer')
+  const refused = await api.post('/messages', { to: '+14155550101', text: 'Too early' })
+  assert.equal(refused.status, 400)
+  assert.equal((await api.post('/messages', { to: '+14155550100', text: 'Yes!' })).status, 201)
+  await ticked('Send a message')
+  await card.getByText('2 of 4 done').waitFor()
+
+  // The test's own keys have no maker, like a demo's: only one that a member made counts.
+  await card.getByRole('link', { name: 'Make a key' }).click()
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
+  assert.equal((await member.call('POST', '/keys', { name: 'Shop', scopes: ['messages:send'] })).status, 201)
+  await page.goto('/inbox')
+  const slim = page.getByRole('region', { name: 'First steps' })
+  await slim.getByText('3 of 4 done').waitFor()
+  await assertAccessible(page)
+  assert.equal(await slim.getByRole('link').count(), 1, 'what is done has no way to it')
+
+  const receiver = await startReceiver(t)
+  await api.post('/webhooks', { url: receiver.url, events: ['message.received'] })
+  await provider.writes({ from: '+14155550100', text: 'Once more' })
+  await slim.getByText('You are all set').waitFor()
+
+  // On a phone the list of conversations is all there is, and the overview has it.
+  const phone = await window({ width: 390, dark: true })
+  await phone.goto('/overview')
+  await phone.getByText('You are all set').waitFor()
+  await assertFits(phone)
+  await assertAccessible(phone)
+  await db`delete from api_keys where created_by is not null`
+  await phone.reload()
+  await phone.getByText('3 of 4 done').waitFor()
+  await assertFits(phone)
+  await assertAccessible(phone)
+
+  await phone.getByRole('button', { name: 'Hide first steps' }).click()
+  await phone.getByRole('region', { name: 'First steps' }).waitFor({ state: 'detached' })
+  await slim.waitFor({ state: 'detached' })
+  const { dismissed, items }: Json = (await member.call('GET', '/checklist')).body.data
+  assert.deepEqual(
+    [dismissed, items.map(({ name }: Json) => name)],
+    [true, ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered']],
+  )
+})

@@ -1,0 +1,200 @@
+/** The demo workspace has a past, and every counter agrees with it. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Demo, resolveDemo } from '../server/demo.ts'
+import { demoPeople } from '../server/demo-people.ts'
+import { demoThreads } from '../server/demo-texts.ts'
+import { createSealer } from '../server/lib/crypto.ts'
+import type { Db } from '../server/lib/db.ts'
+import { isUuid, timeOfId } from '../server/lib/id.ts'
+import { createFolderStore } from '../server/lib/store.ts'
+import { listRecentCustomers } from '../server/simulator-accounts.ts'
+import { type Browser, createBrowser, createDatabase, type Json, start, until } from './support.ts'
+
+const sealer = createSealer('5e'.repeat(32))
+
+function making(t: TestContext, db: Db) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-demo-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const store = createFolderStore(join(dataDir, 'media'))
+  return { db, sealer, store, dataDir, publicUrl: 'http://parley.test', simulatorUrl: 'http://127.0.0.1:9/simulator' }
+}
+
+/** A service that was in use for a while before its demo was made. */
+async function startDemo(t: TestContext) {
+  const world = await start(t)
+  const digested = async () =>
+    (await world.db`select 1 from message_digest where position > ${'01000000-0000-0000-0000-000000000000'}`).length
+  await until('the digest to have gone past the history', digested)
+  const made = await resolveDemo(making(t, world.db))
+  assert.ok(made)
+  const browser = createBrowser(world.url)
+  assert.equal((await browser.signIn(made.owner)).status, 200)
+  return { ...world, demo: made, browser }
+}
+
+const dataOf = async (browser: Browser, path: string): Promise<Json> => {
+  const answer = await browser.call('GET', path)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body.data
+}
+
+const countOf = async (db: Db, demo: Demo): Promise<Json> => {
+  const [counts] = await db`
+    select count(*)::int as messages, count(*) filter (where direction = 'inbound')::int as inbound,
+      count(*) filter (where direction = 'outbound')::int as outbound,
+      count(*) filter (where status in ('sent', 'delivered', 'read'))::int as sent,
+      count(*) filter (where status in ('delivered', 'read'))::int as delivered,
+      count(*) filter (where status = 'read')::int as read, count(*) filter (where status = 'failed')::int as failed
+    from messages where workspace_id = ${demo.workspace_id}`
+  return counts
+}
+
+test('the history is counted, found and filtered like anything that happened', async (t) => {
+  const { db, demo, browser } = await startDemo(t)
+  const { workspace_id: workspaceId } = demo
+  const counts = await countOf(db, demo)
+  assert.ok(counts.messages >= 100 && counts.failed >= 2, JSON.stringify(counts))
+  const overview = await until('the history to be counted', async () => {
+    const data = await dataOf(browser, '/overview?days=30')
+    const sum = (way: string) =>
+      data.days.reduce((all: number, day: Json) => all + day.msgapp[way] + day.social[way] + day.web[way], 0)
+    return sum('inbound') === counts.inbound && sum('outbound') === counts.outbound && data
+  })
+  const { sent, delivered, read, failed } = counts
+  assert.deepEqual(overview.funnel, { sent, delivered, read, failed })
+  assert.ok(overview.days.filter((day: Json) => day.msgapp.inbound + day.msgapp.outbound > 0).length >= 12)
+  assert.ok(overview.responses.count >= 30 && overview.responses.average_seconds < 3_600)
+  const [open] =
+    await db`select count(*)::int as open from conversations where workspace_id = ${workspaceId} and status = 'open'`
+  assert.equal(overview.open_conversations, open?.open)
+
+  // Each conversation says what its messages say.
+  const wrong = await db`
+    select v.id from conversations v
+    cross join lateral (
+      select max(m.created_at) as last_at, max(m.sent_at) filter (where m.direction = 'inbound') as inbound_at,
+        (array_agg(m.content_text order by m.id desc))[1] as text, min(m.id::text) as first_id,
+        count(*) filter (where m.direction = 'inbound')::int as inbound
+      from messages m where m.workspace_id = v.workspace_id and m.conversation_id = v.id
+    ) m
+    where v.workspace_id = ${workspaceId} and (
+      v.last_message_at is distinct from m.last_at or v.last_inbound_at is distinct from m.inbound_at
+      or v.last_message_text is distinct from m.text or v.unread_count > m.inbound or v.created_at > m.last_at
+    )`
+  assert.deepEqual([...wrong], [])
+  const found = (await browser.call('GET', '/search?q=juniper')).body.data
+  assert.match(found[0].message.content_text, /Juniper/)
+  const inbox = await dataOf(browser, '/conversations/counts')
+  assert.ok(inbox.unread >= 5 && inbox.mine >= 3 && inbox.pending >= 2, JSON.stringify(inbox))
+
+  const segments = await dataOf(browser, '/segments')
+  assert.deepEqual(segments.map(({ kind }: Json) => kind).sort(), ['dynamic', 'dynamic', 'static'])
+  for (const { id } of segments) assert.ok((await dataOf(browser, `/segments/${id}`)).member_count >= 6)
+  const [{ id: broadcastId }] = await dataOf(browser, '/broadcasts')
+  const { status, ...broadcast } = await dataOf(browser, `/broadcasts/${broadcastId}`)
+  const ofBroadcast = (await dataOf(browser, `/broadcasts/${broadcastId}/recipients?limit=100`)) as Json[]
+  const having = (...those: string[]) => ofBroadcast.filter((one) => those.includes(one.status)).length
+  assert.deepEqual(
+    [status, broadcast.total_count, broadcast.pending_count, broadcast.sent_count, broadcast.delivered_count],
+    ['sent', 18, 0, having('sent', 'delivered', 'read'), having('delivered', 'read')],
+  )
+  assert.deepEqual(
+    [broadcast.read_count, broadcast.failed_count, broadcast.skipped_count],
+    [having('read'), having('failed'), having('skipped')],
+  )
+  assert.ok(having('failed') > 0 && having('skipped') === 2)
+  assert.equal((await dataOf(browser, '/templates')).length, 7)
+})
+
+test('nothing of the history is left to do, and no step of the checklist is taken by it', async (t) => {
+  const { db, demo, browser, url } = await startDemo(t)
+  const { workspace_id: id } = demo
+  const [due] = await db`
+    select (select count(*) from messages where workspace_id = ${id} and status = 'pending')::int as pending,
+      (select count(*) from media where workspace_id = ${id} and state <> 'stored')::int as media,
+      (select count(*) from uploads where workspace_id = ${id} and used_at is null)::int as uploads,
+      (select count(*) from broadcasts where workspace_id = ${id} and completed_at is null)::int as broadcasts,
+      (select count(*) from webhook_events where workspace_id = ${id})::int as events,
+      (select count(*) from plan_usage where workspace_id = ${id})::int as plan`
+  assert.deepEqual({ ...due }, { pending: 0, media: 0, uploads: 0, broadcasts: 0, events: 0, plan: 0 })
+  await until('every message to be read once', async () => {
+    const [left] = await db`select count(*)::int as count from message_revisits`
+    return left?.count === 0
+  })
+  const { items, dismissed } = await dataOf(browser, '/checklist')
+  assert.deepEqual([items.map(({ done }: Json) => done), dismissed], [[false, false, false, false], false])
+
+  // Everything happened before the workspace was made, in the order of its ids.
+  const [{ created_at: made }] = (await db`select created_at from workspaces where id = ${id}`) as Json
+  const rows = await db<{ id: string; created_at: string }[]>`
+    select id, created_at from messages where workspace_id = ${id}
+    union all select id, created_at from conversations where workspace_id = ${id}
+    union all select id, created_at from contacts where workspace_id = ${id}`
+  for (const row of rows) {
+    assert.ok(isUuid(row.id) && row.created_at < made, row.created_at)
+    assert.equal(timeOfId(row.id), row.created_at)
+  }
+  // Numbers of the documents' examples, and those that fail by rule, are nobody's.
+  const phones = Object.values(demoPeople).flatMap(({ phone = [] }) => phone)
+  assert.equal(phones.length, new Set(phones).size)
+  assert.deepEqual(
+    phones.filter((phone) => /^\+1(415|500)555/.test(phone)),
+    [],
+  )
+  // Whoever wrote within the day can be answered: the simulator is told of them.
+  const known = await listRecentCustomers(db)
+  assert.ok(known.some(({ channel, id: phone }) => channel === 'msgapp' && phone === demoPeople.samuel.phone))
+  assert.ok(known.some(({ channel, username }) => channel === 'social' && username === 'kit.and.clay'))
+  const answer = await fetch(`${url}/v1/contacts?limit=100`, { headers: { authorization: `Bearer ${demo.api_key}` } })
+  const contacts: Json = await answer.json()
+  assert.equal(contacts.data.length, Object.keys(demoPeople).length)
+})
+
+test('lines of the demo refer to lines before them, and only to what was said', () => {
+  for (const { with: key, lines, unread = 0 } of demoThreads) {
+    const last = lines.slice(lines.length - unread)
+    assert.ok(
+      last.every(({ from }) => from === 'customer'),
+      `${key}: only customers' lines are unread`,
+    )
+    lines.forEach(({ quotes, reacts }, place) => {
+      const target = quotes ?? reacts
+      if (target === undefined) return
+      assert.ok(target < place, `${key}: line ${place} refers to line ${target}`)
+      assert.notEqual(lines[target]?.from === 'customer', lines[place]?.from === 'customer', `${key}: line ${place}`)
+    })
+  }
+})
+
+test('processes that start at once make one history, and a later start adds nothing to it', async (t) => {
+  const database = await createDatabase(t)
+  const [one, two] = [database.connect(2), database.connect(2)]
+  const makings = [making(t, one), making(t, two)]
+  const demos = await Promise.all(makings.map(resolveDemo))
+  const made = demos.filter((demo) => demo !== undefined)
+  assert.equal(made.length, 1)
+  const [demo] = made
+  assert.ok(demo)
+  const before = await countOf(one, demo)
+  for (const again of makings) await resolveDemo(again)
+  assert.deepEqual(await countOf(one, demo), before)
+  const winner = makings.find(({ dataDir }) => existsSync(join(dataDir, 'demo.json')))
+  const [media] = await one<{ id: string }[]>`select id from media`
+  assert.ok(winner && media && (await winner.store.get(media.id)), 'its pictures are in the store')
+})
+
+test('a demo that cannot be made whole is not made', async (t) => {
+  const db = (await createDatabase(t)).connect(2)
+  const broken = making(t, db)
+  const full = new Error('the disk is full')
+  const store = { ...broken.store, put: () => Promise.reject(full) }
+  await assert.rejects(resolveDemo({ ...broken, store }), full)
+  for (const table of ['workspaces', 'contacts', 'messages', 'message_outcomes']) {
+    assert.equal((await db`select 1 from ${db(table)}`).length, 0, table)
+  }
+  assert.ok(await resolveDemo(broken), 'the next start makes it')
+})
