@@ -13,6 +13,10 @@ test('somebody is added, found by a few letters, tagged, switched off for broadc
 
   await page.getByRole('button', { name: 'Add contact' }).first().click()
   const dialog = page.getByRole('dialog')
+  await page.keyboard.type('12')
+  assert.equal(await dialog.getByLabel('Phone').inputValue(), '12', 'it begins at its first field')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Enter')
   await dialog.getByLabel('Phone').fill('12')
   await dialog.getByRole('button', { name: 'Add contact' }).click()
   await dialog.getByText('Not a phone number').waitFor()
@@ -114,7 +118,8 @@ test('rules show at once how many they mean, and become a segment', { skip }, as
 test('a list takes people in and lets them go', { skip }, async (t) => {
   const { page, api } = await openDashboard(t, '/')
   await api.post('/contacts', { phone: '+14155550106', name: 'Gus' })
-  const { id } = (await api.post('/segments', { name: 'Friends' })).body.data
+  const { id } = (await api.post('/segments', { name: 'Friends'.padEnd(80, 's') })).body.data
+  await page.setViewportSize({ width: 390, height: 844 })
   await page.goto(`/segments/${id}`)
   await page.getByRole('button', { name: 'Add people' }).click()
   await page.getByRole('dialog').getByLabel('Gus').check()
@@ -123,7 +128,9 @@ test('a list takes people in and lets them go', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Remove Gus' }).click()
   await page.getByText('Nobody is in it right now').waitFor()
 
+  await assertFits(page)
   await page.getByRole('button', { name: 'Delete' }).click()
+  await assertFits(page)
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No segments yet').waitFor()
   await until('the segment to be gone', async () => (await api.get('/segments')).body.data.length === 0)

@@ -192,7 +192,7 @@ const writesMuch = (provider: Provider, count: number) =>
 test('a long thread keeps its place; the contact beside it is changed there, and seen by everybody', {
   skip,
 }, async (t) => {
-  const { page, provider, window } = await openDashboard(t, '/inbox', { width: 1440 })
+  const { api, page, provider, window } = await openDashboard(t, '/inbox', { width: 1440 })
   await writesMuch(provider, 70)
   await rowOf(page, 'Ann Porter').click()
   const log = page.getByRole('log')
@@ -213,6 +213,18 @@ test('a long thread keeps its place; the contact beside it is changed there, and
   await panel.getByRole('combobox', { name: 'Add a tag' }).fill('vip')
   await panel.getByRole('combobox', { name: 'Add a tag' }).press('Enter')
   await panel.getByRole('button', { name: 'Remove tag vip' }).waitFor()
+  for (const tag of ['new', 'late']) {
+    await panel.getByRole('combobox', { name: 'Add a tag' }).fill(tag)
+    await panel.getByRole('combobox', { name: 'Add a tag' }).press('Enter')
+    await panel.getByRole('button', { name: `Remove tag ${tag}` }).waitFor()
+  }
+  // Two at once: the second does not bring the first back.
+  await panel.getByRole('button', { name: 'Remove tag new' }).click()
+  await panel.getByRole('button', { name: 'Remove tag late' }).click()
+  await until('one tag to be left', async () => {
+    const { tags } = (await api.get('/contacts?search=Porter')).body.data[0]
+    return tags.length === 1 && tags[0].name === 'vip'
+  })
   await panel.getByRole('switch', { name: /Receives broadcasts/ }).click()
   await panel.getByText(/Switched off by a member/).waitFor()
   await assertAccessible(page)

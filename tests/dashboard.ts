@@ -100,10 +100,14 @@ export async function assertAccessible(page: Page): Promise<void> {
   assert.deepEqual(told, [], `${page.url()} keeps somebody out`)
 }
 
-/** Nothing sticks out to the right, whatever the width: neither of the window, nor of the page in it, which scrolls by itself. */
+/** Nothing sticks out to the right, whatever the width: neither of the window, nor of the page in it, which alone scrolls. */
 export async function assertFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>(
-    "Math.max(...['html', 'main'].map((name) => document.querySelector(name)).map((box) => box ? box.scrollWidth - box.clientWidth : 0))",
+    "Math.max(...['html', 'main', 'dialog[open]'].map((name) => document.querySelector(name)).map((box) => box ? box.scrollWidth - box.clientWidth : 0))",
   )
   assert.ok(over <= 0, `${page.url()} is ${over} pixels wider than the window`)
+  const below = await page.evaluate<number>(
+    "document.querySelector('.shell') ? document.documentElement.scrollHeight - innerHeight : 0",
+  )
+  assert.ok(below <= 0, `${page.url()} has ${below} pixels below the window`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepAnswers } from '../server/accounts/idempotency.ts'
-import { assertRefused, start, until } from './support.ts'
+import { assertRefused, createBrowser, start, until } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -16,6 +16,21 @@ test('the same key and bytes replay the first answer', async (t) => {
   assert.equal(again.headers.get('idempotent-replayed'), 'true')
   assert.equal(again.headers.get('content-type'), first.headers.get('content-type'))
   assert.equal((await db`select 1 from segments`).length, 1)
+})
+
+test('what a member does twice with a key is done once and recorded once', async (t) => {
+  const { url, owner, connect, db } = await start(t)
+  await connect()
+  const member = createBrowser(url)
+  await member.signIn(owner)
+  const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550100' }] }
+  const send = () => member.call('POST', '/broadcasts', body, { 'idempotency-key': 'k1' })
+  const [first, again] = [await send(), await send()]
+
+  assert.equal(first.status, 202, first.text)
+  assert.deepEqual([again.status, again.text], [202, first.text])
+  assert.equal((await db`select 1 from broadcasts`).length, 1)
+  assert.equal((await db`select 1 from audit_log where action = 'broadcast.created'`).length, 1)
 })
 
 test('another body under a used key is refused; another path or workspace is another key', async (t) => {

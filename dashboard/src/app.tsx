@@ -8,13 +8,18 @@ import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { CallError, queries, useCall } from './lib/api.ts'
 import { Live } from './lib/live.tsx'
 import { Session } from './lib/session.tsx'
-import { Boundary } from './shell/boundary.tsx'
+import { Boundary, PageMissing } from './shell/boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
 import { Failure, Skeleton } from './ui/page.tsx'
 
 type Page = { default: ComponentType }
-const page = (load: () => Promise<Page>) => lazy(load)
+const page = (load: () => Promise<Page>) =>
+  lazy(() =>
+    load().catch((cause: unknown) => {
+      throw new PageMissing('the script of a page did not come', { cause })
+    }),
+  )
 
 const SignIn = page(() => import('./sign-in/sign-in.tsx'))
 const Setup = page(() => import('./sign-in/setup.tsx'))
@@ -35,16 +40,18 @@ const pages: Record<string, ComponentType> = {
 
 export function App() {
   return (
-    <Suspense fallback={<Skeleton />}>
-      <Switch>
-        <Route path="/sign-in" component={SignIn} />
-        <Route path="/setup" component={Setup} />
-        <Route path="/invitations/:token" component={Invitation} />
-        <Route>
-          <Signed />
-        </Route>
-      </Switch>
-    </Suspense>
+    <Boundary>
+      <Suspense fallback={<Skeleton />}>
+        <Switch>
+          <Route path="/sign-in" component={SignIn} />
+          <Route path="/setup" component={Setup} />
+          <Route path="/invitations/:token" component={Invitation} />
+          <Route>
+            <Signed />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Boundary>
   )
 }
 

@@ -64,8 +64,11 @@ async function keepAnswer(request: FastifyRequest, _reply: FastifyReply, payload
 }
 
 function record(sql: Sql, { action, summary, when }: Audit) {
-  return async (request: FastifyRequest, { statusCode }: FastifyReply, payload: unknown): Promise<unknown> => {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
+    const { statusCode } = reply
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
+    // An answer that is given once more was recorded when it was first given.
+    if (reply.hasHeader('idempotent-replayed')) return payload
     const { session, body, params } = request
     if (!session) throw new Error(`nobody to record ${action} of`)
     const data = fieldOf(request.answered, 'data')

@@ -1,5 +1,5 @@
 /**
- * Safe retries: `Idempotency-Key` on every POST.
+ * Safe retries: `Idempotency-Key` on every POST, of a program or of a page whose line broke.
  *
  * The first request of a key claims it when it passed its checks, and its
  * answer is kept for 24 hours: the same key with the same bytes replays it. A
@@ -46,8 +46,10 @@ const pollMs = 40
 /** No path of ours is longer: it names nothing, and is refused further on. */
 const maxPathLength = 200
 
-/** Answers are kept sealed: some carry a secret that is shown once. */
-export function keepAnswers(app: App, sql: Sql, sealer: Sealer): void {
+type Keeping = { sql: Sql; sealer: Sealer; workspaceOf: (request: FastifyRequest) => string | undefined }
+
+/** Answers are kept sealed: some carry a secret that is shown once. Of whoever has no workspace yet, none is. */
+export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST') return
@@ -56,11 +58,12 @@ export function keepAnswers(app: App, sql: Sql, sealer: Sealer): void {
   })
 
   async function claim(request: FastifyRequest, reply: FastifyReply) {
-    const given = readClaim(request)
+    const workspaceId = workspaceOf(request)
+    const given = workspaceId && readClaim(request)
     if (!given) return
-    const answer = await claimKey(sql, sealer, request.caller.workspaceId, given)
+    const answer = await claimKey(sql, sealer, workspaceId, given)
     if (!answer) {
-      given.heartbeat = setInterval(() => void renew(request.caller.workspaceId, given), heartbeatMs)
+      given.heartbeat = setInterval(() => void renew(workspaceId, given), heartbeatMs)
       request.idempotency = given
       return
     }
@@ -77,10 +80,11 @@ export function keepAnswers(app: App, sql: Sql, sealer: Sealer): void {
   }
 
   async function settle(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    if (!request.idempotency) return payload
+    const workspaceId = workspaceOf(request)
+    if (!workspaceId || !request.idempotency) return payload
     clearInterval(request.idempotency.heartbeat)
     const answer = { status: reply.statusCode, body: sealer.seal(String(payload)) }
-    await settleKey(sql, request.caller.workspaceId, request.idempotency, answer)
+    await settleKey(sql, workspaceId, request.idempotency, answer)
     return payload
   }
 }

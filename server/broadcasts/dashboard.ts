@@ -114,8 +114,8 @@ export const broadcastDashboard =
         config: { audit: { action: 'broadcast.created', summary: nameOf } },
         schema: { body: NewBroadcastSchema, response: { 202: DataOf(MemberBroadcast) } },
       },
-      async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
-        const caller = { workspaceId, defaultCountry, subject: undefined }
+      async ({ session: { workspaceId, defaultCountry }, body, idempotency }, reply) => {
+        const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
         const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
         onBroadcast(workspaceId)
         reply.code(202)

@@ -3,9 +3,9 @@
  * page. What is checked is checked while one writes; what is missing is said
  * where it is missing, but not before somebody tries to send.
  */
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { messageOf, useCall, useChange } from '../lib/api.ts'
+import { messageOf, newOnce, useCall, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
 import type { Template } from '../templates/shape.ts'
@@ -69,6 +69,9 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
       navigate(`/broadcasts/${id}`)
     },
   })
+  // The same broadcast, tried again after the line broke, goes out once.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is sent makes it another.
+  const once = useMemo(newOnce, [body, draft.name])
   const told = readFaults(create.error ?? checked.error)
   const faults = isTried ? joinFaults(missingFaults(todos, missing, draft), told) : told
   const change = (changes: Partial<Draft>) => {
@@ -159,7 +162,7 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
           action={deed}
           busy={create.isPending}
           fault={create.error ? messageOf(create.error) : undefined}
-          onConfirm={() => create.mutate({ body: { ...body, name: draft.name } })}
+          onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, once })}
           onClose={() => setAsking(false)}
         >
           <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { CallError, useCall } from '../lib/api.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { formatAgo, formatTime } from '../lib/time.ts'
+import { NotFound } from '../shell/not-found.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
 import { Asked, Card, Page } from '../ui/page.tsx'
@@ -21,6 +22,7 @@ export function BroadcastDetail({ id }: { id: string }) {
   const everyMs = useLiveState() === 'live' ? false : 3_000
   const asked = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, everyMs })
   const broadcast = asked.data
+  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
   return (
     <Page
       title={broadcast?.name ?? text.untitled}

@@ -1,7 +1,8 @@
 /** The message as it is now, to one number, and what becomes of it while one looks. */
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { type DataOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/form.tsx'
 import { Badge, type Tone } from '../ui/show.tsx'
@@ -28,9 +29,10 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
   const send = () => {
     if (template) test.mutate({ body: { template, to } })
   }
+  const fault = faultOf(test.error, 'to', 'template')
   return (
     <div className="stack">
-      <Field label={text.testTo} hint={text.testHint} fault={test.error && reasonInWords(messageOf(test.error))}>
+      <Field label={text.testTo} hint={text.testHint} fault={fault && reasonInWords(fault)}>
         {(wiring) => (
           <div className="broadcasts-test">
             <Input

@@ -20,6 +20,8 @@ export function TagInput({ names, onChange, disabled = false }: TagInputProps) {
     if (name && !names.some((other) => other.toLowerCase() === name.toLowerCase())) onChange([...names, name])
   }
   const press = (event: KeyboardEvent) => {
+    // The Enter that ends the choice of a sign is not the one that adds.
+    if (event.nativeEvent.isComposing) return
     if (event.key === 'Enter' || event.key === ',') {
       event.preventDefault()
       add()

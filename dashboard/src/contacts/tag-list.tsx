@@ -1,6 +1,7 @@
 /** Every tag of the workspace: how many have it, another name for it, or away with it. */
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
 import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Input } from '../ui/form.tsx'
@@ -38,6 +39,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
   const toast = useToast()
   const [doing, setDoing] = useState<'rename' | 'delete'>()
   const [draft, setDraft] = useState(name)
+  const faultId = useId()
   const done = (text: string) => () => {
     setDoing(undefined)
     toast.done(text)
@@ -48,6 +50,14 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
     event.preventDefault()
     rename.mutate({ params: { id }, body: { name: draft } })
   }
+  // Escape leaves the name as it was, and the list open.
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape') return
+    event.preventDefault()
+    setDraft(name)
+    setDoing(undefined)
+    rename.reset()
+  }
   return (
     <li>
       {doing === 'rename' ? (
@@ -56,9 +66,10 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             autoFocus
             aria-label={tagList.renameLabel(name)}
             aria-invalid={rename.error ? true : undefined}
-            title={rename.error ? messageOf(rename.error) : undefined}
+            aria-describedby={rename.error ? faultId : undefined}
             value={draft}
             maxLength={80}
+            onKeyDown={leave}
             onChange={(event) => setDraft(event.target.value)}
           />
           <Button type="submit" size="small" busy={rename.isPending}>
@@ -85,7 +96,11 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           />
         </>
       )}
-      {rename.error && <p className="contacts-fault">{messageOf(rename.error)}</p>}
+      {rename.error && (
+        <p className="contacts-fault" id={faultId} role="alert">
+          {faultOf(rename.error, 'name')}
+        </p>
+      )}
       {doing === 'delete' && (
         <Confirm
           title={tagList.deleteTitle(name)}

@@ -1,8 +1,10 @@
 /** What is known of a contact, changed in place. A fault of the service stands at the field it names. */
 import { type FormEvent, useState } from 'react'
-import { messageOf, useChange } from '../lib/api.ts'
+import { useChange } from '../lib/api.ts'
+import { faultsOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/form.tsx'
+import { FaultNote } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { type Contact, showsContact } from './data.ts'
@@ -24,8 +26,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
       onDone()
     },
   })
-  const fault = change.error ? messageOf(change.error) : ''
-  const named = names.find((name) => fault.toLowerCase().startsWith(`${name}:`))
+  const faults = faultsOf(change.error, names)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     change.mutate({ params: { id: contact.id }, body: fields })
@@ -33,7 +34,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
   return (
     <form className="inbox-contact-form" onSubmit={submit} noValidate>
       {names.map((name, place) => (
-        <Field key={name} label={says[name]} fault={(named ?? names[0]) === name ? fault : undefined}>
+        <Field key={name} label={says[name]} fault={faults[name]}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -46,6 +47,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
           )}
         </Field>
       ))}
+      {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
       <div className="row">
         <Button type="submit" size="small" variant="primary" busy={change.isPending}>
           {says.save}

@@ -1,6 +1,7 @@
 /** The tags of a contact: take one off, put one on. Those the workspace knows are suggested; a new name makes a new tag. */
 import { type FormEvent, useId, useState } from 'react'
-import { messageOf, useCall, useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Tag } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
@@ -12,9 +13,14 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const [typed, setTyped] = useState('')
   const known = useCall('GET /tags', {}).data ?? []
   const list = useId()
-  const change = useChange('PATCH /contacts/{id}', { stale: showsContact, onDone: () => setTyped('') })
+  const change = useChange('PATCH /contacts/{id}', {
+    stale: showsContact,
+    // Not what somebody writes meanwhile.
+    onDone: (_, { body }) => setTyped((now) => (body.tags?.includes(now.trim()) ? '' : now)),
+  })
   const set = (names: string[]) => change.mutate({ params: { id }, body: { tags: names } })
-  const names = tags.map(({ name }) => name)
+  // What is on its way is there already: whoever takes off a second tag at once does not put the first one back.
+  const names = (change.isPending && change.variables.body.tags) || tags.map(({ name }) => name)
   const add = (event: FormEvent) => {
     event.preventDefault()
     const name = typed.trim()
@@ -25,9 +31,11 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
     <>
       {tags.length > 0 && (
         <div className="inbox-tags">
-          {tags.map(({ id: tagId, name, color }) => (
-            <Tag key={tagId} name={name} color={color} onRemove={() => set(names.filter((one) => one !== name))} />
-          ))}
+          {tags
+            .filter(({ name }) => names.includes(name))
+            .map(({ id: tagId, name, color }) => (
+              <Tag key={tagId} name={name} color={color} onRemove={() => set(names.filter((one) => one !== name))} />
+            ))}
         </div>
       )}
       <form className="inbox-tag-form" onSubmit={add}>
@@ -60,7 +68,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
       </form>
       {change.error && (
         <p className="inbox-fault" id={`${list}-fault`} role="alert">
-          {messageOf(change.error)}
+          {faultOf(change.error, 'tags')}
         </p>
       )}
     </>

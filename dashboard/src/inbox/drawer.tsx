@@ -1,11 +1,12 @@
 /** Something over the edge of the page: the browser's own `<dialog>`, at the right, and over all of it on a phone. */
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { IconButton } from '../ui/button.tsx'
 import { words } from '../words/words.ts'
 
 export function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Closed before it is taken off the page, or the focus would not go back to where it was.
+  useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) dialog.showModal()
     return () => dialog?.close()

@@ -42,6 +42,7 @@ export default function Inbox() {
 
   return (
     <div className="inbox" data-open={id ? '' : undefined} data-panel={id && folding.isBeside ? '' : undefined}>
+      <h1 className="offscreen">{words.inbox.title}</h1>
       <LineBanner />
       <ListPane openId={id} />
       {id ? (

@@ -44,7 +44,6 @@ export function ListPane({ openId }: { openId: string }) {
   return (
     <section className="inbox-list" aria-label={list.label} onKeyDown={move}>
       <div className="inbox-list-head">
-        <h1 className="offscreen">{words.inbox.title}</h1>
         <div className="inbox-search">
           <SearchInput
             label={words.inbox.search.label}

@@ -6,7 +6,7 @@
  * channel refuses is kept by the service, and is shown from there.
  */
 import { useMemo, useSyncExternalStore } from 'react'
-import { CallError, call, type InputOf, messageOf, queries } from '../lib/api.ts'
+import { CallError, call, type InputOf, messageOf, newOnce, queries } from '../lib/api.ts'
 import { lineOf, type Message, showMessage, threadInput } from './data.ts'
 
 export type Body = InputOf<'POST /conversations/{id}/messages'>['body']
@@ -16,6 +16,8 @@ export type Sending = {
   /** The message as it will look. */
   message: Message
   body: Body
+  /** What the service knows it by, so that what may have gone out does not go out twice. */
+  once: string
   /** The newest message there was: the real one is newer. */
   after: string
   /** `lost`: the line broke, so it may have gone out; if it did, the real one shows up. */
@@ -105,7 +107,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     deleted_at: null,
     created_at: at,
   }
-  start({ key, message, body, after, state: 'sending' })
+  start({ key, message, body, once: newOnce(), after, state: 'sending' })
 }
 
 function start(sending: Sending): void {
@@ -115,10 +117,10 @@ function start(sending: Sending): void {
   lines.set(id, line)
 }
 
-async function post({ key, message, body }: Sending): Promise<void> {
+async function post({ key, message, body, once }: Sending): Promise<void> {
   const { conversation_id: id } = message
   try {
-    const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body })
+    const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, once })
     showMessage(data)
     discard(key)
   } catch (error) {
@@ -132,10 +134,16 @@ async function post({ key, message, body }: Sending): Promise<void> {
   }
 }
 
+// Whoever leaves the page now would lose what nobody got yet.
+addEventListener('beforeunload', (event) => {
+  if (all.length > 0) event.preventDefault()
+})
+
 export function retry(key: string): void {
   const sending = all.find((one) => one.key === key)
   if (!sending) return
-  start({ ...sending, state: 'sending', message: { ...sending.message, status: 'pending', error_reason: null } })
+  const once = sending.state === 'lost' ? sending.once : newOnce()
+  start({ ...sending, once, state: 'sending', message: { ...sending.message, status: 'pending', error_reason: null } })
 }
 
 export function discard(key: string): void {

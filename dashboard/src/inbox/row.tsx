@@ -81,7 +81,7 @@ function LastMessage({
     <span className="inbox-row-said cut" data-failed={last?.status === 'failed' ? '' : undefined}>
       {isOurs && <Ticks status={last.status} />}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
-      {line}
+      <bdi>{line}</bdi>
     </span>
   )
 }

@@ -103,7 +103,8 @@ function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
   })
   if (secret) return <SecretOnce title={said.title(name)} text={said.text} secret={secret} onClose={onClose} />
   return (
-    <Dialog title={form.title(name)} onClose={onClose}>
+    // Closing it now would lose the secret that is on its way.
+    <Dialog title={form.title(name)} onClose={() => !connect.isPending && onClose()}>
       <p className="soft">{steps}</p>
       <EndpointForm
         urlLabel={form.url}

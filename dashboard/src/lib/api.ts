@@ -24,7 +24,9 @@ export type AnswerOf<Call extends Name> = Calls[Call]['answer']
 export type DataOf<Call extends Name> = AnswerOf<Call> extends { data: infer Data } ? Data : never
 export type ItemOf<Call extends Name> = DataOf<Call> extends readonly (infer Item)[] ? Item : never
 
-type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
+/** `once`: called again with the same one, what was done is answered once more instead of done once more. */
+type Once = { once?: string }
+type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & Once
 
 export class CallError extends Error {
   readonly status: number
@@ -58,18 +60,27 @@ export function pathOf(name: string, { params = {}, query = {} }: Loose = {}): s
 
 export async function call<Call extends Name>(
   name: Call,
-  input: InputOf<Call>,
+  input: InputOf<Call> & Once,
   signal?: AbortSignal,
 ): Promise<AnswerOf<Call>> {
-  const { body, ...place } = input as Loose
+  const { body, once, ...place } = input as Loose
+  const headers = {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(once ? { 'idempotency-key': once } : {}),
+  }
   const response = await fetch(pathOf(name, place), {
     method: name.split(' ')[0] ?? 'GET',
     credentials: 'same-origin',
+    headers,
     ...(signal ? { signal } : {}),
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   return readAnswer(response)
 }
+
+/** A name for one deed. */
+export const newOnce = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** The answer of the service, or what it refused with. */
 export async function readAnswer<Answer>(response: Response): Promise<Answer> {
@@ -157,8 +168,8 @@ type ChangeOptions<Call extends Name> = {
 /** Change something: `mutate(input)`; `isPending` while it is under way. */
 export function useChange<Call extends Name>(name: Call, { stale = [], onDone, onFailed }: ChangeOptions<Call> = {}) {
   const client = useQueryClient()
-  return useMutation<DataOf<Call>, Error, InputOf<Call>>({
-    mutationFn: async (input: InputOf<Call>) => ((await call(name, input)) as { data: DataOf<Call> }).data,
+  return useMutation<DataOf<Call>, Error, InputOf<Call> & Once>({
+    mutationFn: async (input: InputOf<Call> & Once) => ((await call(name, input)) as { data: DataOf<Call> }).data,
     onSuccess: async (data, input) => {
       await Promise.all(stale.map((other) => client.invalidateQueries({ queryKey: [other] })))
       onDone?.(data, input)

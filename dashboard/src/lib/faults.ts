@@ -18,3 +18,7 @@ export function faultsOf<Field extends string>(error: unknown, fields: readonly 
   else faults.rest = messageOf(error)
   return faults
 }
+
+/** In words, where there is one place to say it: without the name the service has for a field that stands right there. */
+export const faultOf = (error: unknown, ...fields: string[]): string | undefined =>
+  Object.values(faultsOf(error, fields))[0]

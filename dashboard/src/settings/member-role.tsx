@@ -1,6 +1,7 @@
 /** Roles: what each may do, in words, and giving somebody another one. Only an owner is offered to make an owner. */
 import { type FormEvent, useId, useState } from 'react'
-import { messageOf, useChange } from '../lib/api.ts'
+import { useChange } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { useSession } from '../lib/session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -72,7 +73,7 @@ export function ChangeRole({ of: { id, name, email, role: current }, onClose }: 
     <Dialog title={members.changeRoleTitle(who)} onClose={onClose}>
       <form onSubmit={submit}>
         {id === session.member.id && <p className="soft">{members.ownRole}</p>}
-        <RoleChoice value={role} onChange={setRole} fault={change.error ? messageOf(change.error) : undefined} />
+        <RoleChoice value={role} onChange={setRole} fault={faultOf(change.error, 'role')} />
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={change.isPending}>

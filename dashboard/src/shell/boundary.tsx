@@ -4,26 +4,34 @@ import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
-export class Boundary extends Component<{ children: ReactNode }, { isBroken: boolean }> {
-  override state = { isBroken: false }
+export class PageMissing extends Error {}
 
-  static getDerivedStateFromError() {
-    return { isBroken: true }
+type State = { fault: 'broken' | 'missing' | undefined }
+
+export class Boundary extends Component<{ children: ReactNode }, State> {
+  override state: State = { fault: undefined }
+
+  /** `missing`: its script did not come, because the line broke or there is a newer one. */
+  static getDerivedStateFromError(error: unknown): State {
+    return { fault: error instanceof PageMissing ? 'missing' : 'broken' }
   }
 
   override render() {
-    if (!this.state.isBroken) return this.props.children
+    const { fault } = this.state
+    if (!fault) return this.props.children
+    const isMissing = fault === 'missing'
     return (
       <Empty
+        isPage
         icon="alert"
-        title={words.shell.crashed}
+        title={isMissing ? words.shell.missing : words.shell.crashed}
         action={
           <Button variant="primary" onClick={() => location.reload()}>
             {words.shell.reload}
           </Button>
         }
       >
-        {words.shell.crashedText}
+        {isMissing ? words.shell.missingText : words.shell.crashedText}
       </Empty>
     )
   }

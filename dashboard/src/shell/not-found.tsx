@@ -6,6 +6,7 @@ export function NotFound() {
   useTitle(words.shell.notFound)
   return (
     <Empty
+      isPage
       icon="search"
       title={words.shell.notFound}
       action={

@@ -2,7 +2,7 @@
  * Dialogs. The browser's own `<dialog>` keeps the focus inside, closes on
  * Escape, gives the focus back, and makes the rest of the page inert.
  */
-import { type MouseEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { words } from '../words/words.ts'
 import { Button, IconButton } from './button.tsx'
 import { FaultNote } from './show.tsx'
@@ -13,9 +13,14 @@ type DialogProps = { title: string; onClose: () => void; size?: 'wide'; children
 export function Dialog({ title, onClose, size, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Closed before it is taken off the page, or the focus would not go back to where it was.
+  useLayoutEffect(() => {
     const dialog = ref.current
-    if (dialog && !dialog.open) dialog.showModal()
+    if (dialog && !dialog.open) {
+      dialog.showModal()
+      // The browser begins at the cross; whoever came to write begins at the first field.
+      dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus()
+    }
     return () => dialog?.close()
   }, [])
   // A click on what is around it, not one that merely ends there.

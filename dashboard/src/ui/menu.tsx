@@ -44,7 +44,11 @@ export function Menu({ button, items, label, side = 'right', up = false }: MenuP
     const at = all.indexOf(document.activeElement as HTMLElement)
     const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key]
     if (event.key === 'Escape' || event.key === 'Tab') close()
-    if (event.key === 'Escape') event.stopPropagation()
+    // Only the menu: a dialog around it stays.
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      event.preventDefault()
+    }
     if (next === undefined) return
     event.preventDefault()
     all[next % all.length]?.focus()

@@ -87,18 +87,21 @@ export function Empty({
   title,
   children,
   action,
+  isPage = false,
 }: {
   icon: IconName
   title: string
   children?: ReactNode
   action?: ReactNode
+  /** It is all the page says. */
+  isPage?: boolean
 }) {
   return (
     <div className="state">
       <span className="mark">
         <Icon name={icon} />
       </span>
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children && <p>{children}</p>}
       {action && <div className="row">{action}</div>}
     </div>

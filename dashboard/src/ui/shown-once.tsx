@@ -3,7 +3,7 @@
  * stays until whoever reads it says so; a click beside it or Escape, which
  * close other dialogs, do not lose it.
  */
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { Button } from './button.tsx'
 import { Note, Secret } from './show.tsx'
 
@@ -21,7 +21,8 @@ type ShownOnceProps = {
 export function ShownOnce({ title, warning, secret, done, onDone, children }: ShownOnceProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Closed before it is taken off the page, as in `Dialog`.
+  useLayoutEffect(() => {
     const dialog = ref.current
     if (!dialog) return
     const open = () => dialog.isConnected && !dialog.open && dialog.showModal()

@@ -4,7 +4,7 @@
  * address; what it refuses is said beside the field.
  */
 import { type FormEvent, useId, useState } from 'react'
-import { messageOf } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/form.tsx'
 import { words } from '../words/words.ts'
@@ -41,7 +41,7 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
   }
   return (
     <form onSubmit={submit}>
-      <Field label={urlLabel} hint={form.urlHint} fault={error ? messageOf(error) : null}>
+      <Field label={urlLabel} hint={form.urlHint} fault={faultOf(error, 'url')}>
         {(wiring) => (
           <Input
             {...wiring}
@@ -59,7 +59,9 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
       </Field>
       <EventChoice events={events} onToggle={toggle} fault={isTried && events.size === 0 ? form.noEvents : undefined} />
       <div className="dialog-foot">
-        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button onClick={onClose} disabled={busy}>
+          {words.common.cancel}
+        </Button>
         <Button type="submit" variant="primary" busy={busy}>
           {action}
         </Button>

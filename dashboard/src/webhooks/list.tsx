@@ -130,7 +130,8 @@ function AddEndpoint({ onClose }: { onClose: () => void }) {
   const { form, secret: said } = webhooks
   if (secret) return <SecretOnce title={said.title} text={said.text} secret={secret} onClose={onClose} />
   return (
-    <Dialog title={form.create} onClose={onClose}>
+    // Closing it now would lose the secret that is on its way.
+    <Dialog title={form.create} onClose={() => !create.isPending && onClose()}>
       <EndpointForm
         action={form.submit}
         busy={create.isPending}

@@ -1,6 +1,7 @@
 /** Send again everything of a time, after a receiver was down or lost what it had. */
 import { type FormEvent, useState } from 'react'
-import { messageOf, useChange } from '../lib/api.ts'
+import { useChange } from '../lib/api.ts'
+import { faultOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/form.tsx'
@@ -65,7 +66,7 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
         </div>
         <div className="hooks-range">
           <Field label={said.from}>{(wiring) => <Input {...wiring} {...bind('from')} />}</Field>
-          <Field label={said.to} hint={said.limit} fault={replay.error ? messageOf(replay.error) : null}>
+          <Field label={said.to} hint={said.limit} fault={faultOf(replay.error, 'from', 'to')}>
             {(wiring) => <Input {...wiring} {...bind('to')} />}
           </Field>
         </div>

@@ -1,8 +1,6 @@
-/** The signing secret of an endpoint just made: shown once, with how to use it. Whoever closes it has seen it. */
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+/** The signing secret of an endpoint just made: shown once, with how to use it. */
 import { Icon } from '../ui/icon.tsx'
-import { Note, Secret } from '../ui/show.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 import { words } from '../words/words.ts'
 
 const { secret: said } = words.webhooks
@@ -11,24 +9,12 @@ type SecretProps = { title: string; text: string; secret: string; onClose: () =>
 
 export function SecretOnce({ title, text, secret, onClose }: SecretProps) {
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Note tone="amber" icon="key">
-        <p>{text}</p>
-      </Note>
-      <section className="hooks-secret" aria-label={said.label}>
-        <h3 className="small">{said.label}</h3>
-        <Secret text={secret} />
-      </section>
+    <ShownOnce title={title} warning={<p>{text}</p>} secret={secret} done={said.done} onDone={onClose}>
       <p className="soft small">{said.verify}</p>
       <a className="hooks-link small" href="/docs#verifying" target="_blank" rel="noopener">
         {said.toVerify}
         <Icon name="external" />
       </a>
-      <div className="dialog-foot">
-        <Button variant="primary" onClick={onClose}>
-          {said.done}
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   )
 }

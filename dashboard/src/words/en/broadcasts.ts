@@ -135,7 +135,7 @@ export const broadcasts = {
     unlimited: 'Unlimited',
     planLapsed: 'The plan has lapsed: nothing can be sent until it is renewed.',
     planFull: (left: number) =>
-      `The plan has room for ${left.toLocaleString()} more messages this month, which is not enough.`,
+      `The plan has room for ${left.toLocaleString()} more ${left === 1 ? 'message' : 'messages'} this month, which is not enough.`,
     skippedBecause: 'Left out, because',
     sampleTo: (to: string) => `What ${to} gets`,
     partly: (number: number) =>

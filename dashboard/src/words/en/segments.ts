@@ -68,7 +68,7 @@ export const segments = {
   } as Record<string, string>,
   and: ' and ',
   or: ' or ',
-  ageOf: (count: number, unit: 'd' | 'h') => `${count} ${unit === 'd' ? 'days' : 'hours'} ago`,
+  ageOf: (count: number, unit: 'd' | 'h') => `${count} ${unit === 'd' ? 'day' : 'hour'}${count === 1 ? '' : 's'} ago`,
   create: 'Create segment',
   created: 'Segment created',
   saved: 'Segment saved',

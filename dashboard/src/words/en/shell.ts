@@ -26,5 +26,7 @@ export const shell = {
   toInbox: 'To the inbox',
   crashed: 'This page broke',
   crashedText: 'Reload it. If it breaks again, tell whoever runs Parley what you did.',
+  missing: 'This page could not be loaded',
+  missingText: 'Check the connection and reload.',
   reload: 'Reload',
 }

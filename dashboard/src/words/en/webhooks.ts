@@ -22,9 +22,9 @@ export const webhooks = {
     'message.received': { label: 'Message received', hint: 'A customer writes, on any channel.' },
     'message.status_updated': {
       label: 'Message status updated',
-      hint: 'A message you sent was delivered, read, or failed.',
+      hint: 'A message you sent on the messaging app was accepted, delivered, read, or failed.',
     },
-    'conversation.created': { label: 'Conversation created', hint: 'A contact starts a new conversation.' },
+    'conversation.created': { label: 'Conversation created', hint: 'A new conversation is opened for a contact.' },
     'contact.created': { label: 'Contact created', hint: 'A contact is new, however it was made.' },
   },
   form: {
@@ -41,7 +41,6 @@ export const webhooks = {
   secret: {
     title: 'Endpoint added',
     text: 'Copy the signing secret now. It is shown only this once; whoever loses it adds the endpoint anew.',
-    label: 'Signing secret',
     verify:
       'Each request carries X-Service-Signature: t=<seconds>,v1=<hex>. The hex is the HMAC-SHA256 of "<t>.<body>", keyed with this secret.',
     toVerify: 'Verify it in TypeScript, Python, PHP or Go',
