@@ -533,6 +533,7 @@ create table uploads (
   created_by uuid not null,
   created_at timestamp with time zone not null,
   used_at timestamp with time zone,
+  use_count integer not null default 0,
   constraint uploads_pkey PRIMARY KEY (workspace_id, id),
   constraint uploads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );

@@ -219,6 +219,27 @@ test('a file a member brought is sent, stays, and can be fetched by the channel'
   }
 })
 
+test('a file that was sent goes with the last person it was sent to', async (t) => {
+  const { url, owner, connect, db } = await start(t)
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hi' })
+  const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
+  const people: { id: string; contact_id: string }[] = (await page.call('GET', '/conversations')).body.data
+  for (const { id } of people) {
+    const sent = await page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
+    assert.equal(sent.status, 201, sent.text)
+  }
+  const statusOf = async () => (await fetch(`${url}${new URL(media_url).pathname}`)).status
+  for (const [place, { contact_id: contact }] of people.entries()) {
+    assert.equal(await statusOf(), 200)
+    const erased = await page.call('DELETE', `/contacts/${contact}`)
+    assert.equal(erased.status, 200, erased.text)
+    assert.equal((await db`select 1 from uploads`).length, place === 0 ? 1 : 0)
+  }
+  assert.equal(await statusOf(), 404)
+})
+
 test('what could run in a page is a file to save, and what is too large is refused in words', async (t) => {
   const { url, owner, db, api } = await start(t)
   const page = await openPage(url, owner)

@@ -8,6 +8,7 @@
  */
 import type { Sql } from '../lib/db.ts'
 import type { Store } from '../lib/store.ts'
+import { giveUploadsBack } from './uploads.ts'
 
 const mediaAtOnce = 8
 const mediaChunk = 200
@@ -60,7 +61,7 @@ export async function lockMessagesOf(
     for update of m`
 }
 
-/** Delete them; answers the media that went with them, to be dropped from the store. */
+/** Delete them; answers the files that went with them, to be dropped from the store. */
 export async function deleteMessagesOf(
   sql: Sql,
   workspaceId: string,
@@ -73,6 +74,7 @@ export async function deleteMessagesOf(
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
       and m.conversation_id = v.id and m.message_id = any(${[...ids]}::uuid[])
     returning m.id`
+  const uploads = await giveUploadsBack(sql, workspaceId, contactId, ids)
   // Nor may a search meet words whose message is gone, should the erasing break off.
   await sql`
     delete from message_words w using conversations v
@@ -82,5 +84,5 @@ export async function deleteMessagesOf(
     delete from messages m using conversations v
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
       and m.conversation_id = v.id and m.id = any(${[...ids]}::uuid[])`
-  return media.map(({ id }) => id)
+  return [...media.map(({ id }) => id), ...uploads]
 }
