@@ -143,13 +143,13 @@ async function drain(app: App): Promise<void> {
 }
 
 /** `setupToken`: there is no workspace yet. */
-function welcome(
-  { publicUrl, roles, demo: wantsDemo }: Config,
-  demo: Demo | undefined,
-  setupToken: string | undefined,
-): string {
-  if (!roles.has('api'))
-    return `\n  Parley worker is ready. Health and metrics: ${publicUrl}/healthz, ${publicUrl}/metrics\n`
+function welcome(config: Config, demo: Demo | undefined, setupToken: string | undefined): string {
+  const { publicUrl, roles, demo: wantsDemo } = config
+  if (!roles.has('api')) {
+    // Its own: the public address is where the API is.
+    const origin = localOrigin(config)
+    return `\n  Parley worker is ready. Health and metrics: ${origin}/healthz, ${origin}/metrics\n`
+  }
   const lines: [string, string][] = [
     ['Dashboard', publicUrl],
     ['API', `${publicUrl}/v1`],

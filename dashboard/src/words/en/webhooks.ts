@@ -69,14 +69,14 @@ export const webhooks = {
     switchedOff: 'Endpoint switched off',
     stoppedTitle: 'Switched off after 15 failed events in a row.',
     stoppedText:
-      'Events since then were not kept for it. Mend the receiver, switch the endpoint on, then replay what it missed.',
+      'Events since then were not queued for it. Mend the receiver and switch the endpoint on. What another endpoint received meanwhile can be replayed; what nobody wanted was not kept.',
     inactiveText: 'Somebody switched this endpoint off. Nothing is sent to it until it is switched on.',
     failingText: (number: number) =>
       `The last ${events(number)} could not be delivered. At 15 in a row the endpoint is switched off.`,
   },
   off: {
     title: 'Switch this endpoint off?',
-    text: 'What waits for it is dropped, and events are not kept for it until it is switched on. You can replay them later.',
+    text: 'What waits for it is dropped, and nothing is queued for it until it is switched on. Afterwards you can replay only what another endpoint wanted meanwhile.',
     action: 'Switch off',
   },
   delete: {
