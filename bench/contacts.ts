@@ -19,9 +19,9 @@ export async function benchContacts(): Promise<Figure[]> {
   const service = await startService()
   const ask = await createClient(service)
   const tagged = await ask('POST', '/segments', {
-    name: 'VIPs',
+    name: 'Regulars',
     kind: 'dynamic',
-    filter: { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] },
+    filter: { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'regular' }] },
   })
   const listed = await ask('POST', '/segments', { name: 'Picked' })
 

@@ -14,7 +14,7 @@ import { discard, type Service, startService } from './service.ts'
 
 const conversations = 100_000
 const visits = 10
-const opened = 40
+const opened = 25
 const written = 30
 
 export async function benchDashboard(): Promise<Figure[]> {
@@ -82,7 +82,9 @@ function toFigure(what: string, times: number[], below: number): Figure {
 
 /** Press the row and look at each frame whether the conversation's own last message is there. */
 const openRow = (place: number): string => `new Promise((resolve) => {
-  const row = document.querySelectorAll('.inbox-row')[${place}]
+  // The demo's own people are among them.
+  const rows = [...document.querySelectorAll('.inbox-row')].filter(({ textContent }) => textContent.includes('hello from'))
+  const row = rows[${place}]
   const name = row.querySelector('.inbox-row-name').textContent
   const began = performance.now()
   row.click()

@@ -37,8 +37,8 @@ export const phoneOf = (i: number): string => `+1415${2_000_000 + i}`
 export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
   await db`
     insert into tags (workspace_id, id, name, name_key, color, created_at)
-    values (${workspaceId}, '01890000-0000-7000-8000-000000000001', 'VIP', 'vip', '#0d9488', now()),
-      (${workspaceId}, '01890000-0000-7000-8000-000000000002', 'Newsletter', 'newsletter', '#e11d48', now())
+    values (${workspaceId}, '01890000-0000-7000-8000-000000000001', 'Regular', 'regular', '#0d9488', now()),
+      (${workspaceId}, '01890000-0000-7000-8000-000000000002', 'Subscriber', 'subscriber', '#e11d48', now())
     on conflict do nothing`
   await db`
     create temporary table people as

@@ -141,7 +141,7 @@ test('two workers, killed in turn: the other goes on, and each recipient is sent
   for (let kills = 0; kills < 3; kills++) {
     const worker = workers[kills % 2]
     const before = await handedOver(id)
-    await until('it to go on', async () => (await handedOver(id)) > before, 10_000)
+    await until('it to go on', async () => (await handedOver(id)) > before, 30_000)
     await sleep(Math.random() * 150)
     await worker?.kill()
     const after = await handedOver(id)
