@@ -204,7 +204,7 @@ export async function createApp(application: Application): Promise<App> {
           contactDashboard({
             db,
             onQueued,
-            announce: (workspaceId) => live.announce(`workspace:${workspaceId}`),
+            announce: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
             eraseContact: createEraser({ db, store, log }),
             inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
             onTagRenamed: followTag,
@@ -222,10 +222,7 @@ export async function createApp(application: Application): Promise<App> {
             accepting,
             sender,
             reading: { channels, publicUrl },
-            onBroadcast: (workspaceId) => {
-              onBroadcast()
-              live.announce(workspaceTopic(workspaceId))
-            },
+            onBroadcast,
           }),
         )
         members.register(webhookDashboard({ db, sealer, guard, onQueued }))

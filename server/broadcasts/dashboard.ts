@@ -90,8 +90,8 @@ export type Wiring = {
   accepting: Accepting
   sender: Sender
   reading: Reading
-  /** A broadcast of a workspace was accepted or changed: somebody is to look after it, others may be looking at it. */
-  onBroadcast: (workspaceId: string) => void
+  /** A broadcast was accepted or changed: somebody is to look after it. */
+  onBroadcast: () => void
 }
 
 export const broadcastDashboard =
@@ -117,7 +117,7 @@ export const broadcastDashboard =
       async ({ session: { workspaceId, defaultCountry }, body, idempotency }, reply) => {
         const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
         const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
-        onBroadcast(workspaceId)
+        onBroadcast()
         reply.code(202)
         return { data: await requireBroadcast(db, workspaceId, id) }
       },
@@ -162,7 +162,7 @@ export const broadcastDashboard =
         },
         async ({ session: { workspaceId }, params: { id } }) => {
           await change(db, workspaceId, id)
-          onBroadcast(workspaceId)
+          onBroadcast()
           return { data: await requireBroadcast(db, workspaceId, id) }
         },
       )
@@ -176,7 +176,7 @@ export const broadcastDashboard =
       },
       async ({ session: { workspaceId }, params, body }, reply) => {
         const broadcast = await sendAgain(accepting, workspaceId, params.id, body ?? {})
-        onBroadcast(workspaceId)
+        onBroadcast()
         reply.code(202)
         return { data: broadcast }
       },

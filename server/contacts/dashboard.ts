@@ -55,7 +55,7 @@ const eraseMs = 10 * 60_000
 export type Wiring = {
   db: Db
   onQueued: () => void
-  /** Members may be looking at this workspace. */
+  /** Members may be looking while an import goes on; of all else they are told when it is answered. */
   announce: (workspaceId: string) => void
   /** Somebody and all that there is of them, in whatever room; 404 when nobody is there. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
@@ -66,7 +66,7 @@ export type Wiring = {
 }
 
 export const contactDashboard = (wiring: Wiring) => async (app: App) => {
-  const { db, onQueued, announce, eraseContact, inSegment } = wiring
+  const { db, onQueued, eraseContact, inSegment } = wiring
   app.register(importDashboard(wiring))
   app.get(
     '/contacts',
@@ -82,10 +82,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     },
     async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
       const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body)
-      if (created) {
-        onQueued()
-        announce(workspaceId)
-      }
+      if (created) onQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
   )
@@ -121,9 +118,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, params, body }) => {
-      const contact = await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out)
-      announce(workspaceId)
-      return { data: contact }
+      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out) }
     },
   )
   app.delete(
@@ -135,7 +130,6 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     },
     async ({ session: { workspaceId }, params }) => {
       await eraseContact(workspaceId, params.id)
-      announce(workspaceId)
       return { data: { id: params.id.toLowerCase(), deleted: true } }
     },
   )
@@ -149,13 +143,12 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
       schema: { params: IdParams, body: Type.Object({ name: Type.String() }), response: { 200: DataOf(TagView) } },
     },
     async ({ session: { workspaceId }, params, body }) => {
-      const tag = await db.begin(async (sql) => {
+      const data = await db.begin(async (sql) => {
         const renamed = await renameTag(sql, workspaceId, params.id, body.name)
         await wiring.onTagRenamed(sql, workspaceId, renamed)
         return renamed
       })
-      announce(workspaceId)
-      return { data: tag }
+      return { data }
     },
   )
   app.delete(
@@ -163,7 +156,6 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     { config: { audit: 'tag.deleted' }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
     async ({ session: { workspaceId }, params }) => {
       await deleteTag(db, workspaceId, params.id)
-      announce(workspaceId)
       return { data: { id: params.id.toLowerCase(), deleted: true } }
     },
   )
