@@ -65,6 +65,29 @@ test('what a customer writes appears by itself, and an answer is followed until 
   assert.equal(await bubble(page, 'Refused at first').count(), 1)
 })
 
+test('what happens while the inbox is asked for the first time is in it', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/contacts')
+  const told = page.evaluate<unknown>(
+    "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { document.title = 'told' }); line.addEventListener('changed', told) })",
+  )
+  await until('the line', async () => (await page.title()) === 'told')
+  // Read, but not answered before the customer wrote and the page heard of it.
+  const held = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  await page.route(/app\/api\/conversations\?/, async (route) => {
+    const answer = await route.fetch()
+    asked.resolve()
+    await held.promise
+    await route.fulfill({ response: answer })
+  })
+  await page.getByRole('link', { name: /^Inbox/ }).click()
+  await asked.promise
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Just now' })
+  await told
+  held.resolve()
+  await rowOf(page, 'Ann Porter').getByText('Just now').waitFor()
+})
+
 test('a conversation is found, opened, answered, taken and closed by keyboard', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t)
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'First' })

@@ -5,7 +5,7 @@
  */
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
-import { CallError, queries, useCall } from './lib/api.ts'
+import { askAgain, CallError, queries, useCall } from './lib/api.ts'
 import { Live } from './lib/live.tsx'
 import { Session } from './lib/session.tsx'
 import { Boundary, PageMissing } from './shell/boundary.tsx'
@@ -94,6 +94,6 @@ function Signed() {
 queries.getQueryCache().subscribe(({ query }) => {
   const { error } = query.state
   if (error instanceof CallError && error.status === 401 && query.queryKey[0] !== 'GET /session') {
-    void queries.invalidateQueries({ queryKey: ['GET /session'] })
+    void askAgain({ queryKey: ['GET /session'] })
   }
 })

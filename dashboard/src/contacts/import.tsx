@@ -1,6 +1,6 @@
 /** Many at once, from a spreadsheet: choose a file, see what would happen, then let it happen. */
 import { type DragEvent, useEffect, useRef, useState } from 'react'
-import { messageOf, queries } from '../lib/api.ts'
+import { askAgain, messageOf } from '../lib/api.ts'
 import { Button, LinkButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Card, Page } from '../ui/page.tsx'
@@ -34,8 +34,7 @@ export function ImportPage() {
     } catch (error) {
       if (!mine.signal.aborted) setState({ isRunning: false, fault: messageOf(error) })
     }
-    if (!isDry)
-      await Promise.all(['GET /contacts', 'GET /tags'].map((name) => queries.invalidateQueries({ queryKey: [name] })))
+    if (!isDry) await Promise.all(['GET /contacts', 'GET /tags'].map((name) => askAgain({ queryKey: [name] })))
   }
   const { isRunning, progress, report, fault } = state
   const isDone = report && !report.dry_run

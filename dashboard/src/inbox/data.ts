@@ -3,7 +3,7 @@
  * cache: what a deed changes is seen at once, before the service has answered.
  */
 import type { InfiniteData } from '@tanstack/react-query'
-import { type AnswerOf, type DataOf, type ItemOf, queries } from '../lib/api.ts'
+import { type AnswerOf, askAgain, type DataOf, type ItemOf, queries } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
 export type Conversation = ItemOf<'GET /conversations'>
@@ -77,8 +77,8 @@ export function showMessage(message: Message): void {
 /** Ask again for whatever shows this conversation. */
 export async function refresh(id: string): Promise<void> {
   await Promise.all([
-    queries.invalidateQueries({ queryKey: ['GET /conversations'] }),
-    queries.invalidateQueries({ queryKey: ['GET /conversations/{id}', { params: { id } }] }),
-    queries.invalidateQueries({ queryKey: ['GET /conversations/counts'] }),
+    askAgain({ queryKey: ['GET /conversations'] }),
+    askAgain({ queryKey: ['GET /conversations/{id}', { params: { id } }] }),
+    askAgain({ queryKey: ['GET /conversations/counts'] }),
   ])
 }

@@ -6,7 +6,7 @@
  * channel refuses is kept by the service, and is shown from there.
  */
 import { useMemo, useSyncExternalStore } from 'react'
-import { CallError, call, type InputOf, messageOf, newOnce, queries } from '../lib/api.ts'
+import { askAgain, CallError, call, type InputOf, messageOf, newOnce } from '../lib/api.ts'
 import { lineOf, type Message, showMessage, threadInput } from './data.ts'
 
 export type Body = InputOf<'POST /conversations/{id}/messages'>['body']
@@ -125,7 +125,7 @@ async function post({ key, message, body, once }: Sending): Promise<void> {
     discard(key)
   } catch (error) {
     if (error instanceof CallError && error.code === 'platform_error') {
-      await queries.invalidateQueries({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
+      await askAgain({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
       return discard(key)
     }
     const state = error instanceof CallError ? 'refused' : 'lost'

@@ -1,7 +1,7 @@
 /** What becomes of a test event, told as it goes: sent, tried again, arrived or not. */
 import { useEffect } from 'react'
 import { Link } from 'wouter'
-import { messageOf, queries } from '../lib/api.ts'
+import { askAgain, messageOf } from '../lib/api.ts'
 import { Icon } from '../ui/icon.tsx'
 import { lastAttempt, useDelivery } from '../webhooks/deliveries.ts'
 import { words } from '../words/words.ts'
@@ -16,7 +16,7 @@ export function TestOutcome({ id, endpointId }: { id: string; endpointId: string
   const status = delivery.data?.status
   // What it did to the endpoint is shown beside it.
   useEffect(() => {
-    if (status && status !== 'pending') void queries.invalidateQueries({ queryKey: ['GET /webhooks'] })
+    if (status && status !== 'pending') void askAgain({ queryKey: ['GET /webhooks'] })
   }, [status])
   const { tone, text } = delivery.error
     ? ({ tone: 'red', text: messageOf(delivery.error) } as const)

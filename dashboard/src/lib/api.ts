@@ -9,10 +9,10 @@ import {
   type InfiniteData,
   keepPreviousData,
   QueryClient,
+  type QueryFilters,
   useInfiniteQuery,
   useMutation,
   useQuery,
-  useQueryClient,
 } from '@tanstack/react-query'
 import { words } from '../words/words.ts'
 import type { Calls } from './calls.ts'
@@ -102,6 +102,19 @@ export const queries = new QueryClient({
   },
 })
 
+/**
+ * Ask again for what is on the page. What waits for its first answer just then
+ * is asked once more when that came: it may be from before the news.
+ */
+export async function askAgain(which: QueryFilters): Promise<void> {
+  const first = queries
+    .getQueryCache()
+    .findAll({ ...which, fetchStatus: 'fetching' })
+    .filter(({ state }) => state.data === undefined)
+  await queries.invalidateQueries(which)
+  if (first.length > 0) await queries.invalidateQueries({ predicate: (query) => first.includes(query) })
+}
+
 type Options = {
   enabled?: boolean
   /** Asked again whenever something of the workspace changed. */
@@ -167,11 +180,10 @@ type ChangeOptions<Call extends Name> = {
 
 /** Change something: `mutate(input)`; `isPending` while it is under way. */
 export function useChange<Call extends Name>(name: Call, { stale = [], onDone, onFailed }: ChangeOptions<Call> = {}) {
-  const client = useQueryClient()
   return useMutation<DataOf<Call>, Error, InputOf<Call> & Once>({
     mutationFn: async (input: InputOf<Call> & Once) => ((await call(name, input)) as { data: DataOf<Call> }).data,
     onSuccess: async (data, input) => {
-      await Promise.all(stale.map((other) => client.invalidateQueries({ queryKey: [other] })))
+      await Promise.all(stale.map((other) => askAgain({ queryKey: [other] })))
       onDone?.(data, input)
     },
     ...(onFailed ? { onError: onFailed } : {}),

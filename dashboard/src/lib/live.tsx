@@ -5,7 +5,7 @@
  * asked again, so nothing is missed.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { queries } from './api.ts'
+import { askAgain } from './api.ts'
 
 export type LiveState = 'connecting' | 'live' | 'broken'
 
@@ -34,7 +34,7 @@ function follow(setState: (state: LiveState) => void): () => void {
     isStale = true
     if (resting) return
     isStale = false
-    void queries.invalidateQueries({ predicate: ({ meta }) => meta?.live === true })
+    void askAgain({ predicate: ({ meta }) => meta?.live === true })
     resting = setTimeout(() => {
       resting = undefined
       if (isStale) refresh()

@@ -1,7 +1,7 @@
 /** One endpoint: what it is, how it does, everything that was sent to it. Managers change it here. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { messageOf, queries, useCall, useChange } from '../lib/api.ts'
+import { askAgain, messageOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
 import { Button, IconButton, LinkButton } from '../ui/button.tsx'
@@ -200,7 +200,7 @@ function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
       toast.done(webhooks.delete.done)
       // First away from here, or the page would say for a moment that there is no such endpoint.
       navigate(placeOf(endpoint).href)
-      void queries.invalidateQueries({ queryKey: ['GET /webhooks'] })
+      void askAgain({ queryKey: ['GET /webhooks'] })
     },
   })
   return (
