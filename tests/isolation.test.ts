@@ -471,10 +471,15 @@ test('somebody who writes to both opts out of one, by the words of that one', as
   const call = await signIn(neighbours)
   await call('PATCH', '/workspace', { opt_out_words: ['enough'] })
   const isOut = async () => (await call('GET', `/contacts/${own.contacts}`)).body.data.opted_out_by
-  const preference = { wa_id: shared.phone.slice(1), category: 'marketing_messages', timestamp: Date.now() / 1000 }
+  const preference = (value: string) => ({
+    wa_id: shared.phone.slice(1),
+    category: 'marketing_messages',
+    timestamp: Date.now() / 1000,
+    value,
+  })
   const callback = (value: string) => ({
     object: 'whatsapp_business_account',
-    entry: [{ changes: [{ field: 'user_preferences', value: { user_preferences: [{ ...preference, value }] } }] }],
+    entry: [{ changes: [{ field: 'user_preferences', value: { user_preferences: [preference(value)] } }] }],
   })
   await own.provider.writes({ from: shared.phone, text: 'Enough!' })
   assert.equal(await isOut(), 'customer')

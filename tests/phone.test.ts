@@ -304,7 +304,7 @@ test('ticks follow the reports, never go back, and a failure is told in words', 
 
 test('a message that arrives is shown, announced, and counted where it is not seen', { skip }, async (t) => {
   const others = Array.from({ length: 6 }, (_, at) =>
-    phone([bubble(`o${at}`)], { id: `+1415555011${at}`, name: `Person ${at}` }),
+    phone([bubble(`o${at}`, { at: minutesAgo(5 + at) })], { id: `+1415555011${at}`, name: `Person ${at}` }),
   )
   const { page, tell } = await open(t, [phone([bubble('first', { at: minutesAgo(1) })]), ...others])
 
