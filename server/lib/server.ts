@@ -17,6 +17,7 @@ import Fastify, {
   LogController,
   type RawServerDefault,
 } from 'fastify'
+import { compilers } from './compile.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
 import { parseJson, requireStorable } from './json.ts'
@@ -88,6 +89,7 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false },
       onCreate: ourFormats,
     },
+    schemaController: { compilersFactory: compilers },
     rewriteUrl: (request) => decodableUrl(request.url ?? '/'),
     clientErrorHandler(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) return
