@@ -153,6 +153,7 @@ create table checklists (
   workspace_id uuid not null,
   dismissed_at timestamp with time zone,
   inbound_before integer not null default 0,
+  event_heard_at timestamp with time zone,
   constraint checklists_pkey PRIMARY KEY (workspace_id),
   constraint checklists_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );

@@ -40,6 +40,7 @@ import { describeApi } from './lib/openapi.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type Serving } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { callbackRoutes } from './messages/callbacks.ts'
+import { noteEventHeard } from './messages/checklist.ts'
 import { checklistDashboard } from './messages/checklist-dashboard.ts'
 import { messageDashboard } from './messages/dashboard.ts'
 import { type Announce, createIntake } from './messages/intake.ts'
@@ -163,6 +164,9 @@ export async function createApp(application: Application): Promise<App> {
       onMediaGone: (ids) => void dropMedia(store, ids, log),
       follower,
     })
+    const onHeard = async (workspaceId: string) => {
+      if (await noteEventHeard(db, workspaceId)) live.announce(workspaceTopic(workspaceId))
+    }
     const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
     const count = metrics.counter(
       'parley_channel_callbacks_total',
@@ -184,7 +188,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.register(messageRoutes({ db, sender, publicUrl }))
         v1.register(broadcastRoutes({ ...accepting, onBroadcast }))
         v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
-        v1.register(eventStreamRoutes({ db, live, heartbeatMs }))
+        v1.register(eventStreamRoutes({ db, live, heartbeatMs, onHeard }))
       },
       { prefix: '/v1' },
     )

@@ -71,7 +71,8 @@ async function run(config: Config): Promise<void> {
     const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb, digestDb]
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
-    for (const name of await migrate(db)) log.info({ name }, 'migrated')
+    const migrations = await migrate(db)
+    if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const encryptionKey = await resolveEncryptionKey(config)
     const sealer = createSealer(encryptionKey)
     // Only who serves the API has a simulator to show; a worker finds the demo as they left it.

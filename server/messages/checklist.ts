@@ -25,7 +25,7 @@ export async function readChecklist(sql: Sql, workspaceId: string): Promise<Chec
           select sum(d.inbound) from message_days d where d.workspace_id = w.id and d.day = b.day
         ) > coalesce(l.inbound_before, 0) is true as customer_wrote,
       exists (select from api_keys k where k.workspace_id = w.id and k.created_by is not null) as key_made,
-      exists (
+      l.event_heard_at is not null or exists (
         select from webhook_endpoints e where e.workspace_id = w.id and e.last_delivery_at is not null
       ) as webhook_delivered,
       l.dismissed_at is not null as dismissed
@@ -45,6 +45,16 @@ export async function dismissChecklist(sql: Sql, workspaceId: string): Promise<C
     insert into checklists (workspace_id, dismissed_at) values (${workspaceId}, now())
     on conflict (workspace_id) do update set dismissed_at = coalesce(checklists.dismissed_at, excluded.dismissed_at)`
   return readChecklist(sql, workspaceId)
+}
+
+/** An event was handed over on an open line. True when it was the first. */
+export async function noteEventHeard(sql: Sql, workspaceId: string): Promise<boolean> {
+  const noted = await sql`
+    insert into checklists (workspace_id, event_heard_at) values (${workspaceId}, now())
+    on conflict (workspace_id) do update set event_heard_at = excluded.event_heard_at
+    where checklists.event_heard_at is null
+    returning workspace_id`
+  return noted.length > 0
 }
 
 /** All that customers wrote so far was there when the workspace was made: it takes no step. */

@@ -22,7 +22,13 @@ import type { App } from '../lib/server.ts'
 import { type EventName, eventNames } from './emit.ts'
 import { createListener, eventsAPage, keepListener, listEventIdsAfter, listEventsAfter } from './listeners.ts'
 
-export type EventStreaming = { db: Db; live: Live; heartbeatMs: number }
+export type EventStreaming = {
+  db: Db
+  live: Live
+  heartbeatMs: number
+  /** A line handed over its first event. */
+  onHeard: (workspaceId: string) => Promise<void>
+}
 
 const streamsPerWorkspace = 20
 const overlapMs = 10_000
@@ -47,7 +53,7 @@ const EventSchema = Type.Object(
 type Following = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
 
 export const eventStreamRoutes =
-  ({ db, live, heartbeatMs }: EventStreaming) =>
+  ({ db, live, heartbeatMs, onHeard }: EventStreaming) =>
   async (app: App) => {
     const crowd = createCrowd(app, streamsPerWorkspace)
 
@@ -98,6 +104,7 @@ export const eventStreamRoutes =
       const known = new Set(lastId === undefined ? await listEventIdsAfter(db, workspaceId, earlier(after)) : [])
       let isLooking = false
       let again = false
+      let hasHeard = false
 
       const look = async () => {
         for (let from = earlier(after); stream.isOpen(); ) {
@@ -111,6 +118,10 @@ export const eventStreamRoutes =
           for (const id of known) if (id <= earlier(after)) known.delete(id)
           await stream.whenSent()
           const last = page.at(-1)
+          if (last && !hasHeard) {
+            hasHeard = true
+            await onHeard(workspaceId)
+          }
           if (!last || page.length < eventsAPage) return
           from = last.id
         }

@@ -27,7 +27,7 @@ export const checklist = {
     },
     webhook_delivered: {
       title: 'Receive a webhook',
-      text: 'Have your server told, signed, of every message.',
+      text: 'Have your server told, signed, of every message; on your own machine: npx parley listen.',
       link: 'Add a webhook',
     },
   },
