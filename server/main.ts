@@ -161,6 +161,7 @@ function welcome(config: Config, demo: Demo | undefined, setupToken: string | un
   if (demo) {
     lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])
     lines.push(['API key', demo.api_key])
+    lines.push(['Events', 'npx parley listen'])
   } else if (wantsDemo) {
     lines.push(['Sign-in', 'owner@demo.test (new password: npx parley member reset-password --email owner@demo.test)'])
   }
