@@ -1,5 +1,6 @@
 /** A broadcast to 10,000 whose process is killed twenty times: who got it twice, who is forgotten, what the counters say. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Filter, Parley } from '../sdk/src/index.ts'
 import type { Figure } from './figure.ts'
 import { insertConversations, insertPeople } from './people.ts'
 import { connectTo, createKeys, discard, type Service, startService, startSimulator } from './service.ts'
@@ -15,18 +16,10 @@ export async function benchBroadcastCrash(): Promise<Figure[]> {
   await insertPeople(service.db, service.workspaceId, 0, people)
   await insertConversations(service.db, service.workspaceId)
   const [key = ''] = await createKeys(service, 1)
-  const call = async (path: string, body: unknown): Promise<string> => {
-    const answer = await fetch(`${service.url}/v1${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    const { data } = (await answer.json()) as { data: { id: string } }
-    return data.id
-  }
-  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
-  const segment_id = await call('/segments', { name: 'Everybody', kind: 'dynamic', filter })
-  await call('/broadcasts', { name: 'Everybody', template: { name: 'hello_world' }, segment_id })
+  const parley = new Parley({ apiKey: key, baseUrl: `${service.url}/v1` })
+  const filter: Filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const { id } = await parley.segments.create({ name: 'Everybody', kind: 'dynamic', filter })
+  await parley.broadcasts.create({ name: 'Everybody', template: { name: 'hello_world' }, segment_id: id })
 
   let killed = 0
   while (killed < kills && (await countOf(service, 'pending')) > 0) {

@@ -4,6 +4,7 @@
  * starts; and how long accepting takes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Broadcast, type Filter, Parley } from '../sdk/src/index.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import type { Figure } from './figure.ts'
 import type { Measured } from './load.ts'
@@ -25,8 +26,6 @@ const people = 100_000
 const many = 1_000_000
 const template = { name: 'order_confirmed', language: 'en_US', params: ['{{contact.name|there}}', 'A-10042'] }
 
-type Progress = { id: string; status: string; sent_count: number; read_count: number; total_count: number }
-
 export async function benchBroadcasts(): Promise<Figure[]> {
   const service = await startService()
   const simulator = await startSimulator()
@@ -35,32 +34,33 @@ export async function benchBroadcasts(): Promise<Figure[]> {
   await insertPeople(service.db, service.workspaceId, 0, people)
   await insertConversations(service.db, service.workspaceId)
   const [key = ''] = await createKeys(service, 1)
-  const call = createCaller(service, key)
+  const parley = new Parley({ apiKey: key, baseUrl: `${service.url}/v1` })
 
   const accepts: number[] = []
   const recipients = Array.from({ length: 1_000 }, (_, i) => ({ to: phoneOf(i) }))
   for (let i = 0; i < 7; i++) {
     const began = performance.now()
-    await call('/broadcasts', { name: 'Later', template, recipients, scheduled_at: '2100-01-01T00:00:00Z' })
+    await parley.broadcasts.create({ name: 'Later', template, recipients, scheduled_at: '2100-01-01T00:00:00Z' })
     accepts.push(performance.now() - began)
   }
   accepts.sort((a, b) => a - b)
 
   const idle = await neighbour.measure()
-  const segment = await createSegment(call)
+  const everybody: Filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
+  const segment = await parley.segments.create({ name: 'Everybody', kind: 'dynamic', filter: everybody })
   const began = performance.now()
-  const { id } = await call<Progress>('/broadcasts', { name: 'Everybody', template, segment_id: segment })
+  const { id } = await parley.broadcasts.create({ name: 'Everybody', template, segment_id: segment.id })
   await sleep(5_000)
   const busy = await neighbour.measure()
-  const sent = await untilTrue(service, call, id, ({ status }) => status === 'sent')
+  const sent = await untilTrue(service, parley, id, ({ status }) => status === 'sent')
   const seconds = (performance.now() - began) / 1000
-  const read = await untilTrue(service, call, id, ({ read_count, total_count }) => read_count === total_count)
+  const read = await untilTrue(service, parley, id, ({ read_count, total_count }) => read_count === total_count)
   const readSeconds = (performance.now() - began) / 1000
 
   await insertPeople(service.db, service.workspaceId, people, many)
   const asked = performance.now()
-  const large = await call<Progress>('/broadcasts', { name: 'A million', template, segment_id: segment })
-  await untilTrue(service, call, large.id, ({ sent_count }) => sent_count > 0)
+  const large = await parley.broadcasts.create({ name: 'A million', template, segment_id: segment.id })
+  await untilTrue(service, parley, large.id, ({ sent_count }) => sent_count > 0)
   const firstMs = performance.now() - asked
 
   await simulator.stop()
@@ -111,35 +111,14 @@ async function createNeighbour(service: Service, simulatorUrl: string) {
   }
 }
 
-type Caller = <Data>(path: string, body?: unknown) => Promise<Data>
-
-const createCaller =
-  ({ url }: Service, key: string): Caller =>
-  async <Data>(path: string, body?: unknown) => {
-    const answer = await fetch(`${url}/v1${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const { data, error } = (await answer.json()) as { data: Data; error?: unknown }
-    if (!answer.ok) throw new Error(JSON.stringify(error))
-    return data
-  }
-
-async function createSegment(call: Caller): Promise<string> {
-  const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
-  const { id } = await call<{ id: string }>('/segments', { name: 'Everybody', kind: 'dynamic', filter })
-  return id
-}
-
 async function untilTrue(
   { db }: Service,
-  call: Caller,
+  parley: Parley,
   id: string,
-  holds: (progress: Progress) => boolean,
-): Promise<Progress> {
+  holds: (progress: Broadcast) => boolean,
+): Promise<Broadcast> {
   for (;;) {
-    const progress = await call<Progress>(`/broadcasts/${id}`)
+    const progress = await parley.broadcasts.get(id)
     if (holds(progress)) return progress
     await sleep(200)
     await db`truncate api_key_windows`

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
+import { type CreatedWebhook, Parley } from '../sdk/src/index.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { contactCreated } from '../server/contacts/people.ts'
 import { connect, type Db } from '../server/lib/db.ts'
@@ -258,16 +259,10 @@ async function countOf(receiver: Receiver): Promise<{ count: number; at: number 
   return told
 }
 
-async function addEndpoint(service: Service, url: string): Promise<{ id: string; secret: string }> {
+async function addEndpoint(service: Service, url: string): Promise<CreatedWebhook> {
   const [key] = await createKeys(service, 1)
-  const answer = await fetch(`${service.url}/v1/webhooks`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url, events: ['contact.created'] }),
-  })
-  if (answer.status !== 201) throw new Error(await answer.text())
-  const { data } = (await answer.json()) as { data: { id: string; secret: string } }
-  return data
+  const parley = new Parley({ apiKey: key, baseUrl: `${service.url}/v1` })
+  return parley.webhooks.create({ url, events: ['contact.created'] })
 }
 
 async function measureRaw(posting: Posting): Promise<number> {

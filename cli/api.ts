@@ -1,69 +1,36 @@
 /**
- * The public API as the commands use it: a call answers its `data`, and
- * whatever else comes is a `Failure` with the API's code and words.
+ * The service as the commands call it: by the SDK, as any program outside
+ * would. Whoever sits before a command is told at once what went wrong, with
+ * the API's code and words where it has some, and decides whether to try again.
  */
+import { Parley, ParleyError } from '../sdk/src/index.ts'
 import { Failure, type Target } from './target.ts'
 
-export type Api = {
-  /** The `data` of an answer. */
-  call<Data>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Data>
-  /** The whole answer: a list has its cursor beside its data. */
-  read(path: string): Promise<unknown>
-  /** An answer that stays open. */
-  open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>
-}
-
-export type Me = { account: { id: string; name: string }; key: { id: string; scopes: string[] } }
+export const openParley = ({ key, baseUrl }: Pick<Target, 'key' | 'baseUrl'>): Parley =>
+  new Parley({ apiKey: key, baseUrl, maxRetries: 0 })
 
 /** Codes of failures that may be over the next time. */
-const passing = new Set(['no_answer', 'rate_limited', 'internal'])
-export const isPassing = (error: unknown): boolean => error instanceof Failure && passing.has(error.code)
+const passing = new Set<string>(['network_error', 'timeout', 'rate_limited', 'internal'])
+export const isPassing = (error: unknown): boolean =>
+  error instanceof ParleyError && (passing.has(error.code) || (error.code === 'unexpected_response' && isDown(error)))
+
+const isDown = ({ status }: ParleyError): boolean => status >= 500
+
+/** A failure of a call, in words; whatever else was thrown, as it is. */
+export const inWords = (error: unknown, url: string): unknown =>
+  error instanceof ParleyError ? toFailure(error, url) : error
+
+export function toFailure(error: ParleyError, url: string): Failure {
+  if (error.code === 'timeout') return new Failure('no_answer', `${url} did not answer in time`)
+  if (error.code === 'network_error') return notReached(error.cause ?? error, url)
+  if (error.code !== 'unexpected_response') return new Failure(error.code, error.message)
+  return isDown(error)
+    ? new Failure('no_answer', `${url} answers ${error.status}`)
+    : new Failure('no_api', `what answers at ${url} is not the API (HTTP ${error.status})`)
+}
 
 /** The channel is given 15 seconds, and may be asked three times. */
 const answerMs = 60_000
-
-export function createApi({ key, baseUrl }: Pick<Target, 'key' | 'baseUrl'>): Api {
-  const ask = async (
-    method: string,
-    path: string,
-    { signal, body, headers }: { signal: AbortSignal; body?: unknown; headers?: Record<string, string> | undefined },
-  ): Promise<Response> => {
-    const request = {
-      method,
-      signal,
-      redirect: 'error' as const,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }
-    const response = await fetch(baseUrl + path, request).catch((cause) => {
-      throw toFailure(cause, baseUrl)
-    })
-    if (!response.ok) throw await readFailure(response, baseUrl)
-    return response
-  }
-  const answerOf = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
-    const response = await ask(method, path, { signal: AbortSignal.timeout(answerMs), body, headers })
-    return response.json().catch(() => {
-      throw new Failure('no_api', `what answers at ${baseUrl} is not the API`)
-    })
-  }
-  return {
-    call: async <Data>(method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
-      ((await answerOf(method, path, body, headers)) as { data: Data }).data,
-    read: (path) => answerOf('GET', path),
-    open: async (path, headers, signal) => {
-      const response = await ask('GET', path, { signal, headers })
-      if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
-        throw new Failure('no_api', `what answers at ${baseUrl} has no stream of events`)
-      }
-      return response.body
-    },
-  }
-}
 
 /** A control call of the simulator, which needs no key: with a body it is a POST. */
 export async function control(simulatorUrl: string, call: string, body?: unknown): Promise<unknown> {
@@ -73,30 +40,30 @@ export async function control(simulatorUrl: string, call: string, body?: unknown
       : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(answerMs),
   }).catch((cause) => {
-    throw toFailure(cause, simulatorUrl)
+    throw notReached(cause, simulatorUrl)
   })
-  if (response.ok) return ((await response.json()) as { data: unknown }).data
-  const failure = await readFailure(response, simulatorUrl)
-  const hint = 'it answers while the service runs with DEMO=1, or is named with --simulator'
-  throw response.status === 404 ? new Failure(failure.code, `${failure.message}; ${hint}`) : failure
+  // Whatever answers there, it is looked at as an object.
+  const answer: { data?: unknown; error?: { code: string; message: string } } = Object(
+    await response.json().catch(() => undefined),
+  )
+  if (response.ok && 'data' in answer) return answer.data
+  const code = answer.error?.code ?? (response.status >= 500 ? 'no_answer' : 'no_api')
+  const words = answer.error?.message ?? `${simulatorUrl} answers ${response.status}`
+  throw new Failure(code, response.status === 404 || code === 'no_api' ? `${words}; ${whereItIs}` : words)
 }
 
-async function readFailure(response: Response, url: string): Promise<Failure> {
-  const text = await response.text().catch(() => '')
-  try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string } }
-    return new Failure(error.code, error.message)
-  } catch {
-    return new Failure(response.status >= 500 ? 'no_answer' : 'no_api', `${url} answers ${response.status}`)
+const whereItIs = 'the simulator answers while the service runs with DEMO=1, or is named with --simulator'
+
+/** What kept a request from being answered; `fetch` says it in a cause, and for several addresses in a list of them. */
+function notReached(error: unknown, url: string): Failure {
+  const { name, message, cause } = error as {
+    name?: string
+    message?: string
+    cause?: { code?: string; message?: string }
   }
-}
-
-/** What kept a request from being answered, in words. */
-export function toFailure(error: unknown, url: string): Failure {
-  const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return new Failure('no_answer', `${url} did not answer in time`)
   if (cause?.code === 'ECONNREFUSED') {
     return new Failure('no_answer', `nothing answers at ${url}: is the service running?`)
   }
-  return new Failure('no_answer', `${url}: ${cause?.message || cause?.code || String(error)}`)
+  return new Failure('no_answer', `${url}: ${cause?.message || cause?.code || message || String(error)}`)
 }

@@ -13,11 +13,11 @@ import { Failure } from './target.ts'
 
 export type Confirmations = {
   /** Keep what would be sent; answers the token that sends it. */
-  keep(path: string, body: object): { confirmation_token: string; expires_in_seconds: number }
+  keep(tool: string, body: object): { confirmation_token: string; expires_in_seconds: number }
   /** Send what was kept under this token, if it is this. */
   use<Answer>(
     token: string,
-    path: string,
+    tool: string,
     body: object,
     send: (idempotencyKey: string) => Promise<Answer>,
   ): Promise<Answer>
@@ -26,20 +26,20 @@ export type Confirmations = {
 const keptMs = 10 * 60_000
 
 export function createConfirmations(): Confirmations {
-  const kept = new Map<string, { path: string; body: object; until: number }>()
+  const kept = new Map<string, { tool: string; body: object; until: number }>()
   return {
-    keep(path, body) {
+    keep(tool, body) {
       for (const [token, { until }] of kept) if (until < Date.now()) kept.delete(token)
       const token = randomUUID()
-      kept.set(token, { path, body, until: Date.now() + keptMs })
+      kept.set(token, { tool, body, until: Date.now() + keptMs })
       return { confirmation_token: token, expires_in_seconds: keptMs / 1000 }
     },
-    async use(token, path, body, send) {
+    async use(token, tool, body, send) {
       const shown = kept.get(token)
       if (!shown || shown.until < Date.now()) {
         throw new Failure('not_confirmed', 'this token is used, too old or none: start with dry_run: true')
       }
-      if (shown.path !== path || !isDeepStrictEqual(shown.body, body)) {
+      if (shown.tool !== tool || !isDeepStrictEqual(shown.body, body)) {
         throw new Failure(
           'not_confirmed',
           'these are other arguments than those of the dry run: start with dry_run: true',

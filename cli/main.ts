@@ -6,10 +6,10 @@
  * operator's (`server/cli.ts`), which is not even loaded for them.
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { createApi } from './api.ts'
+import { inWords, openParley } from './api.ts'
 import { createOutput, type Output } from './output.ts'
 import { send } from './send.ts'
-import { Failure, resolveTarget } from './target.ts'
+import { Failure, resolveTarget, type Target } from './target.ts'
 import { trigger } from './trigger.ts'
 import { type CommandName, helpOf, isCommandName } from './usage.ts'
 
@@ -43,7 +43,7 @@ if (isCommandName(name)) {
 async function main(name: CommandName, args: string[]): Promise<number> {
   const output = createOutput(args.includes('--json'))
   // Whoever reads us has enough (`| head`).
-  process.stdout.on('error', () => process.exit(0))
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(0))
   try {
     const given = read(name, args)
     if (given.values.help) {
@@ -76,26 +76,40 @@ async function run(name: CommandName, { values, words }: Options, output: Output
   if (name === 'listen' && one('forward') === undefined && !values.print) {
     throw new Failure('bad_option', `where to? Give --forward or --print\n\n${helpOf(name)}`)
   }
+  if (values.print && one('forward') !== undefined) throw new Failure('bad_option', 'either --forward or --print')
+  if (words.length > 1) throw new Failure('bad_option', `one event, not also ${words.slice(1).join(' ')}`)
   const target = resolveTarget({ key: one('key'), url: one('url'), simulator: one('simulator') })
-  const api = createApi(target)
   output.note(target.said)
+  await start(name, { values, words, one, target, output }).catch((error) => {
+    const failure = inWords(error, target.baseUrl)
+    // Whoever stopped it knows.
+    if (!(failure instanceof Failure && failure.code === 'aborted')) throw failure
+  })
+}
+
+type Starting = Options & { one: (option: string) => string | undefined; target: Target; output: Output }
+
+async function start(name: CommandName, { values, words, one, target, output }: Starting): Promise<void> {
+  const parley = openParley(target)
+  const url = target.baseUrl
   switch (name) {
     case 'listen': {
       const { listen } = await import('./listen.ts')
-      const forward = values.print ? undefined : one('forward')
-      return listen({ api, key: target.key, output, signal: untilStopped(), events: one('events'), forward })
+      const { key } = target
+      const [events, forward] = [one('events'), one('forward')]
+      return listen({ parley, url, key, output, signal: untilStopped(), events, forward })
     }
     case 'tail': {
       const { tail } = await import('./listen.ts')
-      return tail({ api, output, signal: untilStopped(), events: one('events') })
+      return tail({ parley, url, output, signal: untilStopped(), events: one('events') })
     }
     case 'send':
-      return send(api, output, {
+      return send(parley, output, {
         ...Object.fromEntries(Object.keys(options.send).map((option) => [option, one(option)])),
         param: Array.isArray(values.param) ? values.param.map(String) : undefined,
       })
     case 'trigger':
-      return trigger(api, output, {
+      return trigger(parley, output, {
         event: words[0],
         simulatorUrl: target.simulatorUrl,
         from: one('from'),
@@ -104,7 +118,13 @@ async function run(name: CommandName, { values, words }: Options, output: Output
       })
     case 'mcp': {
       const { serveMcp } = await import('./mcp.ts')
-      return serveMcp({ api, allowSend: values['allow-send'] === true, signal: untilStopped() })
+      return serveMcp({
+        parley,
+        url,
+        allowSend: values['allow-send'] === true,
+        signal: untilStopped(),
+        note: output.note,
+      })
     }
   }
 }

@@ -3,12 +3,13 @@
  * scope it needs, and for those that send, what a dry run tells.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
+import type { Listing, Parley, PostOptions } from '../sdk/src/index.ts'
 import type { Scope } from '../server/accounts/keys.ts'
-import type { Api } from './api.ts'
+import { OneOf } from '../server/lib/schema.ts'
 import type { Confirmations } from './confirm.ts'
 import { Failure } from './target.ts'
 
-export type Context = { api: Api; scopes: readonly string[]; confirmations: Confirmations }
+export type Context = { parley: Parley; scopes: readonly string[]; confirmations: Confirmations }
 
 export type Tool = {
   name: string
@@ -34,7 +35,14 @@ const page = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '50 when absent.' })),
   cursor: Type.Optional(Type.String({ description: 'meta.next_cursor of the page before.' })),
 }
-const id = (of: string) => Type.String({ description: `The id of a ${of}.` })
+/** Dots alone lead elsewhere in an address, and are no id. */
+const id = (of: string) => Type.String({ pattern: '[^.]', description: `The id of a ${of}.` })
+
+/** As the API answers it. */
+async function pageOf<Item>(listing: Listing<Item>): Promise<object> {
+  const { data, next_cursor } = await listing
+  return { data, meta: { next_cursor } }
+}
 
 export const readTools: readonly Tool[] = [
   toTool({
@@ -42,7 +50,7 @@ export const readTools: readonly Tool[] = [
     description: 'The workspace and what the key may do.',
     scope: null,
     input: Type.Object({}),
-    run: ({ api }) => api.read('/me'),
+    run: async ({ parley }) => ({ data: await parley.me() }),
   }),
   toTool({
     name: 'search_contacts',
@@ -51,51 +59,58 @@ export const readTools: readonly Tool[] = [
     input: Type.Object({
       search: Type.Optional(Type.String()),
       tag: Type.Optional(Type.String({ description: 'Name or id of a tag.' })),
-      channel: Type.Optional(Type.String({ description: 'msgapp, social or web.' })),
+      channel: Type.Optional(OneOf(['msgapp', 'social', 'web'])),
       ...page,
     }),
-    run: ({ api }, query) => api.read(`/contacts${toQuery(query)}`),
+    run: ({ parley }, query) => pageOf(parley.contacts.list(query)),
   }),
   toTool({
     name: 'get_contact',
     description: 'One contact.',
     scope: 'contacts:read',
     input: Type.Object({ id: id('contact') }),
-    run: ({ api }, given) => api.read(`/contacts/${encodeURIComponent(given.id)}`),
+    run: async ({ parley }, given) => ({ data: await parley.contacts.get(given.id) }),
   }),
   toTool({
     name: 'list_segments',
     description: 'Named audiences, newest first.',
     scope: 'contacts:read',
-    input: Type.Object({ kind: Type.Optional(Type.String({ description: 'static or dynamic.' })), ...page }),
-    run: ({ api }, query) => api.read(`/segments${toQuery(query)}`),
+    input: Type.Object({ kind: Type.Optional(OneOf(['static', 'dynamic'])), ...page }),
+    run: ({ parley }, query) => pageOf(parley.segments.list(query)),
   }),
   toTool({
     name: 'list_segment_members',
     description: 'The contacts of a segment.',
     scope: 'contacts:read',
     input: Type.Object({ id: id('segment'), ...page }),
-    run: ({ api }, { id, ...query }) => api.read(`/segments/${encodeURIComponent(id)}/contacts${toQuery(query)}`),
+    run: ({ parley }, { id, ...query }) => pageOf(parley.segments.listContacts(id, query)),
   }),
   toTool({
     name: 'list_conversations',
     description: 'Conversations, newest first, each with its contact.',
     scope: 'conversations:read',
     input: Type.Object({
-      status: Type.Optional(Type.String({ description: 'open, pending or closed.' })),
+      status: Type.Optional(OneOf(['open', 'pending', 'closed'])),
       contact_id: Type.Optional(id('contact')),
-      channel: Type.Optional(Type.String({ description: 'msgapp, social or web.' })),
+      channel: Type.Optional(OneOf(['msgapp', 'social', 'web'])),
       ...page,
     }),
-    run: ({ api }, query) => api.read(`/conversations${toQuery(query)}`),
+    run: ({ parley }, query) => pageOf(parley.conversations.list(query)),
   }),
   toTool({
     name: 'list_messages',
     description: 'The messages of a conversation, newest first.',
     scope: 'messages:read',
     input: Type.Object({ conversation_id: id('conversation'), ...page }),
-    run: ({ api }, { conversation_id, ...query }) =>
-      api.read(`/conversations/${encodeURIComponent(conversation_id)}/messages${toQuery(query)}`),
+    run: ({ parley }, { conversation_id, ...query }) =>
+      pageOf(parley.conversations.listMessages(conversation_id, query)),
+  }),
+  toTool({
+    name: 'get_broadcast',
+    description: 'How far a broadcast has got.',
+    scope: 'broadcasts:send',
+    input: Type.Object({ id: id('broadcast') }),
+    run: async ({ parley }, given) => ({ data: await parley.broadcasts.get(given.id) }),
   }),
 ]
 
@@ -119,14 +134,17 @@ export const sendTools: readonly Tool[] = [
     sends: true,
     input: Type.Object({
       to: Type.String({ description: 'A phone number such as +14155550100.' }),
-      type: Type.Optional(Type.String({ description: 'text, template, image, video, document or audio.' })),
+      type: Type.Optional(OneOf(['text', 'template', 'image', 'video', 'document', 'audio'])),
       text: Type.Optional(Type.String()),
       media_url: Type.Optional(Type.String()),
       template: Type.Optional(template),
       ...confirming,
     }),
-    run: async (context, given) =>
-      sendOnceConfirmed(context, '/messages', given, async ({ to }) => ({ contact: await findContact(context, to) })),
+    run: (context, given) =>
+      sendOnceConfirmed(context, 'send_message', given, {
+        describe: async ({ to }) => ({ contact: await findContact(context, to) }),
+        send: (message, options) => context.parley.messages.send(message, options),
+      }),
   }),
   toTool({
     name: 'create_broadcast',
@@ -146,68 +164,64 @@ export const sendTools: readonly Tool[] = [
           { minItems: 1, maxItems: 1_000 },
         ),
       ),
-      segment_id: Type.Optional(Type.String({ description: 'Instead of recipients.' })),
+      segment_id: Type.Optional(Type.String({ pattern: '[^.]', description: 'Instead of recipients.' })),
       scheduled_at: Type.Optional(Type.String({ description: 'A date-time; at once when absent.' })),
       ...confirming,
     }),
-    run: async (context, given) =>
-      sendOnceConfirmed(context, '/broadcasts', given, async ({ recipients, segment_id }) => ({
-        recipient_count: recipients && new Set(recipients.map(({ to }) => to)).size,
-        segment: segment_id && (await findSegment(context, segment_id)),
-      })),
-  }),
-  toTool({
-    name: 'get_broadcast',
-    description: 'How far a broadcast has got.',
-    scope: 'broadcasts:send',
-    input: Type.Object({ id: id('broadcast') }),
-    run: ({ api }, given) => api.read(`/broadcasts/${encodeURIComponent(given.id)}`),
+    run: (context, given) =>
+      sendOnceConfirmed(context, 'create_broadcast', given, {
+        describe: async ({ recipients, segment_id }) => ({
+          recipient_count: recipients && new Set(recipients.map(({ to }) => to)).size,
+          segment: segment_id && (await findSegment(context, segment_id)),
+        }),
+        send: (broadcast, options) => context.parley.broadcasts.create(broadcast, options),
+      }),
   }),
 ]
 
 type Confirming = { dry_run?: boolean; confirmation_token?: string }
 
+type Sending<Body> = {
+  /** What there is to know of it before it is sent. */
+  describe: (body: Body) => Promise<object>
+  send: (body: Body, options: PostOptions) => Promise<unknown>
+}
+
 /** First what would be sent, then, with the token of that, sending it. */
 async function sendOnceConfirmed<Given extends Confirming>(
-  { api, confirmations }: Context,
-  path: string,
+  { confirmations }: Context,
+  tool: string,
   given: Given,
-  describe: (body: Omit<Given, keyof Confirming>) => Promise<object>,
+  { describe, send }: Sending<Omit<Given, keyof Confirming>>,
 ): Promise<unknown> {
   const { dry_run, confirmation_token, ...body } = given
   if (dry_run) {
     const about = await describe(body)
-    return { sent: false, would_send: body, ...about, ...confirmations.keep(path, body) }
+    return { sent: false, would_send: body, ...about, ...confirmations.keep(tool, body) }
   }
   if (confirmation_token === undefined) {
     throw new Failure('not_confirmed', 'nothing was sent: call it with dry_run: true first, then with its token')
   }
-  const post = (key: string) => api.call('POST', path, body, { 'idempotency-key': key })
-  return { sent: true, data: await confirmations.use(confirmation_token, path, body, post) }
+  const data = await confirmations.use(confirmation_token, tool, body, (idempotencyKey) =>
+    send(body, { idempotencyKey }),
+  )
+  return { sent: true, data }
 }
 
-type Contact = { id: string; phone: string | null; name: string | null }
+const noScope = 'not known: the key lacks the scope contacts:read'
 
 /** Who has this number, where the key may know. */
-async function findContact({ api, scopes }: Context, phone: string): Promise<Contact | string> {
-  if (!scopes.includes('contacts:read')) return 'not known: the key lacks the scope contacts:read'
+async function findContact({ parley, scopes }: Context, phone: string): Promise<object | string> {
+  if (!scopes.includes('contacts:read')) return noScope
+  if (!phone.trim().startsWith('+')) return 'not known: the number has no + and country code'
   const digits = `+${phone.replaceAll(/\D/g, '')}`
-  const found = await api.call<Contact[]>('GET', `/contacts${toQuery({ search: digits, limit: 5 })}`)
-  const contact = found.find((each) => each.phone === digits)
+  const { data } = await parley.contacts.list({ search: digits, limit: 5 })
+  const contact = data.find((each) => each.phone === digits)
   return contact ? { id: contact.id, phone: contact.phone, name: contact.name } : 'nobody with this number yet'
 }
 
-async function findSegment({ api, scopes }: Context, id: string): Promise<object | string> {
-  if (!scopes.includes('contacts:read')) return 'not known: the key lacks the scope contacts:read'
-  const { name, member_count } = await api.call<{ name: string; member_count: number }>(
-    'GET',
-    `/segments/${encodeURIComponent(id)}`,
-  )
+async function findSegment({ parley, scopes }: Context, id: string): Promise<object | string> {
+  if (!scopes.includes('contacts:read')) return noScope
+  const { name, member_count } = await parley.segments.get(id)
   return { name, member_count }
-}
-
-function toQuery(query: Record<string, string | number | undefined>): string {
-  const given = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
-  return given.size === 0 ? '' : `?${given}`
 }

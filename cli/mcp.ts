@@ -10,16 +10,25 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { Value } from 'typebox/value'
-import type { Api, Me } from './api.ts'
+import type { Parley } from '../sdk/src/index.ts'
+import { inWords } from './api.ts'
 import { createConfirmations } from './confirm.ts'
 import { readTools, sendTools, type Tool } from './mcp-tools.ts'
+import type { Output } from './output.ts'
 import { Failure } from './target.ts'
 
-export type Serving = { api: Api; allowSend: boolean; signal: AbortSignal }
+export type Serving = {
+  parley: Parley
+  /** Of the service, for words about it. */
+  url: string
+  allowSend: boolean
+  signal: AbortSignal
+  note: Output['note']
+}
 
 /** Until whoever started it closes its input, or tells it to stop. */
-export async function serveMcp({ api, allowSend, signal }: Serving): Promise<void> {
-  const { account, key } = await api.call<Me>('GET', '/me')
+export async function serveMcp({ parley, url, allowSend, signal, note }: Serving): Promise<void> {
+  const { account, key } = await parley.me({ signal })
   const all = [...readTools, ...(allowSend ? sendTools : [])]
   const tools = all.filter(({ scope }) => scope === null || key.scopes.includes(scope))
   const confirmations = createConfirmations()
@@ -36,24 +45,33 @@ export async function serveMcp({ api, allowSend, signal }: Serving): Promise<voi
       annotations: { readOnlyHint: !sends, destructiveHint: sends === true },
     })),
   }))
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+  const answerTo = async (name: string, given: object) => {
     try {
-      const tool = tools.find(({ name }) => name === params.name)
-      if (!tool) throw new Failure('no_such_tool', whyNot(params.name, key.scopes, allowSend))
-      const given = params.arguments ?? {}
+      const tool = tools.find((each) => each.name === name)
+      if (!tool) throw new Failure('no_such_tool', whyNot(name, key.scopes, allowSend))
       requireInput(tool, given)
-      const answer = await tool.run({ api, scopes: key.scopes, confirmations }, given)
+      const answer = await tool.run({ parley, scopes: key.scopes, confirmations }, given)
       return { content: [{ type: 'text' as const, text: JSON.stringify(answer, null, 2) }] }
     } catch (error) {
-      if (!(error instanceof Failure)) throw error
-      return { isError: true, content: [{ type: 'text' as const, text: `${error.code}: ${error.message}` }] }
+      const failure = inWords(error, url)
+      if (!(failure instanceof Failure)) throw error
+      return { isError: true, content: [{ type: 'text' as const, text: `${failure.code}: ${failure.message}` }] }
     }
+  }
+  const underWay = new Set<Promise<unknown>>()
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+    const answer = answerTo(params.name, params.arguments ?? {}).finally(() => underWay.delete(answer))
+    underWay.add(answer)
+    return answer
   })
+  server.onerror = () => note('A line that is no message of the protocol was ignored.')
 
   const over = new Promise<void>((resolve) => {
     server.onclose = resolve
-    process.stdin.on('end', resolve).on('close', resolve)
     signal.addEventListener('abort', () => resolve())
+    // Whoever has no more to ask may still read: what is under way is answered first, a moment after it is settled.
+    process.stdin.on('end', () => Promise.allSettled(underWay).then(() => setImmediate(resolve)))
+    process.stdin.on('error', () => resolve())
   })
   await server.connect(new StdioServerTransport())
   await over

@@ -1,5 +1,5 @@
 /** `parley send`: one message, as its options say. */
-import type { Api } from './api.ts'
+import type { NewMessage, Parley } from '../sdk/src/index.ts'
 import type { Output } from './output.ts'
 import { Failure } from './target.ts'
 
@@ -15,16 +15,11 @@ export type Sending = {
   name?: string | undefined
 }
 
-export type Sent = {
-  message_id: string
-  msgapp_message_id: string
-  conversation_id: string
-  contact_id: string
-  contact_created: boolean
-}
+/** A line that breaks is tried again under the same key: whoever would type it again would send it twice. */
+const maxRetries = 2
 
-export async function send(api: Api, output: Output, sending: Sending): Promise<void> {
-  const sent = await api.call<Sent>('POST', '/messages', toMessage(sending))
+export async function send(parley: Parley, output: Output, sending: Sending): Promise<void> {
+  const sent = await parley.messages.send(toMessage(sending), { maxRetries })
   // An answer means that the channel accepted it; what becomes of it afterwards is told by events.
   const answer = { ...sent, status: 'sent' }
   output.print(answer, [
@@ -33,45 +28,46 @@ export async function send(api: Api, output: Output, sending: Sending): Promise<
   ])
 }
 
-/** The body of `POST /messages`. */
-export function toMessage({ to, text, template, language, param, media, type, filename, name }: Sending): object {
+/** The body of `POST /messages`. An option that would have no effect is refused: it was meant to have one. */
+export function toMessage({ to, text, template, language, param, media, type, filename, name }: Sending): NewMessage {
   if (!to) throw new Failure('bad_option', '--to: required, a phone number such as +14155550100')
-  const who = { to, ...(name === undefined ? {} : { name }) }
-  if (template !== undefined) {
-    if (text !== undefined || media !== undefined) throw new Failure('bad_option', oneOf)
-    return {
-      ...who,
-      type: 'template',
-      template: {
-        name: template,
-        ...(language === undefined ? {} : { language }),
-        ...(param === undefined ? {} : { params: param }),
-      },
-    }
-  }
-  if (media !== undefined) {
-    return {
-      ...who,
-      type: type ?? typeOf(media),
-      media_url: media,
-      ...(text === undefined ? {} : { text }),
-      ...(filename === undefined ? {} : { filename }),
-    }
-  }
-  if (text === undefined) throw new Failure('bad_option', oneOf)
-  return { ...who, text }
+  const isOne =
+    template === undefined ? media !== undefined || text !== undefined : media === undefined && text === undefined
+  if (!isOne) throw new Failure('bad_option', oneOf)
+  if (template === undefined) refuse('--template', { language, param })
+  if (media === undefined) refuse('--media', { type, filename })
+  if (template !== undefined)
+    return { to, name, type: 'template', template: { name: template, language, params: param } }
+  if (media !== undefined) return { to, name, type: readType(type) ?? typeOf(media), media_url: media, text, filename }
+  return { to, name, text }
 }
 
 const oneOf = 'what to send: one of --text, --template and --media'
 
-const endings: Record<string, readonly string[]> = {
+function refuse(needed: string, options: Record<string, unknown>): void {
+  const idle = Object.keys(options).find((name) => options[name] !== undefined)
+  if (idle) throw new Failure('bad_option', `--${idle}: only with ${needed}`)
+}
+
+const endings = {
   image: ['jpg', 'jpeg', 'png', 'webp', 'gif'],
   video: ['mp4', '3gp', 'mov'],
   audio: ['mp3', 'ogg', 'opus', 'aac', 'amr', 'm4a'],
+  /** Whatever else it is. */
+  document: [],
+} as const satisfies Record<string, readonly string[]>
+
+type MediaType = keyof typeof endings
+const mediaTypes = Object.keys(endings) as MediaType[]
+
+function readType(text: string | undefined): MediaType | undefined {
+  const type = mediaTypes.find((known) => known === text)
+  if (text !== undefined && !type) throw new Failure('bad_option', `--type: one of ${mediaTypes.join(', ')}`)
+  return type
 }
 
 /** What a file is by the ending of its address; a document when that says nothing. */
-function typeOf(url: string): string {
+function typeOf(url: string): MediaType {
   const ending = (URL.parse(url)?.pathname ?? '').split('.').at(-1)?.toLowerCase() ?? ''
-  return Object.keys(endings).find((type) => endings[type]?.includes(ending)) ?? 'document'
+  return mediaTypes.find((type) => endings[type].some((known) => known === ending)) ?? 'document'
 }

@@ -71,7 +71,7 @@ function describeCall(path: string, operation: ApiOperation, { write }: Writer):
   return `{ ${parts.join('; ')} }`
 }
 
-export const isStream = ({ responses }: { responses: Record<string, { content: object }> }): boolean =>
+const isStream = ({ responses }: { responses: Record<string, { content: object }> }): boolean =>
   'text/event-stream' in (responses['200']?.content ?? {})
 
 /** The first success. */

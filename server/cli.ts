@@ -159,8 +159,10 @@ async function main(args: string[]): Promise<number> {
   const name = Object.keys(commands).find((command) => `${words.join(' ')} `.startsWith(`${command} `))
   const command = name === undefined ? undefined : commands[name]
   if (name === undefined || !command) {
-    console.error(help())
-    return args.length === 0 || args.includes('--help') ? 0 : 2
+    const isAsked = args.length === 0 || args.includes('--help')
+    if (isAsked) console.log(help())
+    else console.error(`there is no command ${words.join(' ')}\n\n${help()}`)
+    return isAsked ? 0 : 2
   }
   try {
     const options = Object.fromEntries(Object.entries(command.options).map(([option, type]) => [option, { type }]))

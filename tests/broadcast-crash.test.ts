@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type NewBroadcast, Parley } from '../sdk/src/index.ts'
 import { createKey, scopes } from '../server/accounts/keys.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
@@ -15,7 +16,7 @@ import { createSealer } from '../server/lib/crypto.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-accounts.ts'
 import { createProgram, type Program } from './program.ts'
 import { toProvider } from './provider.ts'
-import { createDatabase, type Json, until } from './support.ts'
+import { createDatabase, until } from './support.ts'
 
 const encryptionKey = 'cd'.repeat(32)
 /** Where nobody listens. */
@@ -62,16 +63,9 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
   await reportTo(first.url)
   const { key } = await createKey(db, workspaceId, { name: 'Crash', scopes, created_by: null })
 
-  const accept = async (recipients: readonly Json[]): Promise<string> => {
-    const response = await fetch(`${first.url}/v1/broadcasts`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'Crash', template: { name: 'hello_world' }, recipients }),
-    })
-    const answer: Json = await response.json()
-    assert.equal(response.status, 202, JSON.stringify(answer))
-    return answer.data.id
-  }
+  const parley = new Parley({ apiKey: key, baseUrl: `${first.url}/v1` })
+  const accept = async (recipients: NewBroadcast['recipients']): Promise<string> =>
+    (await parley.broadcasts.create({ name: 'Crash', template: { name: 'hello_world' }, recipients })).id
   const provider = toProvider(simulatorUrl, workspaceId, connections)
   const handedOver = async (id: string): Promise<number> => {
     const [row] = await db<{ position: number }[]>`select position from broadcasts where id = ${id}`

@@ -1,14 +1,13 @@
 /** Events followed on an open line: all of them, each workspace its own, and nothing is missed when a line breaks. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { readFrames } from '../cli/events.ts'
+import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
 import { scopes } from '../server/accounts/keys.ts'
 import type { Db } from '../server/lib/db.ts'
 import { idAt, newId } from '../server/lib/id.ts'
 import { sweepListeners } from '../server/webhooks/listeners.ts'
 import { type Api, assertRefused, type Json, start, until } from './support.ts'
 
-type Frame = { name: string; id: string; data: string }
 type Line = {
   response: Response
   frames: Frame[]
@@ -29,7 +28,8 @@ async function open(t: TestContext, url: string, key: string, query = '', lastId
   assert.equal(response.status, 200)
   const frames: Frame[] = []
   const read = async () => {
-    if (response.body) for await (const frame of readFrames(response.body)) frames.push(frame)
+    const readFrames = createFrameReader()
+    if (response.body) for await (const part of response.body) frames.push(...readFrames(part))
   }
   const ended = read().catch(() => {})
   const events = () => frames.filter(({ name }) => name !== 'ready').map(({ data }) => JSON.parse(data))

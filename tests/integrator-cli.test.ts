@@ -7,7 +7,10 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createConfirmations } from '../cli/confirm.ts'
+import { toMessage } from '../cli/send.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
+import { ParleyError } from '../sdk/src/index.ts'
 import { freePort } from './free-port.ts'
 import { type Json, start, until, type World } from './support.ts'
 
@@ -54,6 +57,9 @@ const envOf = async ({ url, api }: World, key?: string) => ({
   PARLEY_API_KEY: key ?? (await api.key('messages:send', 'contacts:read', 'contacts:write', 'webhooks:manage')),
 })
 
+/** In place of a status: no answer. */
+const silent = 0
+
 /** A developer's own server. */
 async function startHook(t: TestContext) {
   const received: { headers: IncomingHttpHeaders; raw: Buffer; body: Json }[] = []
@@ -61,7 +67,8 @@ async function startHook(t: TestContext) {
   const server = createServer(async (request, response) => {
     const raw = Buffer.concat(await request.toArray())
     received.push({ headers: request.headers, raw, body: JSON.parse(raw.toString()) })
-    response.writeHead(statuses.shift() ?? 204).end()
+    const status = statuses.shift() ?? 204
+    if (status !== silent) response.writeHead(status).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -148,8 +155,15 @@ test('listen forwards each event once, signed, also when the line breaks or the 
   await until('its last line', async () => listening.lines().length === 1 + hook.received.length)
   const [, failed, next] = listening.lines()
   assert.deepEqual([failed.status, failed.error, next.status, next.error], [500, 'answered 500', 204, null])
+
+  // Whoever stops it does not wait for a receiver that does not answer, and is told nothing of it.
+  hook.statuses.push(silent)
+  await provider.writes({ from: '+14155550100', text: 'four' })
+  await until('the one without an answer', async () => hook.texts().includes('four'))
+  const said = listening.stdout()
   listening.child.kill('SIGINT')
   assert.equal(await listening.exit, 0)
+  assert.equal(listening.stdout(), said)
 })
 
 test('what is triggered and sent really happens, and tail shows it, with the key of the demo', async (t) => {
@@ -229,9 +243,63 @@ test('what fails is said in words with its code, and the exit code is 1', async 
   const json = parley(t, env, 'send', ...to, '--text', 'hello', '--json')
   assert.equal(await json.exit, 1)
   assert.equal(json.lines()[0].error.code, 'bad_request')
-  const help = parley(t, {}, 'listen', '--help')
-  assert.equal(await help.exit, 0)
-  assert.match(help.stdout(), /--forward URL/)
+  const [help, all, none] = [['listen', '--help'], ['--help'], ['lissen']].map((args) => parley(t, {}, ...args))
+  assert.deepEqual([await help?.exit, await all?.exit, await none?.exit], [0, 0, 2])
+  assert.match(help?.stdout() ?? '', /--forward URL/)
+  assert.match(all?.stdout() ?? '', /npx parley listen/)
+  assert.match(none?.stderr() ?? '', /^there is no command lissen\n/)
+  assert.equal(none?.stdout(), '')
+})
+
+test('an option of send that would have no effect is refused, and none is left out', () => {
+  const to = '+14155550100'
+  const refused: [Parameters<typeof toMessage>[0], RegExp][] = [
+    [{ text: 'x' }, /^--to: required/],
+    [{ to }, /^what to send/],
+    [{ to, text: 'x', template: 'x' }, /^what to send/],
+    [{ to, media: 'x', template: 'x' }, /^what to send/],
+    [{ to, text: 'x', param: ['x'] }, /^--param: only with --template/],
+    [{ to, media: 'x', language: 'x' }, /^--language: only with --template/],
+    [{ to, template: 'x', filename: 'x' }, /^--filename: only with --media/],
+    [{ to, text: 'x', type: 'image' }, /^--type: only with --media/],
+    [{ to, media: 'x', type: 'gif' }, /^--type: one of image, video, audio, document/],
+  ]
+  for (const [sending, message] of refused) assert.throws(() => toMessage(sending), { code: 'bad_option', message })
+  const media = 'https://shop.test/a.PNG?b=c.mp3'
+  const image = { to, name: 'Ann', type: 'image', media_url: media, text: 'x', filename: undefined }
+  assert.deepEqual(toMessage({ to, name: 'Ann', media, text: 'x' }), image)
+  assert.equal(toMessage({ to, media, type: 'document' }).type, 'document')
+  assert.equal(toMessage({ to, media: 'https://shop.test/a' }).type, 'document')
+  assert.deepEqual(toMessage({ to, template: 'x', param: ['1', '2'], language: 'de' }).template, {
+    name: 'x',
+    language: 'de',
+    params: ['1', '2'],
+  })
+})
+
+test('what was confirmed may be asked for again when its answer was lost, under the same key, and not when it was refused', async () => {
+  const { keep, use } = createConfirmations()
+  const body = { to: '+14155550100', text: 'hello' }
+  const { confirmation_token: token } = keep('send_message', body)
+  const keys: string[] = []
+  const ask = (tool: string, failure?: ParleyError) =>
+    use(token, tool, { ...body }, async (key) => {
+      keys.push(key)
+      if (failure) throw failure
+      return 'sent'
+    })
+  const isLost = { name: 'ParleyError' }
+  const isGone = { code: 'not_confirmed' }
+  await assert.rejects(ask('create_broadcast'), isGone)
+  const lost = [
+    new ParleyError('network_error', 'x'),
+    new ParleyError('timeout', 'x'),
+    new ParleyError('unexpected_response', 'x', { status: 502 }),
+  ]
+  for (const failure of lost) await assert.rejects(ask('send_message', failure), isLost)
+  await assert.rejects(ask('send_message', new ParleyError('platform_error', 'x', { status: 502 })), isLost)
+  await assert.rejects(ask('send_message'), isGone)
+  assert.deepEqual(keys, [token, token, token, token])
 })
 
 /** An assistant's side of the protocol. */
@@ -263,13 +331,24 @@ test('an assistant reads what its key may, and sends nothing where it was not al
   const world = await start(t)
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
   const [readAll, readLittle] = await Promise.all([
-    assist(t, await envOf(world, await world.api.key('contacts:read', 'messages:send', 'messages:read'))),
+    assist(
+      t,
+      await envOf(world, await world.api.key('contacts:read', 'messages:send', 'messages:read', 'broadcasts:send')),
+    ),
     assist(t, await envOf(world, await world.api.key())),
   ])
   assert.equal(readAll.hello.serverInfo.name, 'parley')
   assert.deepEqual(await readLittle.tools(), ['me'])
   assert.deepEqual(await readAll.tools(), [
-    ...['get_contact', 'list_messages', 'list_segment_members', 'list_segments', 'me', 'search_contacts'],
+    ...[
+      'get_broadcast',
+      'get_contact',
+      'list_messages',
+      'list_segment_members',
+      'list_segments',
+      'me',
+      'search_contacts',
+    ],
   ])
   assert.equal((await readAll.call('me')).data.account.id, world.api.workspaceId)
   const found = await readAll.call('search_contacts', { search: 'ann', limit: 1 })
@@ -280,8 +359,14 @@ test('an assistant reads what its key may, and sends nothing where it was not al
   assert.match((await readAll.call('search_contacts', { limit: 'x' })).error, /^bad_arguments: .*limit/)
   assert.match((await readAll.call('send_message', { to: '+14155550100', dry_run: true })).error, /--allow-send/)
   assert.match((await readLittle.call('get_contact', { id: body.data.id })).error, /scope contacts:read/)
-  readAll.child.stdin?.end()
+  assert.match((await readAll.call('get_contact', { id: '..' })).error, /^bad_arguments: get_contact: id /)
+  assert.match((await readAll.call('search_contacts', { channel: 'pigeon' })).error, /^bad_arguments: .*channel/)
+  // What was asked is answered, also when that was all; what nobody can read is said to whoever started it.
+  const last = readAll.call('me')
+  readAll.child.stdin?.end('nonsense\n{"jsonrpc":"2.0"}\n')
+  assert.equal((await last).data.account.id, world.api.workspaceId)
   assert.equal(await readAll.exit, 0)
+  assert.equal(readAll.stderr().match(/^A line that is no message of the protocol was ignored\.$/gm)?.length, 2)
 })
 
 test('an assistant that may send sends only what it showed before, and only once', async (t) => {

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { Parley } from '../sdk/src/index.ts'
 import { demoPeople } from '../server/demo-people.ts'
 import { connect } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
@@ -170,11 +171,10 @@ test('the first examples of the README work as printed', async (t) => {
 
   const [accepted] = await run(`${key}\n${broadcast}`)
   assert.equal(accepted.data.total_count, 3)
-  const { api_key } = demoOf(dataDir)
+  const parley = new Parley({ apiKey: demoOf(dataDir).api_key, baseUrl: `${service.url}/v1` })
   await until('everybody to be told', async () => {
-    const headers = { authorization: `Bearer ${api_key}` }
-    const { data }: Json = await (await fetch(`${service.url}/v1/broadcasts/${accepted.data.id}`, { headers })).json()
-    return data.status === 'sent' && data.read_count === 2 && data.failed_count === 1
+    const { status, read_count, failed_count } = await parley.broadcasts.get(accepted.data.id)
+    return status === 'sent' && read_count === 2 && failed_count === 1
   })
 })
 

@@ -96,7 +96,11 @@ test('the examples of the README compile against the published package, and do w
   const provider = await world.connect()
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
   const said: string[] = []
-  t.mock.method(console, 'log', (...words: unknown[]) => void said.push(words.join(' ')))
+  t.mock.method(console, 'log', (...words: unknown[]) => {
+    said.push(words.join(' '))
+    // The example listens: now a customer writes what it waits for.
+    if (words[0] === 'from now on') void provider.writes({ from: '+14155550100', text: 'That is all.' })
+  })
   process.env.PARLEY_API_KEY = await world.api.key(...scopes)
   process.env.PARLEY_URL = `${world.url}/v1`
   process.env.PARLEY_WEBHOOK_SECRET = secret
@@ -111,6 +115,7 @@ test('the examples of the README compile against the published package, and do w
     /^1 $/,
     /^1 contacts$/,
     /of 2$/,
+    /^[0-9a-f-]{36} That is all\.$/,
     /^nobody has this id$/,
   ])
     assert.ok(
@@ -144,6 +149,11 @@ test('the published package runs on Node 20', { skip: node20 ? false : 'no Node 
     const { account } = await parley.me()
     const contacts = []
     for await (const { phone } of parley.contacts.list()) contacts.push(phone)
+    const onReady = () => parley.contacts.create({ phone: '+14155550101' })
+    for await (const { data } of parley.events.stream({ events: ['contact.created'] }, { onReady })) {
+      contacts.push(data.phone)
+      break
+    }
     const event = await verifyWebhook({ payload: process.argv[3], signature: process.argv[4], secret: process.argv[5] })
     console.log(JSON.stringify([process.version.slice(0, 4), account.name, contacts, event.id]))`
   await world.api.post('/contacts', { phone: '+14155550100' })
@@ -154,5 +164,5 @@ test('the published package runs on Node 20', { skip: node20 ? false : 'no Node 
   const args = ['--input-type=module', '-e', program, ...given]
   // Beside us: it is we who answer it.
   const { stdout } = await promisify(execFile)(node20 ?? '', args, { cwd: resolveFolder(), timeout: 60_000 })
-  assert.deepEqual(JSON.parse(stdout), ['v20.', 'Acme', ['+14155550100'], 'x'])
+  assert.deepEqual(JSON.parse(stdout), ['v20.', 'Acme', ['+14155550100', '+14155550101'], 'x'])
 })

@@ -65,6 +65,12 @@ test('a body comes as text or as bytes, and only an event is one', async () => {
   const within = new Uint8Array([0, ...bytes, 0]).subarray(1, -1)
   for (const payload of [body, bytes, within, bytes.buffer, Buffer.from(body)])
     assert.deepEqual(await verifyWebhook({ payload, ...sign(body) }), event)
+  // Whoever had it parsed before is told so, and a stranger can make nobody throw anything else.
+  for (const parsed of [event, {}, null, undefined, 1]) {
+    const { code, message } = await verifyWebhook({ payload: parsed as never, ...sign(body) }).catch((error) => error)
+    assert.equal(code, 'invalid_signature')
+    assert.match(message, /give the body as it came/)
+  }
   for (const other of ['', '[]', 'null', '{"id":1}', '{"id":"x","event":"contact.created"}'])
     assert.equal(await refusalOf({ payload: other, ...sign(other) }), 'invalid_payload', other)
 })

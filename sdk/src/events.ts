@@ -1,5 +1,5 @@
 /**
- * What a webhook delivers: one of four events.
+ * What a webhook delivers, and a stream: one of four events.
  *
  * Events can come twice and in any order: act once for each `id`. `data` may
  * get further keys; a name of an event you do not know is one to ignore.
@@ -54,3 +54,9 @@ export type ContactCreated = Envelope<
 >
 
 export type WebhookEvent = MessageReceived | MessageStatusUpdated | ConversationCreated | ContactCreated
+
+export function isEvent(value: unknown): value is WebhookEvent {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, event, data } = value as Record<string, unknown>
+  return typeof id === 'string' && typeof event === 'string' && typeof data === 'object' && data !== null
+}

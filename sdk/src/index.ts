@@ -10,5 +10,6 @@ export type {
 export type { Listing, Page } from './listing.ts'
 export { Parley, type ParleyOptions } from './parley.ts'
 export type { CallOptions, Fetch, PostOptions } from './request.ts'
+export type { EventStream, StreamedEvent, StreamOptions, StreamQuery } from './stream.ts'
 export type * from './types.ts'
 export { type Delivery, verifyWebhook } from './verify.ts'

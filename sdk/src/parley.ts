@@ -12,6 +12,7 @@ import {
   contactsOf,
   conversationsOf,
   createCaller,
+  eventsOf,
   messagesOf,
   segmentsOf,
   webhooksOf,
@@ -38,6 +39,7 @@ export class Parley {
   readonly messages: ReturnType<typeof messagesOf>
   readonly broadcasts: ReturnType<typeof broadcastsOf>
   readonly webhooks: ReturnType<typeof webhooksOf>
+  readonly events: ReturnType<typeof eventsOf>
   readonly #caller: Caller
 
   constructor({
@@ -57,6 +59,7 @@ export class Parley {
     this.messages = messagesOf(caller)
     this.broadcasts = broadcastsOf(caller)
     this.webhooks = webhooksOf(caller)
+    this.events = eventsOf(caller)
   }
 
   /** The workspace the key acts on, and the scopes it has. */

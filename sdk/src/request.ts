@@ -12,6 +12,7 @@
  * to eight, with a random half taken off so that callers do not come back all
  * at once. Whoever is asked to wait longer than a minute is told so instead.
  */
+import { createPatience, failed, type Outcome, wait, waitMs } from './attempt.ts'
 import type { Calls } from './calls.ts'
 import { clientErrors, ParleyError } from './errors.ts'
 import type { ErrorBody } from './types.ts'
@@ -44,14 +45,9 @@ export type Settings = {
 
 export type Answer = { data: unknown; meta?: { next_cursor: string | null } }
 type Input = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
-type Outcome = { ok: true; answer: Answer } | { ok: false; error: ParleyError; isFinal: boolean }
 type Request = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
 
-const firstWaitMs = 500
-const longestWaitMs = 8_000
 const longestRetryAfterSeconds = 60
-/** A timer told to wait longer fires at once. */
-const longestTimerMs = 2 ** 31 - 1
 
 const passing = new Set([429, 500, 502, 503, 504])
 const refusals = new Set(['platform_error', 'template_malformed'])
@@ -70,8 +66,7 @@ export async function send<Name extends Route>(
     method,
     // Made here, so that a header no request may have is thrown at once and not taken for a broken line.
     headers: new Headers({
-      authorization: `Bearer ${settings.apiKey}`,
-      accept: 'application/json',
+      ...headersOf(settings, 'application/json'),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(method === 'POST' ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
     }),
@@ -82,16 +77,23 @@ export async function send<Name extends Route>(
   let mayHaveHappened = false
   for (let attempt = 0; ; attempt++) {
     const outcome = await tryOnce(settings.fetch, { url, init, timeoutMs, signal })
-    if (outcome.ok) return outcome.answer
+    if (outcome.ok) return outcome.value
     const { error, isFinal } = outcome
     if (mayHaveHappened && method === 'DELETE' && error.code === 'not_found' && body === undefined) {
       return { data: { id: params?.id?.toLowerCase(), deleted: true } }
     }
-    if (isFinal || attempt >= maxRetries) throw error
+    // Said this way round, a limit that is no number repeats nothing.
+    if (isFinal || !(attempt < maxRetries)) throw error
     mayHaveHappened ||= error.status !== 429
     await wait(waitMs(error, attempt), signal)
   }
 }
+
+/** Who asks, and for what kind of answer. */
+export const headersOf = ({ apiKey }: Settings, accept: string): Record<string, string> => ({
+  authorization: `Bearer ${apiKey}`,
+  accept,
+})
 
 /** An id names one thing: it must not lead elsewhere, as dots in a URL do. */
 function fillIn(path: string, params: Record<string, string> = {}): string {
@@ -102,52 +104,38 @@ function fillIn(path: string, params: Record<string, string> = {}): string {
   })
 }
 
-function toSearch(query: Record<string, unknown> = {}): string {
+export function toSearch(query: Record<string, unknown> = {}): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
   const text = search.toString()
   return text && `?${text}`
 }
 
-async function tryOnce(fetch: Fetch, { url, init, timeoutMs, signal }: Request): Promise<Outcome> {
-  if (signal?.aborted) return failed(abortedBy(signal), true)
-  const controller = new AbortController()
-  const abort = () => controller.abort(signal?.reason)
-  let isLate = false
-  const timer = setTimeout(
-    () => {
-      isLate = true
-      controller.abort()
-    },
-    Math.min(timeoutMs, longestTimerMs),
-  )
-  signal?.addEventListener('abort', abort)
+async function tryOnce(fetch: Fetch, { url, init, timeoutMs, signal }: Request): Promise<Outcome<Answer>> {
+  const patience = createPatience(signal)
   try {
-    const response = await fetch(url, { ...init, signal: controller.signal })
+    if (signal?.aborted) return patience.failureOf(undefined)
+    patience.allow(timeoutMs, noAnswerWithin(timeoutMs))
+    const response = await fetch(url, { ...init, signal: patience.signal })
     return read(response, await response.text())
   } catch (cause) {
-    if (signal?.aborted) return failed(abortedBy(signal), true)
-    if (isLate) return failed(new ParleyError('timeout', `no complete answer within ${timeoutMs} ms`, { cause }))
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    return failed(new ParleyError('network_error', `${clientErrors.network_error}: ${reason}`, { cause }))
+    return patience.failureOf(cause)
   } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    patience.end()
   }
 }
 
-const failed = (error: ParleyError, isFinal = false): Outcome => ({ ok: false, error, isFinal })
-const abortedBy = (signal: AbortSignal) => new ParleyError('aborted', 'the call was aborted', { cause: signal.reason })
+export const noAnswerWithin = (timeoutMs: number): string => `no complete answer within ${timeoutMs} ms`
 
-function read(response: Response, text: string): Outcome {
+/** What the service answered: the data of a success, or why there is none. */
+export function read(response: Response, text: string): Outcome<Answer> {
   const { status, headers } = response
   const body = parse(text)
-  if (response.ok && isObject(body) && 'data' in body) return { ok: true, answer: body as Answer }
-  const seconds = headers.get('retry-after') ?? ''
+  if (response.ok && isObject(body) && 'data' in body) return { ok: true, value: body as Answer }
   const about = {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
-    retryAfter: /^\d+$/.test(seconds) ? Number(seconds) : undefined,
+    retryAfter: readRetryAfter(headers.get('retry-after') ?? ''),
   }
   const error = isErrorBody(body)
     ? new ParleyError(body.error.code, body.error.message, about)
@@ -160,7 +148,14 @@ function read(response: Response, text: string): Outcome {
   return failed(error, isFinal)
 }
 
-function parse(text: string): unknown {
+/** In seconds: the service says so many, a proxy before it may name a date instead. */
+function readRetryAfter(text: string): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text)
+  const at = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(Math.ceil((at - Date.now()) / 1_000), 0)
+}
+
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -168,28 +163,10 @@ function parse(text: string): unknown {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 const isErrorBody = (body: unknown): body is ErrorBody =>
   isObject(body) &&
   isObject(body.error) &&
   typeof body.error.code === 'string' &&
   typeof body.error.message === 'string'
-
-function waitMs({ retryAfter }: ParleyError, attempt: number): number {
-  const backoff = Math.min(firstWaitMs * 2 ** attempt, longestWaitMs) * (1 - Math.random() / 2)
-  return retryAfter === undefined ? backoff : retryAfter * 1_000 + Math.random() * firstWaitMs
-}
-
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted) reject(abortedBy(signal))
-      else resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
-  })
-}

@@ -7,6 +7,7 @@
 import type { Calls } from './calls.ts'
 import { Listing } from './listing.ts'
 import { type CallOptions, type InputOf, type PostOptions, type Route, type Settings, send } from './request.ts'
+import { EventStream, type StreamOptions, type StreamQuery } from './stream.ts'
 import type {
   ContactChanges,
   ContactIds,
@@ -38,6 +39,7 @@ export type Caller = {
     input: InputOf<Name>,
     options: CallOptions | undefined,
   ): Listing<Calls[Name]['item']>
+  stream(query: StreamQuery, options: StreamOptions): EventStream
 }
 
 export const createCaller = (settings: Settings): Caller => ({
@@ -52,6 +54,7 @@ export const createCaller = (settings: Settings): Caller => ({
       return { data: data as never[], next_cursor: meta?.next_cursor ?? null }
     })
   },
+  stream: (query, options) => new EventStream(settings, query, options),
 })
 
 export const contactsOf = ({ call, list }: Caller) => ({
@@ -119,4 +122,9 @@ export const webhooksOf = ({ call, list }: Caller) => ({
     call('PATCH /webhooks/{id}', { params: { id }, body: changes }, options),
   /** Nothing more is sent to it. */
   delete: (id: string, options?: CallOptions) => call('DELETE /webhooks/{id}', { params: { id } }, options),
+})
+
+export const eventsOf = ({ stream }: Caller) => ({
+  /** As they happen, for `for await`: what webhooks carry, without an address of yours. Nothing is asked before. */
+  stream: (query: StreamQuery = {}, options: StreamOptions = {}) => stream(query, options),
 })

@@ -8,7 +8,7 @@
  * delivery that somebody recorded cannot be played back later.
  */
 import { clientErrors, ParleyError } from './errors.ts'
-import type { WebhookEvent } from './events.ts'
+import { isEvent, type WebhookEvent } from './events.ts'
 
 export type Delivery = {
   /** The body as it came: `await request.text()`, or its bytes. */
@@ -24,6 +24,7 @@ export type Delivery = {
 /** The event, if it is genuine; otherwise a `ParleyError` whose code is `invalid_signature`. */
 export async function verifyWebhook(delivery: Delivery): Promise<WebhookEvent> {
   const body = toBytes(delivery.payload)
+  if (!body) throw new ParleyError('invalid_signature', `${clientErrors.invalid_signature}: ${notAsItCame}`)
   if (!(await isSigned(body, delivery))) throw new ParleyError('invalid_signature', clientErrors.invalid_signature)
   try {
     const event: unknown = JSON.parse(new TextDecoder().decode(body))
@@ -34,6 +35,9 @@ export async function verifyWebhook(delivery: Delivery): Promise<WebhookEvent> {
   throw new ParleyError('invalid_payload', clientErrors.invalid_payload)
 }
 
+/** The usual mistake is to give what somebody parsed. It is no reason to throw what a stranger could make a server throw. */
+const notAsItCame = 'its payload is neither text nor bytes, give the body as it came'
+
 async function isSigned(body: Uint8Array, { signature, secret, toleranceSeconds = 300 }: Delivery): Promise<boolean> {
   const [, t, v1] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)/.exec(String(signature)) ?? []
   // What was signed with no secret is signed by nobody.
@@ -42,14 +46,18 @@ async function isSigned(body: Uint8Array, { signature, secret, toleranceSeconds 
   // Said this way round, a tolerance that is no number lets nothing in.
   if (!(ageSeconds <= toleranceSeconds)) return false
   const hmac = { name: 'HMAC', hash: 'SHA-256' }
-  const key = await crypto.subtle.importKey('raw', toBytes(secret), hmac, false, ['verify'])
+  const key = await crypto.subtle.importKey('raw', encode(secret), hmac, false, ['verify'])
   // Compares in a time that says nothing of where they differ.
-  return crypto.subtle.verify(hmac, key, fromHex(v1), concat(toBytes(`${t}.`), body))
+  return crypto.subtle.verify(hmac, key, fromHex(v1), concat(encode(`${t}.`), body))
 }
 
-function toBytes(given: string | Uint8Array | ArrayBuffer): Uint8Array<ArrayBuffer> {
-  return typeof given === 'string' ? new TextEncoder().encode(given) : new Uint8Array(given)
+function toBytes(given: Delivery['payload']): Uint8Array<ArrayBuffer> | undefined {
+  if (typeof given === 'string') return encode(given)
+  const isBytes = ArrayBuffer.isView(given) || Object.prototype.toString.call(given) === '[object ArrayBuffer]'
+  return isBytes ? new Uint8Array(given) : undefined
 }
+
+const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
@@ -62,10 +70,4 @@ function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> 
   both.set(first)
   both.set(second, first.length)
   return both
-}
-
-function isEvent(value: unknown): value is WebhookEvent {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, event, data } = value as Record<string, unknown>
-  return typeof id === 'string' && typeof event === 'string' && typeof data === 'object' && data !== null
 }
