@@ -72,7 +72,7 @@ export async function tail({ parley, url, output, signal, events }: Omit<Listeni
 const only = (events: string | undefined) => (events === undefined ? {} : { events: events.split(',') })
 
 /** As long as events are kept for whoever is away. */
-const keptMs = 45_000
+const keptMs = 60_000
 
 /** A line that is gone is told of once, however often we try. */
 function withNotes(output: Output, url: string): StreamOptions {

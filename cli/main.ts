@@ -73,9 +73,6 @@ async function run(name: CommandName, { values, words }: Options, output: Output
     const value = values[option]
     return typeof value === 'string' ? value : undefined
   }
-  if (name === 'listen' && one('forward') === undefined && !values.print) {
-    throw new Failure('bad_option', `where to? Give --forward or --print\n\n${helpOf(name)}`)
-  }
   if (values.print && one('forward') !== undefined) throw new Failure('bad_option', 'either --forward or --print')
   if (words.length > 1) throw new Failure('bad_option', `one event, not also ${words.slice(1).join(' ')}`)
   const target = resolveTarget({ key: one('key'), url: one('url'), simulator: one('simulator') })

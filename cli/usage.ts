@@ -5,11 +5,11 @@ const shared = '[--key K] [--url U]'
 
 export const usages = {
   listen: {
-    usage: `(--forward URL | --print) [--events a,b] ${shared} [--json]`,
-    about: `Receive the workspace's events and post each to an address on your machine, signed as a webhook is. Nothing has
-to be reachable from outside. The secret to verify them with is printed first and stays the same for a key.
+    usage: `[--forward URL | --print] [--events a,b] ${shared} [--json]`,
+    about: `Receive the workspace's events: shown here, or posted each to an address on your machine, signed as a webhook is.
+Nothing has to be reachable from outside. The secret to verify them with is printed first and stays the same for a key.
   --forward URL   where to post, such as http://localhost:3000/hook; 5 seconds to answer, not tried again
-  --print         show each event instead
+  --print         show each event, as without --forward
   --events a,b    only these: message.received, message.status_updated, conversation.created, contact.created`,
   },
   tail: {

@@ -177,6 +177,8 @@ test('what is triggered and sent really happens, and tail shows it, with the key
   const env = { DATA_DIR: dataDir }
   const machine = parley(t, env, 'tail', '--json')
   const person = parley(t, env, 'tail', '--events', 'message.received')
+  const newcomer = parley(t, env, 'listen')
+  await until('it to listen', async () => newcomer.stdout().includes('Listening to the events of'), 20_000)
   for (const { stderr } of [machine, person]) {
     await until('it to wait', async () => stderr().includes('Waiting for events'), 20_000)
     assert.match(stderr(), /with the key of the demo/)
@@ -202,6 +204,7 @@ test('what is triggered and sent really happens, and tail shows it, with the key
   assert.deepEqual(messages.sort(), [written.message_id, opened.message_id].sort())
   assert.equal(heard('conversation.created').length, 3)
   assert.ok(heard('contact.created').some(({ data }) => data.contact_id === made.id && data.phone === '+12025550123'))
+  await until('the event in full', async () => newcomer.stdout().includes(`"contact_id": "${made.id}"`))
   await until('both lines', async () => person.stdout().split('\n').length === 3)
   assert.match(person.stdout(), /^\S+Z message\.received +conversation_id=\S+ .*text="Is it \\u009b31mthere\?"$/m)
   for (const { child, exit } of [machine, person]) {
@@ -227,7 +230,7 @@ test('what fails is said in words with its code, and the exit code is 1', async 
     [noScope, ['tail'], /^forbidden: .*webhooks:manage/m],
     [env, ['tail', '--events', 'x'], /^bad_request: events: unknown event 'x'/m],
     [nowhere, ['tail'], /^no_answer: nothing answers at .*is the service running/m],
-    [env, ['listen'], /^bad_option: where to/m],
+    [env, ['listen', '--print', '--forward', 'http://localhost:3000'], /^bad_option: either/m],
   ]
   // A few at a time: each is a process.
   const queue = attempts.values()

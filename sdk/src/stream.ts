@@ -41,7 +41,7 @@ export type StreamOptions = CallOptions & {
   onReady?: ((ready: { listener_id: string }) => void) | undefined
   /** The line broke. You need do nothing. */
   onBreak?: ((error: ParleyError) => void) | undefined
-  /** It is there again, so long after the service was last heard. Up to 45 seconds nothing is lost. */
+  /** It is there again, so long after the service was last heard. Up to a minute nothing is lost. */
   onReturn?: ((awayMs: number) => void) | undefined
 }
 

@@ -20,14 +20,14 @@ export async function createListener(sql: Sql, workspaceId: string, events: read
   const id = newId()
   await sql`
     insert into webhook_listeners (workspace_id, id, events, expires_at)
-    values (${workspaceId}, ${id}, ${[...events]}, ${aMinuteOn(sql)})`
+    values (${workspaceId}, ${id}, ${[...events]}, ${aWhileOn(sql)})`
   return id
 }
 
 /** It is still there: a minute more. False when its key is none any more, or it was away for too long. */
 export async function keepListener(sql: Sql, workspaceId: string, id: string, keyId: string): Promise<boolean> {
   const kept = await sql`
-    update webhook_listeners l set expires_at = ${aMinuteOn(sql)}
+    update webhook_listeners l set expires_at = ${aWhileOn(sql)}
     where l.workspace_id = ${workspaceId} and l.id = ${id} and exists (
       select from api_keys k
       where k.workspace_id = ${workspaceId} and k.id = ${keyId} and k.revoked_at is null
@@ -62,4 +62,5 @@ export async function sweepListeners(sql: Sql): Promise<void> {
   await sql`delete from webhook_listeners where expires_at < now()`
 }
 
-const aMinuteOn = (sql: Sql) => sql`now() + interval '60 seconds'`
+/** Lines are asked every 15 seconds whether they are there, so this is a minute after any of them breaks. */
+const aWhileOn = (sql: Sql) => sql`now() + interval '75 seconds'`
