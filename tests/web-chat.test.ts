@@ -202,13 +202,19 @@ test("the page hears a member's answer as it is given, in every tab and from eve
   assert.equal(conversation.last_message_text, 'thanks')
 })
 
-test('a page opened before the first message hears everything from the first on', async (t) => {
-  const { page, answers } = await startSite(t)
+test('a page opened before the first message hears everything from the first on, also after its visitor was erased', async (t) => {
+  const { page, answers, browser, api } = await startSite(t)
   const stream = await page.stream()
   const { conversation_id } = (await page.says('first')).body.data
   await stream.texts(1)
   await answers(conversation_id, 'second')
   assert.deepEqual(await stream.texts(2), ['first', 'second'])
+  const [{ contact }] = (await api.get('/conversations')).body.data
+  assert.equal((await browser.call('DELETE', `/contacts/${contact.id}`)).status, 200)
+  const later = (await page.says('still me')).body.data
+  assert.notEqual(later.conversation_id, conversation_id)
+  await answers(later.conversation_id, 'welcome')
+  assert.deepEqual(await stream.texts(4), ['first', 'second', 'still me', 'welcome'])
 })
 
 test('a stream goes on behind the message its page saw last, however much it missed', async (t) => {
@@ -351,7 +357,7 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
 })
 
 test('a visitor who writes faster than a person is slowed down, and nobody else is', async (t) => {
-  const { page, open } = await startSite(t)
+  const { page, open, db } = await startSite(t)
   const answers = await Promise.all(Array.from({ length: 65 }, (_, i) => page.says(`${i}`)))
   assert.equal(answers.filter(({ status }) => status === 201).length, 60)
   const refused = answers.filter(({ status }) => status !== 201)
@@ -362,6 +368,13 @@ test('a visitor who writes faster than a person is slowed down, and nobody else 
   }
   assert.equal((await page.thread('?limit=100')).length, 60)
   assert.equal((await (await open()).says('me too')).status, 201)
+
+  // Whoever gathers tokens is counted by their address.
+  const gathered = [await open(), await open()] as const
+  await db`update visitor_windows set call_count = 600 where key like '% messages'`
+  assertRefused(await gathered[0].says('flood'), 429, 'rate_limited', /600 messages a minute from one address/)
+  const elsewhere = { 'x-forwarded-for': '203.0.113.9' }
+  assert.equal((await gathered[1].call('POST', '/messages', { text: 'not me' }, elsewhere)).status, 201)
 })
 
 test('a visitor has at most eight streams at a time', async (t) => {
@@ -542,6 +555,16 @@ test('where members say which sites may have the chat, every call of another is 
     ['GET', `/stream?token=${encodeURIComponent(page.token)}`],
     ['OPTIONS', '/messages'],
   ]
+  const strangers = [
+    ...['https://evil.test', 'http://shop.test', 'https://shop.test.evil.test', 'https://www.shop.test', 'null', '*'],
+    ...[
+      'https://shop.test.',
+      'https://shop.test:8443',
+      'HTTPS://SHOP.TEST',
+      'https://shop.test, https://evil.test',
+      undefined,
+    ],
+  ]
   const call = async (origin: string | undefined, method: string, path: string, body?: Json) => {
     const abort = new AbortController()
     const response = await fetch(`${url}/web-chat/${siteId}${path}`, {
@@ -562,7 +585,7 @@ test('where members say which sites may have the chat, every call of another is 
     const allowed = await call(shop, method, path, body)
     assert.notEqual(allowed.status, 403, `${method} ${path}`)
     assert.deepEqual([allowed.allowed, allowed.vary], [shop, 'origin'], `${method} ${path}`)
-    for (const origin of ['https://evil.test', 'http://shop.test', 'https://shop.test.evil.test', 'null', undefined]) {
+    for (const origin of strangers) {
       const refused = await call(origin, method, path, body)
       assert.deepEqual(refused, { status: 403, allowed: null, vary: 'origin' }, `${method} ${path} of ${origin}`)
     }

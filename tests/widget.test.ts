@@ -12,18 +12,22 @@ import { createBrowser, type Json, start, until } from './support.ts'
 
 type Shop = { url: string; stop(): void }
 
-/** A site with the widget on it, whose styles undo everything and whose policy allows only what it must. */
+/**
+ * A site with the widget on it, whose styles undo everything and whose policy allows only what it must. It was kept as it
+ * looked once, with an element that has nothing in it.
+ */
 async function openShop(t: TestContext, service: string, siteId: string, html = 'lang="en"'): Promise<Shop> {
   const page = `<!doctype html><html ${html}><head><title>Shop</title><meta name="viewport" content="width=device-width">
     <link rel="stylesheet" href="/hostile.css"></head><body><main><h1>Shop</h1><p id="said">quiet</p>
-    <input aria-label="Search"></main><script src="/shop.js"></script>
+    <input aria-label="Search"></main><parley-chat data-site="${siteId}"></parley-chat><script src="/shop.js"></script>
     <script src="${service}/widget.js" data-site="${siteId}" async></script>
     <script src="${service}/widget.js" data-site="${siteId}" async></script></body></html>`
   const files: Record<string, [string, string]> = {
     '/': ['text/html', page],
     '/hostile.css': [
       'text/css',
-      '* { all: unset !important; font-size: 40px !important } parley-chat, div, button { display: none !important }',
+      `* { all: unset !important; font-size: 40px !important } parley-chat, div, button { display: none !important }
+      body { perspective: 10px !important; contain: strict !important }`,
     ],
     '/shop.js': ['text/javascript', "document.onkeydown = ({ key }) => { said.textContent = 'heard ' + key }"],
   }
@@ -87,7 +91,9 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   const { launcher, panel, text, badge } = partsOf(page)
   await launcher.waitFor()
   assert.equal(await page.locator('parley-chat').count(), 1)
-  assert.deepEqual([(await launcher.boundingBox())?.width, await launcher.getAttribute('aria-expanded')], [56, 'false'])
+  const corner = await launcher.boundingBox()
+  assert.deepEqual([corner?.x, corner?.y, corner?.width], [1280 - 76, 860 - 76, 56], 'in the corner of the window')
+  assert.equal(await launcher.getAttribute('aria-expanded'), 'false')
   await assertAccessible(page)
   await launcher.click()
   await page.getByRole('dialog', { name: 'Chat with us' }).getByText('Ask us anything.').waitFor()
@@ -102,6 +108,9 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   assert.equal(await page.locator('#said').textContent(), 'quiet', 'what is typed is not for the page')
   await until('the message', async () => (await kept())[0] === 'Is <b>it</b>\nthere?')
   await answers('Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).')
+  const said = page.locator('parley-chat .root > [role="status"]')
+  await said.getByText('Reply: Yes: https://shop.test').waitFor()
+  assert.equal(await panel.getByRole('log').getAttribute('aria-live'), 'off', 'nothing is said twice')
   const link = panel.getByRole('link')
   assert.equal(await link.getAttribute('href'), 'https://shop.test/a(1)?b=')
   assert.match((await link.getAttribute('rel')) ?? '', /noopener noreferrer/)
@@ -112,6 +121,15 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await shown(page, ...thread)
   await page.locator('[data-state="waiting"]').waitFor({ state: 'detached' })
   await assertAccessible(page)
+
+  // The page draws itself anew, as single-page applications do.
+  const host = page.locator('parley-chat')
+  await page.evaluate(
+    "document.body.replaceWith(document.body.cloneNode(true)); document.querySelector('parley-chat').remove()",
+  )
+  await panel.waitFor()
+  await shown(page, ...thread)
+  assert.equal(await host.count(), 1)
 
   await text.press('Escape')
   await panel.waitFor({ state: 'hidden' })
@@ -129,6 +147,8 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await launcher.waitFor()
   await until('the thread again', async () => (await page.locator('parley-chat .bubble').count()) === 5)
   assert.equal(await badge.isVisible(), false)
+  await page.evaluate("document.body.replaceWith(document.createElement('body'))")
+  await host.waitFor({ state: 'detached' })
 })
 
 test('what is written without a line waits in its place and is sent once when it is back', { skip }, async (t) => {
@@ -171,6 +191,12 @@ test('what is written without a line waits in its place and is sent once when it
     page.evaluate<boolean>(`JSON.parse(localStorage['parley-chat:${siteId}']).queue.length === 0`),
   )
   assert.deepEqual(await kept(), ['first', 'second', 'third', 'fourth'])
+
+  // What a full storage does not take is sent all the same.
+  await page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
+  await say('fifth')
+  await shown(page, 'first', 'meanwhile', 'second', 'third', 'fourth', 'fifth')
+  await until('the fifth', async () => (await kept()).at(-1) === 'fifth')
 })
 
 test('members set how it looks and which sites may have it, and it does as they say', { skip }, async (t) => {
@@ -179,7 +205,7 @@ test('members set how it looks and which sites may have it, and it does as they 
   await owner.goto('/settings/channels')
   await owner.getByText('How it looks and who may have it').click()
   await owner.getByLabel('Title').fill('Ask the potter')
-  await owner.getByLabel('Greeting').fill('مرحبا')
+  await owner.getByLabel('Greeting').fill(`مرحبا ${'welcome '.repeat(36)}`)
   await owner.getByLabel('Colour').fill('#ffd400')
   await owner.getByText('Left', { exact: true }).click()
   await owner.getByLabel('Name and e-mail').selectOption('required')
@@ -202,15 +228,26 @@ test('members set how it looks and which sites may have it, and it does as they 
   await page.getByRole('dialog', { name: 'Ask the potter' }).getByText('مرحبا').waitFor()
   const box = await panel.boundingBox()
   assert.deepEqual([box?.x, box?.y, box?.width, box?.height], [0, 0, 390, 844])
-  const send = await page.getByRole('button', { name: 'Send' }).boundingBox()
-  assert.ok(send && send.x + send.width <= 390 && send.y + send.height <= 844, 'nothing sticks out')
-  await assertAccessible(page)
+  for (const height of [844, 360]) {
+    await page.setViewportSize({ width: 390, height })
+    await until(`the panel to be ${height} high`, async () => (await panel.boundingBox())?.height === height)
+    const send = await page.getByRole('button', { name: 'Send' }).boundingBox()
+    assert.ok(send && send.x + send.width <= 390 && send.y + send.height <= height, 'nothing sticks out')
+    await assertAccessible(page)
+  }
+  await page.getByRole('button', { name: 'Send' }).press('Tab')
+  assert.equal(await focused(page), 'close', 'what is behind the panel is not reached')
+  await page.keyboard.press('Shift+Tab')
+  assert.equal(await focused(page), 'send')
   await text.fill('hello')
-  await text.press('Enter')
-  assert.equal(await page.locator('parley-chat .bubble').count(), 0, 'a name comes first')
-  await page.getByLabel('Name').fill('Ann')
   await page.getByLabel('E-mail').fill('ann@example.com')
-  await text.press('Enter')
+  for (const name of ['', ' ']) {
+    await page.getByLabel('Name').fill(name)
+    await text.press('Enter')
+    assert.equal(await page.locator('parley-chat .bubble').count(), 0, 'a name comes first')
+  }
+  await page.getByLabel('Name').fill('Ann')
+  await page.getByLabel('E-mail').press('Enter')
   await shown(page, 'hello')
   await page.getByLabel('E-mail').waitFor({ state: 'hidden' })
   const [conversation] = await until('the contact', async () => {
@@ -238,8 +275,14 @@ test('without a storage and without a stream it works as well, from right to lef
   await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
   const refused = { status: 429, headers: { 'access-control-allow-origin': '*' } }
   await page.route('**/stream?*', (route) => route.fulfill(refused))
+  // The service is being restarted as the page is opened.
+  let asked = 0
+  await page.route('**/settings', (route) => (asked++ ? route.continue() : route.fulfill({ ...refused, status: 503 })))
+  await page.clock.install()
   await page.goto(shop.url)
   const { launcher, bubbles } = partsOf(page)
+  await page.locator('parley-chat').waitFor({ state: 'detached' })
+  await page.clock.fastForward(2_000)
   await launcher.click()
   await page.getByRole('dialog', { name: 'تحدث معنا' }).waitFor()
   const text = page.getByRole('textbox', { name: 'اكتب رسالة' })

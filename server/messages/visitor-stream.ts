@@ -5,7 +5,7 @@
  * News is a hint to look at the rows. A page that comes back says what it saw
  * last and goes on behind it; one that is new hears what comes from now on. A
  * visitor who has not written yet has no conversation, and hears of theirs from
- * its first message.
+ * its first message; so does one who was erased and writes again.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
@@ -55,18 +55,32 @@ export async function findPlace({ db, site, visitorId, publicUrl }: Watching, se
 /** Show everything from this place on, until the stream is over. */
 export async function watch(watching: Watching, stream: EventStream, place: Place): Promise<void> {
   const { db, live, log, site, visitorId } = watching
-  let { conversationId, after } = place
+  let { after } = place
+  let conversationId: string | undefined
+  /** Nobody has looked yet which conversation it is by now. */
+  let isStale = place.conversationId === undefined
+  let stopFollowing = () => {}
   /** Messages of the last moments that the page has. */
   let shown: Set<string> | undefined
   let looking = false
   let again = false
 
+  const follow = (found: string | undefined) => {
+    if (!found || found === conversationId || !stream.isOpen()) return
+    stopFollowing()
+    conversationId = found
+    stopFollowing = live.listen(conversationTopic(found), heard)
+  }
   const look = async () => {
-    if (!conversationId) {
-      conversationId = await findConversation(db, site, visitorId)
-      if (!conversationId) return
-      stops.push(live.listen(conversationTopic(conversationId), heard))
+    if (isStale) {
+      isStale = false
+      const found = await findConversation(db, site, visitorId).catch((error) => {
+        isStale = true
+        throw error
+      })
+      follow(found)
     }
+    if (!conversationId) return
     const recent = await listSince(watching, conversationId, earlier(after, overlapMs))
     shown ??= new Set(recent.filter(({ id }) => id <= after).map(({ id }) => id))
     for (const message of recent) {
@@ -88,10 +102,15 @@ export async function watch(watching: Watching, stream: EventStream, place: Plac
     }
     looking = false
   }
-  const stops = [live.listen(conversationId ? conversationTopic(conversationId) : visitorTopic(visitorId), heard)]
-  stream.onClose(() => {
-    for (const stop of stops) stop()
+  const stopVisitor = live.listen(visitorTopic(visitorId), () => {
+    isStale = true
+    void heard()
   })
+  stream.onClose(() => {
+    stopVisitor()
+    stopFollowing()
+  })
+  follow(place.conversationId)
   await heard()
 }
 

@@ -129,7 +129,7 @@ export const webChatRoutes =
         }
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
-        await countMessage(db, visitorId)
+        await countMessage(db, site.id, visitorId, request)
         const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
         const said = { visitor_id: visitorId, message_id, text, name: name ?? null, at: new Date().toISOString() }
         const [report] = web.parse(site, said)

@@ -9,19 +9,7 @@
  */
 import type { Message, Service } from './service.ts'
 import type { Store, Waiting } from './store.ts'
-
-export type Shown = {
-  /** Stays the same from waiting to sent. */
-  key: string
-  isOwn: boolean
-  state: 'sent' | 'waiting' | 'refused'
-  text: string | null
-  media_url: string | null
-  isDeleted: boolean
-  at: string
-}
-
-export type View = { messages: Shown[]; unread: number; isOffline: boolean; hasEarlier: boolean }
+import { toView, type View } from './view.ts'
 
 export type Chat = {
   view(): View
@@ -32,14 +20,22 @@ export type Chat = {
   loadEarlier(): Promise<void>
   /** Whether the visitor sees the messages. */
   setOpen(isOpen: boolean): void
+  /** Listen no more. What waits is sent by the next page. */
+  stop(): void
 }
 
-type Chatting = { service: Service; store: Store; onChange: () => void }
+type Chatting = {
+  service: Service
+  store: Store
+  onChange: () => void
+  /** A reply came that was not seen before. */
+  onReply: (text: string) => void
+}
 
 const shortestWaitMs = 1_000
 const longestWaitMs = 30_000
 
-export function createChat({ service, store, onChange }: Chatting): Chat {
+export function createChat({ service, store, onChange, onReply }: Chatting): Chat {
   const thread = new Map<string, Message>()
   const refused = new Set<string>()
   let earlier: string | null = null
@@ -52,14 +48,19 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
   let sendTimer: ReturnType<typeof setTimeout> | undefined
   let askTimer: ReturnType<typeof setTimeout> | undefined
 
+  const ending = new AbortController()
   const newest = () => [...thread.keys()].sort().pop()
 
   /** Take what the service has; none of it waits any longer. */
   function add(messages: readonly Message[]): void {
+    const { seen = '' } = store.read()
     const before = thread.size
+    let reply: Message | undefined
     for (const message of messages) {
-      if (message.direction === 'outbound' && /pending|failed/.test(message.status)) continue
-      thread.set(message.id, message)
+      const { id, direction, status } = message
+      if (direction === 'outbound' && /pending|failed/.test(status)) continue
+      if (direction === 'outbound' && id > (reply?.id ?? seen) && !thread.has(id)) reply = message
+      thread.set(id, message)
     }
     const names = new Set(messages.map(({ client_id }) => client_id))
     if (store.read().queue.some(({ client_id }) => names.has(client_id))) {
@@ -67,6 +68,7 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
     }
     if (thread.size !== before) noteSeen()
     onChange()
+    if (reply) onReply(reply.content_text ?? '')
   }
 
   function noteSeen(): void {
@@ -74,13 +76,14 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
     if (isOpen && !document.hidden && seen && seen > (store.read().seen ?? '')) store.change(() => ({ seen }))
   }
 
-  /** The service does not know this visitor any more: what they write makes a new one. */
-  function forget(): void {
+  /** The service does not know this visitor any more: what they write makes a new one, unless another tab has. */
+  function forget(token: string): void {
     disconnect()
     thread.clear()
     earlier = null
     isLoaded = false
-    store.change(() => ({ token: undefined, seen: undefined }))
+    if (store.read().token === token) store.change(() => ({ token: undefined, seen: undefined }))
+    onChange()
   }
 
   async function resolveToken(): Promise<string | { retryMs: number | undefined; isFinal: boolean }> {
@@ -93,7 +96,7 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
   }
 
   async function flush(): Promise<void> {
-    if (isSending) return
+    if (isSending || ending.signal.aborted) return
     isSending = true
     clearTimeout(sendTimer)
     for (let next = nextWaiting(); next; next = nextWaiting()) {
@@ -126,7 +129,7 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
       sendPause.reset()
       add([{ ...answer.data, client_id }])
     } else if (answer.status === 401) {
-      forget()
+      forget(token)
       return sendPause.next()
     } else if (isFinal(answer.status)) refuse(client_id)
     else return answer.retryMs ?? sendPause.next()
@@ -144,7 +147,7 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
     if (!token) return
     const answer = await service.list(token)
     if (!answer.ok) {
-      if (answer.status === 401) forget()
+      if (answer.status === 401) forget(token)
       return
     }
     const oldest = answer.data.at(-1)?.id ?? ''
@@ -161,13 +164,16 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
   /** Only while the page is looked at: a browser has few lines to a host, and tabs share them. */
   function connect(): void {
     const { token } = store.read()
-    if (source || document.hidden || !token) return
+    if (source || document.hidden || !token || ending.signal.aborted) return
     clearTimeout(askTimer)
     const opened = service.stream(token)
     source = opened
     opened.onopen = () => {
       askPause.reset()
       void refresh()
+      // The service is back: what waits need not wait any longer.
+      sendPause.reset()
+      void flush()
     }
     opened.onmessage = ({ data }) => add([JSON.parse(data)])
     opened.onerror = () => {
@@ -187,25 +193,29 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
   return {
     view: () => toView({ thread, refused, hasEarlier: earlier !== null, store }),
     start() {
-      addEventListener('online', () => {
+      const { signal } = ending
+      const back = () => {
         sendPause.reset()
         askPause.reset()
         disconnect()
         connect()
         void flush()
         onChange()
-      })
-      addEventListener('offline', onChange)
-      document.addEventListener('visibilitychange', () => {
+      }
+      const look = () => {
         if (document.hidden) disconnect()
         else connect()
         noteSeen()
         onChange()
-      })
-      store.onChange(() => {
+      }
+      const shared = () => {
         connect()
         onChange()
-      })
+      }
+      addEventListener('online', back, { signal })
+      addEventListener('offline', onChange, { signal })
+      document.addEventListener('visibilitychange', look, { signal })
+      store.onChange(shared, signal)
       connect()
       void flush()
     },
@@ -235,6 +245,13 @@ export function createChat({ service, store, onChange }: Chatting): Chat {
       isOpen = next
       noteSeen()
       onChange()
+      // A line can be dead without anybody having noticed.
+      if (next) void refresh()
+    },
+    stop() {
+      ending.abort()
+      disconnect()
+      clearTimeout(sendTimer)
     },
   }
 }
@@ -252,40 +269,6 @@ function createPause() {
 
 /** Sent again it would be refused again; the others are over with time. */
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![401, 408, 429].includes(status)
-
-type Parts = { thread: ReadonlyMap<string, Message>; refused: ReadonlySet<string>; hasEarlier: boolean; store: Store }
-
-function toView({ thread, refused, hasEarlier, store }: Parts): View {
-  const { queue, seen = '' } = store.read()
-  const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
-  const known = new Set(sent.map(({ client_id }) => client_id))
-  return {
-    messages: [
-      ...sent.map(
-        (message): Shown => ({
-          key: message.client_id ?? message.id,
-          isOwn: message.direction === 'inbound',
-          state: 'sent',
-          text: message.content_text,
-          media_url: message.media_url,
-          isDeleted: message.deleted_at !== null,
-          at: message.created_at,
-        }),
-      ),
-      ...queue
-        .filter(({ client_id }) => !known.has(client_id))
-        .map(
-          ({ client_id, text, at }): Shown => ({
-            ...{ key: client_id, isOwn: true, text, media_url: null, isDeleted: false, at },
-            state: refused.has(client_id) ? 'refused' : 'waiting',
-          }),
-        ),
-    ],
-    unread: sent.filter(({ id, direction }) => direction === 'outbound' && id > seen).length,
-    isOffline: !navigator.onLine,
-    hasEarlier,
-  }
-}
 
 /** A random uuid; browsers make one themselves only on pages that came by https. */
 function newId(): string {

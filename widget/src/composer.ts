@@ -1,6 +1,7 @@
 /**
  * Where a visitor writes: Enter sends, Shift and Enter makes a new line. The
- * first time, if the site wants it, with their name and e-mail.
+ * first time, if the site wants it, with their name and e-mail. Nothing here
+ * waits for the form to be submitted, which a page in a sandbox may not do.
  */
 import { element, icon, set } from './dom.ts'
 import type { Settings } from './service.ts'
@@ -20,7 +21,10 @@ const maxText = 4096
 const tallestPixels = 120
 
 export function createComposer({ words, wish, onSay }: Composing): Composer {
-  const name = element('input', { type: 'text', autocomplete: 'name', maxlength: '200', required: wish === 'required' })
+  const name = element('input', {
+    ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*' },
+    required: wish === 'required',
+  })
   const email = element('input', {
     ...{ type: 'email', autocomplete: 'email', maxlength: '320', dir: 'ltr' },
     required: wish === 'required',
@@ -38,7 +42,7 @@ export function createComposer({ words, wish, onSay }: Composing): Composer {
     ...{ rows: '1', maxlength: String(maxText), dir: 'auto', enterkeyhint: 'send' },
     ...{ placeholder: words.placeholder, 'aria-label': words.placeholder.replace('…', '') },
   })
-  const send = element('button', { type: 'submit', class: 'send', 'aria-label': words.send }, icon('send'))
+  const send = element('button', { type: 'button', class: 'send', 'aria-label': words.send }, icon('send'))
   const root = element('form', { class: 'composer' }, offline, details, element('div', { class: 'line' }, text, send))
 
   const fit = () => {
@@ -47,21 +51,26 @@ export function createComposer({ words, wish, onSay }: Composing): Composer {
     set(send, 'data-ready', text.value.trim() !== '')
   }
   text.addEventListener('input', fit)
-  text.addEventListener('keydown', (event) => {
-    // Whoever chooses among words with Enter is not done yet.
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
-    event.preventDefault()
-    root.requestSubmit()
-  })
-  root.addEventListener('submit', (event) => {
-    event.preventDefault()
+  const submit = () => {
     const written = text.value.trim()
     if (!written) return text.focus()
+    if (!root.reportValidity()) return
     onSay(written, details.hidden ? undefined : { name: name.value.trim(), email: email.value.trim() })
     text.value = ''
     fit()
     text.focus()
-  })
+  }
+  send.addEventListener('click', submit)
+  const fields: HTMLElement[] = [name, email, text]
+  for (const field of fields) {
+    field.addEventListener('keydown', (event) => {
+      // Whoever chooses among words with Enter is not done yet. Safari says so by the old number alone.
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
+      event.preventDefault()
+      submit()
+    })
+  }
+  root.addEventListener('submit', (event) => event.preventDefault())
   return {
     root,
     focus() {

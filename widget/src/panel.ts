@@ -1,23 +1,35 @@
 /**
  * The round button and the panel it opens: a dialog beside the page, not in
  * front of it, so the page stays usable. Escape closes it and gives the focus
- * back to the button.
+ * back to the button. On a small screen it covers the page, and keeps the
+ * focus for as long as it does.
+ *
+ * What comes in is said to screen readers here, and only that: the thread
+ * itself is silent, or older messages would be read out as they are loaded.
  */
-import type { Chat, View } from './chat.ts'
+import type { Chat } from './chat.ts'
 import { readableOn } from './color.ts'
 import { createComposer } from './composer.ts'
 import { element, icon, set } from './dom.ts'
 import type { Settings } from './service.ts'
 import type { Store } from './store.ts'
 import { createThread } from './thread.ts'
+import type { View } from './view.ts'
 import css from './widget.css?inline'
 import type { Words } from './words.ts'
 
-export type Panel = { render(): void }
+export type Panel = {
+  render(): void
+  /** Say a reply that just came, where it can be seen; elsewhere how many there are is said. */
+  announce(reply: string): void
+  scrollDown(): void
+}
 
 type Showing = { host: HTMLElement; settings: Settings; words: Words; chat: Chat; store: Store }
 
 const mostShown = 99
+/** Where the styles let the panel cover the page. */
+const smallScreen = '(max-width: 480px), (max-height: 480px)'
 
 export function createPanel({ host, settings, words, chat, store }: Showing): Panel {
   const { position, color, ask_details: wish } = settings
@@ -27,21 +39,16 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
   const close = element('button', { type: 'button', class: 'close', 'aria-label': words.close }, icon('close'))
   const thread = createThread({
     words,
+    greeting: settings.greeting ?? words.greeting,
     onAgain: chat.sayAgain,
     onEarlier: () => void chat.loadEarlier(),
   })
   const composer = createComposer({ words, wish, onSay: chat.say })
-  const header = element(
-    'header',
-    {},
-    element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title),
-    element('p', { dir: 'auto' }, settings.greeting ?? words.greeting),
-    close,
-  )
+  const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
   const panel = element(
     'section',
     { id: 'panel', class: 'panel', role: 'dialog', 'aria-labelledby': 'title', tabindex: '-1', hidden: true },
-    ...[header, thread.root, composer.root],
+    ...[element('header', {}, title, close), thread.root, composer.root],
   )
   const news = element('p', { class: 'heard', role: 'status' })
   const root = element('div', { class: 'root', 'data-side': position }, panel, launcher, news)
@@ -53,6 +60,7 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
     isOpen = next
     panel.hidden = !next
     set(root, 'data-open', next)
+    news.replaceChildren()
     chat.setOpen(next)
     if (!next) return launcher.focus()
     thread.scrollDown()
@@ -62,19 +70,22 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
   }
   launcher.addEventListener('click', () => setOpen(!isOpen))
   close.addEventListener('click', () => setOpen(false))
-  panel.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && !event.isComposing) setOpen(false)
-  })
+  const press = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && isOpen && !event.isComposing) setOpen(false)
+    if (event.key === 'Tab' && isOpen && matchMedia(smallScreen).matches) keepFocus(panel, event)
+  }
+  launcher.addEventListener('keydown', press)
+  panel.addEventListener('keydown', press)
   // To the page these keys seem to come from no field: its shortcuts would take them for their own.
   for (const name of ['keydown', 'keypress', 'keyup']) panel.addEventListener(name, (event) => event.stopPropagation())
 
-  dress(host.attachShadow({ mode: 'open' }), root, color)
+  dress(host.shadowRoot ?? host.attachShadow({ mode: 'open' }), root, color)
   followKeyboard(panel)
+  const say = (text: string) => news.replaceChildren(element('span', {}, text))
 
   /** A count that rose is said aloud while nobody looks at the thread. */
   const tell = ({ unread }: View) => {
-    if (unread > lastUnread && !isOpen) news.textContent = `${words.news}. ${words.unread(unread)}`
-    if (unread === 0) news.textContent = ''
+    if (unread > lastUnread && !isOpen) say(`${words.news}. ${words.unread(unread)}`)
     lastUnread = unread
   }
 
@@ -91,7 +102,23 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
       composer.render({ asks: wish !== 'never' && !store.read().introduced, isOffline: view.isOffline })
       tell(view)
     },
+    announce(reply) {
+      if (isOpen) say(`${words.them} ${reply || words.file}`)
+    },
+    scrollDown: thread.scrollDown,
   }
+}
+
+/** From the last to the first and back: what is behind the panel cannot be seen. */
+function keepFocus(panel: HTMLElement, event: KeyboardEvent): void {
+  const places = [...panel.querySelectorAll<HTMLElement>('button, a, input, textarea, [tabindex="0"]')].filter(
+    (place) => place.getClientRects().length > 0,
+  )
+  const { target, shiftKey } = event
+  const end = shiftKey ? places[0] : places.at(-1)
+  if (target !== end && !(shiftKey && target === panel)) return
+  event.preventDefault()
+  places.at(shiftKey ? -1 : 0)?.focus()
 }
 
 /** Its own styles, made by script: a policy of the page that forbids inline styles does not forbid these. */

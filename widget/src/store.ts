@@ -2,7 +2,8 @@
  * What the widget remembers in a visitor's browser, for each site by itself:
  * who they are, what waits to be sent, what they have seen. Several tabs share
  * it, so every change reads first. Where a browser keeps nothing (a blocked or
- * full storage) it is kept for as long as the page is open.
+ * full storage) it is kept for as long as the page is open, and what an earlier
+ * page left there is not taken for it.
  */
 import type { Settings } from './service.ts'
 
@@ -30,14 +31,17 @@ export type Store = {
   read(): Kept
   /** Change something of it. */
   change(change: (kept: Kept) => Partial<Kept>): Kept
-  /** Be told when another tab changed it. */
-  onChange(run: () => void): void
+  /** Be told when another tab changed it, until the signal. */
+  onChange(run: () => void, signal: AbortSignal): void
 }
 
 export function createStore(siteId: string): Store {
   const key = `parley-chat:${siteId}`
   let memory: Kept = { queue: [] }
+  /** Whether the last change could be kept: where it could not, only memory knows it. */
+  let isKept = true
   const read = (): Kept => {
+    if (!isKept) return memory
     try {
       const text = localStorage.getItem(key)
       if (text) memory = readKept(JSON.parse(text)) ?? memory
@@ -53,20 +57,29 @@ export function createStore(siteId: string): Store {
       memory = { ...kept, ...change(kept) }
       try {
         localStorage.setItem(key, JSON.stringify(memory))
+        isKept = true
       } catch {
-        // Likewise.
+        isKept = false
       }
       return memory
     },
-    onChange(run) {
-      addEventListener('storage', (event) => {
+    onChange(run, signal) {
+      const heard = (event: StorageEvent) => {
         if (event.key === key) run()
-      })
+      }
+      addEventListener('storage', heard, { signal })
     },
   }
 }
 
-/** Whoever may write to the storage of a site may write nonsense: a list is a list, or it is not taken. */
+/** Whoever may write to the storage of a site may write nonsense: what is not as it was left is not taken. */
 function readKept(value: Kept | null): Kept | undefined {
-  return value && Array.isArray(value.queue) ? value : undefined
+  if (!value || !Array.isArray(value.queue)) return undefined
+  const { token, seen } = value
+  return {
+    ...value,
+    token: typeof token === 'string' ? token : undefined,
+    seen: typeof seen === 'string' ? seen : undefined,
+    queue: value.queue.filter((each) => typeof each?.client_id === 'string' && typeof each.text === 'string'),
+  }
 }

@@ -1,32 +1,35 @@
 /**
- * The messages, each an element that stays for as long as the message does: a
- * screen reader hears what is added and nothing twice.
+ * The greeting and the messages below it, each an element that stays for as long as the message does and
+ * is touched only when something of it changed: so whoever reads or marks one
+ * is not disturbed by another, and a thousand at once cost little.
  */
-import type { Shown, View } from './chat.ts'
 import { element, set } from './dom.ts'
 import { findLinks, toHref } from './links.ts'
+import type { Shown, View } from './view.ts'
 import type { Words } from './words.ts'
 
 export type Thread = { root: HTMLElement; render(view: View): void; scrollDown(): void }
 
-type Acting = { words: Words; onAgain: (key: string) => void; onEarlier: () => void }
+type Acting = { words: Words; greeting: string; onAgain: (key: string) => void; onEarlier: () => void }
 
 /** So close to its end, a reader is at it. */
 const nearPixels = 60
 
-export function createThread({ words, onAgain, onEarlier }: Acting): Thread {
+export function createThread({ words, greeting, onAgain, onEarlier }: Acting): Thread {
   const rows = new Map<string, Row>()
   const earlier = element('button', { type: 'button', class: 'earlier', hidden: true }, words.earlier)
   earlier.addEventListener('click', onEarlier)
-  const log = element('div', { class: 'log', role: 'log', 'aria-label': words.thread })
+  const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.thread })
   const root = element(
     'div',
     { class: 'thread', tabindex: '0', role: 'group', 'aria-label': words.thread },
+    element('p', { class: 'greeting', dir: 'auto' }, greeting),
     earlier,
     log,
   )
+  // A long greeting is read from its beginning.
   const scrollDown = () => {
-    root.scrollTop = root.scrollHeight
+    if (log.firstElementChild) root.scrollTop = root.scrollHeight
   }
   return {
     root,
@@ -63,7 +66,7 @@ type Row = { root: HTMLElement; render(message: Shown): void }
 
 function createRow({ isOwn, at }: Shown, words: Words, onAgain: () => void): Row {
   const bubble = element('p', { class: 'bubble', dir: 'auto' })
-  const time = element('time', { datetime: at })
+  const time = element('time', { datetime: at, dir: 'auto' })
   const state = element('span')
   const again = element('button', { type: 'button', hidden: true }, words.again)
   again.addEventListener('click', onAgain)
@@ -74,13 +77,14 @@ function createRow({ isOwn, at }: Shown, words: Words, onAgain: () => void): Row
   return {
     root,
     render(message) {
-      const text = JSON.stringify([message.text, message.media_url, message.isDeleted])
-      if (text !== shown) bubble.replaceChildren(...contentOf(message, words))
-      shown = text
+      const now = JSON.stringify(message)
+      if (now === shown) return
+      shown = now
+      bubble.replaceChildren(...contentOf(message, words))
       set(bubble, 'data-deleted', message.isDeleted)
       set(root, 'data-state', message.state)
       set(time, 'datetime', message.at)
-      time.textContent = message.state === 'sent' ? timeOf(message.at) : ''
+      time.textContent = message.state === 'sent' ? timeOf(message.at, words.lang) : ''
       state.textContent = message.state === 'sent' ? '' : words[message.state]
       again.hidden = message.state !== 'refused'
     },
@@ -97,10 +101,11 @@ function contentOf({ text, media_url, isDeleted }: Shown, words: Words): (Node |
 const link = (text: string, href: string) =>
   element('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow ugc' }, text)
 
-/** The time, and the day too unless it is today. */
-function timeOf(at: string): string {
+/** The time, and the day too unless it is today: in the widget's language, as this visitor's country writes it. */
+function timeOf(at: string, lang: string): string {
   const date = new Date(at)
-  const time = date.toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' })
+  const locale = navigator.languages.find((language) => language.startsWith(lang)) ?? lang
   const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? time : `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })}, ${time}`
+  const day = isToday ? {} : ({ day: 'numeric', month: 'short' } as const)
+  return date.toLocaleString(locale, { ...day, hour: 'numeric', minute: '2-digit' })
 }
