@@ -1,7 +1,8 @@
 /**
- * The greeting and the messages below it, each an element that stays for as long as the message does and
- * is touched only when something of it changed: so whoever reads or marks one
- * is not disturbed by another, and a thousand at once cost little.
+ * The greeting and the messages below it. Each message is an element that stays
+ * for as long as it does and is touched only when something of it changed: so
+ * whoever reads or marks one is not disturbed by another, and a thousand at
+ * once cost little.
  */
 import { element, set } from './dom.ts'
 import { findLinks, toHref } from './links.ts'
