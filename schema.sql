@@ -139,6 +139,8 @@ create table channel_connections (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   widget jsonb not null default '{}'::jsonb,
+  callback_verified_at timestamp with time zone,
+  callback_received_at timestamp with time zone,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -252,6 +254,13 @@ create table early_reports (
 );
 CREATE INDEX early_reports_by_age ON public.early_reports USING btree (received_at);
 
+create table encryption_checks (
+  is_only boolean not null default true,
+  sealed text not null,
+  constraint encryption_checks_pkey PRIMARY KEY (is_only),
+  constraint encryption_checks_is_only_check CHECK (is_only)
+);
+
 create table idempotency_keys (
   workspace_id uuid not null,
   path text not null,
@@ -325,6 +334,15 @@ create table members (
   constraint members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
 );
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
+
+create table message_answers (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  message_id uuid not null,
+  since timestamp with time zone not null,
+  constraint message_answers_pkey PRIMARY KEY (workspace_id, conversation_id),
+  constraint message_answers_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
+) with (fillfactor=70);
 
 create table message_days (
   workspace_id uuid not null,

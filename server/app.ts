@@ -53,7 +53,7 @@ import { createSender } from './messages/send.ts'
 import { uploadDashboard } from './messages/upload-routes.ts'
 import { conversationTopic } from './messages/visitor-stream.ts'
 import { webChatRoutes } from './messages/web-chat.ts'
-import { pageRoutes } from './pages.ts'
+import { pageRoutes, readPages, sendPage } from './pages.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { followTag, requireMembership } from './segments/segments.ts'
@@ -129,7 +129,14 @@ export async function createApp(application: Application): Promise<App> {
     tls,
     limits = {},
   } = application
-  const app = createServer({ log, metrics, tls, limits })
+  const pages = api && application.pages ? await readPages() : undefined
+  const app = createServer({
+    log,
+    metrics,
+    tls,
+    limits,
+    sendMissingPage: pages && ((request, reply) => sendPage(request, reply, pages)),
+  })
   const routes: RouteOptions[] = []
 
   if (api) {
@@ -236,8 +243,8 @@ export async function createApp(application: Application): Promise<App> {
     await app.register(callbackRoutes({ db, sealer, channels, intake, count }))
     await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl }))
     await app.register(mediaRoutes({ db, store }))
-    if (application.pages) {
-      await app.register(pageRoutes())
+    if (pages) {
+      await app.register(pageRoutes(pages))
       await app.register(widgetRoutes(application.demoSite))
     }
     if (application.simulator) await app.register(simulatorMount(application.simulator))

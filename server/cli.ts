@@ -13,7 +13,7 @@ import { callbackUrl } from './channels/connections.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { joinDatabase } from './database.ts'
 import { readDemo, updateDemoPassword } from './demo.ts'
-import { resolveEncryptionKey } from './encryption-key.ts'
+import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { createSealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { badRequest } from './lib/errors.ts'
@@ -59,6 +59,7 @@ const commands: Record<string, Command> = {
       const url = text(options, 'url')
       const given = url === undefined ? undefined : readSimulatorUrl(url)
       const sealer = createSealer(await resolveEncryptionKey(config))
+      await requireSameKey(db, sealer)
       const demo = readDemo(config.dataDir)
       const publicUrl = demo?.base_url.replace(/\/v1$/, '') ?? config.publicUrl
       // Of several processes one has the simulator, and demo.json may name another.
@@ -142,6 +143,14 @@ const commands: Record<string, Command> = {
       const owner = await resetPassword(db, required(options, 'email'))
       await updateDemoPassword(dataDir, owner)
       return owner
+    },
+  },
+  'encryption-key accept': {
+    usage: '',
+    options: {},
+    run: async (db, _options, config) => {
+      await acceptKey(db, createSealer(await resolveEncryptionKey(config)))
+      return { accepted: true }
     },
   },
   migrate: {

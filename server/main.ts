@@ -8,7 +8,7 @@ import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo.ts'
-import { resolveEncryptionKey } from './encryption-key.ts'
+import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
@@ -75,6 +75,7 @@ async function run(config: Config): Promise<void> {
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const encryptionKey = await resolveEncryptionKey(config)
     const sealer = createSealer(encryptionKey)
+    await requireSameKey(db, sealer)
     // Only who serves the API has a simulator to show; a worker finds the demo as they left it.
     const hasDemo = config.demo && config.roles.has('api')
     const origin = localOrigin(config)

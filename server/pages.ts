@@ -2,10 +2,12 @@
  * The dashboard's pages: built when they are stale, served from memory.
  *
  * Files named by their content are kept by browsers for ever; the page itself
- * is asked for each time. Scripts and styles come only from us.
+ * is asked for each time. Scripts and styles come only from us. Whoever opens
+ * an address of nothing gets the page as well, with a 404.
  */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildStale, builtDir, type File, readFile, sendFile } from './build.ts'
 import type { App } from './lib/server.ts'
 import { widget } from './widget.ts'
@@ -47,24 +49,31 @@ export async function buildPages(): Promise<boolean> {
   return built.includes(true)
 }
 
-/** Serve the pages that were built. */
-export const pageRoutes = () => async (app: App) => {
+export type Pages = { page: File; files: Map<string, File> }
+
+/** The pages that were built. */
+export async function readPages(): Promise<Pages> {
   const files = new Map<string, File>()
   const place = builtDir(dashboard)
   for (const name of globSync('**/*.*', { cwd: place })) files.set(`/${name}`, await readFile(join(place, name)))
   const page = files.get('/index.html')
   if (!page) throw new Error(`the pages are not built: ${place} has no index.html`)
+  files.delete('/index.html')
+  return { page, files }
+}
 
-  for (const [path, file] of files) {
-    if (path === '/index.html') continue
+/** The one page, which says itself that there is nothing at its address. */
+export const sendPage = (request: FastifyRequest, reply: FastifyReply, { page }: Pages): FastifyReply =>
+  sendFile(request, reply, page, headersOf('no-cache'))
+
+export const pageRoutes = (pages: Pages) => async (app: App) => {
+  for (const [path, file] of pages.files) {
     const isNamedByContent = path.startsWith('/assets/')
     const cache = isNamedByContent ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
     app.get(path, { exposeHeadRoute: true }, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
   }
   for (const path of ['/', ...rooms.flatMap((room) => [`/${room}`, `/${room}/*`])]) {
-    app.get(path, { exposeHeadRoute: true }, async (request, reply) =>
-      sendFile(request, reply, page, headersOf('no-cache')),
-    )
+    app.get(path, { exposeHeadRoute: true }, async (request, reply) => sendPage(request, reply, pages))
   }
 }
 

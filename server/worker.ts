@@ -21,7 +21,7 @@ import type { Store } from './lib/store.ts'
 import { startDigesting } from './messages/digest.ts'
 import { applyEarly } from './messages/intake.ts'
 import { dropMedia, startFetchingMedia } from './messages/media.ts'
-import { sweepPending } from './messages/outbound.ts'
+import { sweepForgotten, sweepPending } from './messages/outbound.ts'
 import { sweepEarly } from './messages/reports.ts'
 import { sweepUploads } from './messages/uploads.ts'
 import { sweepVisitors } from './messages/visitors.ts'
@@ -101,6 +101,12 @@ export function startWorker(working: Working): Worker {
       everyMs: minuteMs,
       log,
       run: async () => (await sweepPending(db, recipientsFollow)).forEach(announce),
+    }),
+    startRepeating({
+      name: 'sweep-forgotten',
+      everyMs: 60 * minuteMs,
+      log,
+      run: async () => (await sweepForgotten(db, recipientsFollow)).forEach(announce),
     }),
     startRepeating({ name: 'sweep-uploads', everyMs: 10 * minuteMs, log, run: () => sweepUploads(db, store, log) }),
     startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),

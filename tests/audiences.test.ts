@@ -4,18 +4,12 @@ import { type TestContext, test } from 'node:test'
 import { filterFields } from '../server/filter-fields.ts'
 import { type FilterFields, requireFilter } from '../server/segments/filter.ts'
 import { tryFilter } from '../server/segments/segments.ts'
-import { assertRefused, createBrowser, type Json, start } from './support.ts'
+import { assertRefused, type Json, startSignedIn } from './support.ts'
 
 async function signedIn(t: TestContext) {
-  const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
-  const ask = async (method: string, path: string, body?: Json, status = 200): Promise<Json> => {
-    const answer = await browser.call(method, path, body)
-    assert.equal(answer.status, status, answer.text)
-    return answer.body.data
-  }
-  return { ...world, browser, ask }
+  const world = await startSignedIn(t)
+  const ask: typeof world.ask = async (...call) => (await world.ask(...call)).data
+  return { ...world, ask }
 }
 
 test('tags are listed with how many have them, renamed without losing anybody, and deleted', async (t) => {

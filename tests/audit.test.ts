@@ -70,7 +70,11 @@ test('the log says who did what, and holds no secret and nothing of a customer',
   await made('DELETE', `/webhooks/${webhook.id}`)
   const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
   await made('PATCH', `/contacts/${contact.id}`, { name: 'Robert Customer', email: 'bob@customer.test' })
-  // Nobody was made.
+  // Nothing was changed, and nobody was made.
+  for (const path of [`/contacts/${contact.id}`, '/workspace', '/profile']) {
+    await made('PATCH', path, {})
+    await made('PATCH', path, { secret: 'unasked' })
+  }
   await made('POST', '/contacts', { phone: '+14155550100' })
   await made('DELETE', `/members/${joined.member.id}`)
   // What was refused is not there.

@@ -10,7 +10,7 @@ import { setPlan } from '../server/accounts/workspaces.ts'
 import { writeRecipients } from '../server/broadcasts/recipients.ts'
 import { toCell } from '../server/lib/csv.ts'
 import type { Db } from '../server/lib/db.ts'
-import { assertRefused, type Browser, createBrowser, type Json, publicUrl, start, until } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, publicUrl, startSignedIn, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
@@ -20,15 +20,8 @@ const tomorrow = () => soon(86_400_000)
 
 /** A world with the owner signed in, and ways to ask for what must be there. */
 async function signedIn(t: TestContext) {
-  const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
-  const ask = async (method: string, path: string, body?: Json, status = 200): Promise<Json> => {
-    const answer = await browser.call(method, path, body)
-    assert.equal(answer.status, status, answer.text)
-    return answer.body
-  }
-  const get = async (path: string) => (await ask('GET', path)).data
+  const world = await startSignedIn(t)
+  const { ask, get } = world
   const send = async (body: Json): Promise<Json> =>
     (await ask('POST', '/broadcasts', { name: 'News', template: hello, ...body }, 202)).data
   const untilOver = (id: string) =>
@@ -36,7 +29,7 @@ async function signedIn(t: TestContext) {
       const broadcast = await get(`/broadcasts/${id}`)
       return broadcast.completed_at !== null && broadcast
     })
-  return { ...world, browser, ask, get, send, untilOver }
+  return { ...world, send, untilOver }
 }
 
 /** Somebody of another role, signed in. */
@@ -117,6 +110,15 @@ test('a member sends a broadcast, and finds it in the list with what became of i
     const found = (await get(`/broadcasts?status=${status}`)).map(({ id }: Json) => id)
     assert.deepEqual(found, ids, status)
   }
+  assert.deepEqual(await get('/broadcasts?is_paused=true'), [])
+  await ask('POST', `/broadcasts/${second.id}/pause`)
+  for (const query of ['is_paused=true', 'is_paused=true&status=scheduled']) {
+    assert.deepEqual(
+      (await get(`/broadcasts?${query}`)).map(({ id }: Json) => id),
+      [second.id],
+    )
+  }
+  assert.deepEqual(await get('/broadcasts?is_paused=true&status=sending'), [])
   const page = await ask('GET', '/broadcasts?limit=2')
   await send({ name: 'Newer', recipients: people(1), scheduled_at: tomorrow() })
   const next = await ask('GET', `/broadcasts?limit=2&cursor=${page.meta.next_cursor}`)

@@ -10,7 +10,7 @@ import { recipientsFollow } from '../server/broadcasts/counts.ts'
 import { fillBroadcast } from '../server/broadcasts/fill.ts'
 import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
-import { sweepPending } from '../server/messages/outbound.ts'
+import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
 import { type Api, assertRefused, type Json, start, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
@@ -435,6 +435,8 @@ test('what the channel throttles is put back and sent later, once; and given up 
   // Waiting for its next try it is nobody's to sweep, however long that takes.
   await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
   await sweepPending(db, recipientsFollow)
+  await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
+  await sweepForgotten(db, recipientsFollow)
   assert.equal((await read(api, never.id)).pending_count, 1)
   await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
   const given = await untilSent(db, api, never.id)
@@ -467,8 +469,9 @@ test('an unknown outcome is never sent again: the reports settle it, or time doe
   assert.deepEqual([waiting.status, waiting.pending_count], ['sending', 1])
   assert.equal((await recipientsOf(db, id))[0]?.status, 'sending')
   assert.equal(await usageOf(db, api), 3)
-  await db`update messages set created_at = created_at - interval '20 minutes' where status = 'pending'`
-  await sweepPending(db, recipientsFollow)
+  // As old as one may be that was put back while its broadcast was paused.
+  await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
+  await sweepForgotten(db, recipientsFollow)
   const given = await untilSent(db, api, id)
   assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
   assert.equal(await usageOf(db, api), 2)

@@ -45,6 +45,8 @@ test('a channel is connected, shown without its secrets, and keeps its address w
   assert.deepEqual(shown, {
     channel: 'msgapp',
     callback_url: `${publicUrl}/channels/msgapp/${id}`,
+    callback_verified_at: null,
+    callback_received_at: null,
     messages_per_second: 80,
     state: 'unchecked',
     last_error: null,

@@ -11,20 +11,13 @@ import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { createChecksum, listTenantTables } from './rows.ts'
-import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { assertRefused, type Json, startSignedIn, until } from './support.ts'
 
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
 
 async function signedIn(t: TestContext) {
-  const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
-  const ask = async (method: string, path: string, body?: Json, status = 200): Promise<Json> => {
-    const answer = await browser.call(method, path, body)
-    assert.equal(answer.status, status, answer.text)
-    return answer.body
-  }
-  const get = async (path: string) => (await ask('GET', path)).data
+  const world = await startSignedIn(t)
+  const { ask } = world
   const erase = async (id: string) =>
     assert.deepEqual((await ask('DELETE', `/contacts/${id}`)).data, { id, deleted: true })
   const idOf = async (phone: string): Promise<string> =>
@@ -33,7 +26,7 @@ async function signedIn(t: TestContext) {
     (await ask('POST', '/broadcasts', { name: 'News', template: { name: 'hello_world' }, ...body }, 202)).data
   /** The kept counters against the recipients themselves, and the plan's places against what took them. */
   const assertExact = (id: string) => assertCounters(world.db, id)
-  return { ...world, browser, ask, get, erase, idOf, send, assertExact }
+  return { ...world, erase, idOf, send, assertExact }
 }
 
 async function assertCounters(db: Db, id: string): Promise<void> {

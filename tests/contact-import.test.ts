@@ -10,7 +10,7 @@ import { joinTags, readImport, splitTags } from '../server/contacts/import-file.
 import { writeRow } from '../server/lib/csv.ts'
 import { startReceiver } from './receiver.ts'
 import { createChecksum } from './rows.ts'
-import { assertRefused, type Browser, createBrowser, type Json, publicUrl, start, until } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, publicUrl, startSignedIn, until } from './support.ts'
 
 async function cookieOf(url: string, who: { email: string; password: string }): Promise<string> {
   const response = await fetch(`${url}/app/api/session`, {
@@ -22,9 +22,7 @@ async function cookieOf(url: string, who: { email: string; password: string }): 
 }
 
 async function signedIn(t: TestContext) {
-  const world = await start(t)
-  const browser = createBrowser(world.url)
-  await browser.signIn(world.owner)
+  const world = await startSignedIn(t)
   const cookie = await cookieOf(world.url, world.owner)
   const upload = async (file: string | Buffer, query = '', headers: Record<string, string> = {}) => {
     const response = await fetch(`${world.url}/app/api/contacts/import${query}`, {
@@ -64,7 +62,7 @@ async function signedIn(t: TestContext) {
     return { response, text: await response.text() }
   }
   const checksum = await createChecksum(world.db, { except: ['audit_log', 'sessions'] })
-  return { ...world, browser, upload, importFile, refusal, takeAway, checksum }
+  return { ...world, upload, importFile, refusal, takeAway, checksum }
 }
 
 const countsOf = ({ total, created, updated, unchanged, failed }: ImportResult) => [

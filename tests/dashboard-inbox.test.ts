@@ -63,6 +63,17 @@ test('what a customer writes appears by itself, and an answer is followed until 
   await bubble(page, 'Refused at first').getByRole('button', { name: 'Send again' }).click()
   await isRead(page, 'Refused at first')
   assert.equal(await bubble(page, 'Refused at first').count(), 1)
+
+  // What may have gone out is not offered to be sent anew: it went out, and shows up.
+  await page.route('**/messages', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    await route.fetch()
+    await route.fulfill({ status: 504, body: 'the proxy gave up' })
+  })
+  await answer(page, 'Past a tired proxy')
+  await isRead(page, 'Past a tired proxy')
+  await until('it to be there once', async () => (await bubble(page, 'Past a tired proxy').count()) === 1)
+  await page.unroute('**/messages')
 })
 
 test('what happens while the inbox is asked for the first time is in it', { skip }, async (t) => {

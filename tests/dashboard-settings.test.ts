@@ -159,6 +159,8 @@ test('a channel is connected step by step, and a wrong token is said beside its 
   await page.getByRole('button', { name: 'Copy callback URL' }).waitFor()
   await page.getByText(`/channels/msgapp/${msgapp.id}`).waitFor()
   assert.equal(await token.inputValue(), '', 'a secret is not on the page any longer')
+  await page.getByText('The provider has not called yet.').waitFor()
+  await provider.writes({ from: '+14155550100', text: 'Hello?' })
 
   await page.getByRole('button', { name: /^Check/ }).click()
   const steps = page.getByRole('list', { name: 'What the check showed' })
@@ -170,6 +172,7 @@ test('a channel is connected step by step, and a wrong token is said beside its 
   await page.keyboard.type(msgapp.access_token)
   await save.click()
   await page.getByText('Everything works.').waitFor()
+  await page.getByText('It works: the provider reported to Parley').waitFor()
   assert.equal(await field.getByRole('alert').count(), 0)
 
   await page.getByLabel('Messages a second').fill('40')

@@ -27,9 +27,17 @@ test('whoever is not signed in gets to the page they wanted once they are, and o
   await page.getByRole('heading', { name: 'Workspace', level: 1 }).waitFor()
   assert.equal(page.url().replace(/^.*\/\/[^/]*/, ''), '/settings/workspace?x=1')
 
+  // What somebody began to write is there after a reload, and for nobody after them.
+  await page.goto('/broadcasts/new')
+  await page.getByLabel('Name').first().fill('Between us')
+  await page.reload()
+  assert.equal(await page.getByLabel('Name').first().inputValue(), 'Between us')
+  const isLeft = () => page.evaluate<boolean>("JSON.stringify({ ...sessionStorage }).includes('Between us')")
+  assert.equal(await isLeft(), true)
   await page.getByRole('button', { name: /^Your account/ }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  assert.equal(await isLeft(), false)
   await page.goto('/settings/keys')
   await page.waitForURL('**/sign-in?to=%2Fsettings%2Fkeys')
 })

@@ -1,6 +1,5 @@
 /** Webhooks and sudden ends: real processes that are killed, or told to stop, with hundreds of posts under way. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createConnection } from 'node:net'
@@ -11,17 +10,9 @@ import { createKey } from '../server/accounts/keys.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import type { Db } from '../server/lib/db.ts'
 import { multiply, queueEvents } from './deliveries.ts'
-import { freePort } from './free-port.ts'
+import { createProgram, type Program } from './program.ts'
 import { type Received, type Receiver, startReceiver } from './receiver.ts'
 import { createDatabase, type Json, until } from './support.ts'
-
-type Running = {
-  url: string
-  child: ChildProcess
-  output: () => string
-  /** Answers the exit code, and how long it took. */
-  end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>
-}
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'parley-deliver-'))
@@ -30,34 +21,18 @@ function folder(t: TestContext): string {
 }
 
 /** The service itself, without its launcher: a signal goes where it should. */
-async function launch(t: TestContext, env: Record<string, string>): Promise<Running> {
-  const port = await freePort()
-  const child = spawn(process.execPath, ['server/main.ts'], {
+async function launch(t: TestContext, env: Record<string, string>): Promise<Program> {
+  const service = await createProgram(t, '/readyz', (port) => ({
+    args: ['server/main.ts'],
     env: {
-      ...process.env,
       PORT: String(port),
       WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
       NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls.crt'),
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const end: Running['end'] = async (signal) => {
-    const toldAt = Date.now()
-    child.kill(signal)
-    return { code: await gone, ms: Date.now() - toldAt }
-  }
-  t.after(() => end('SIGTERM'))
-  const url = `http://127.0.0.1:${port}`
-  const isReady = async () => {
-    assert.equal(child.exitCode, null, output)
-    return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok
-  }
-  await until('the service to be ready', isReady, 30_000)
-  return { url, child, output: () => output, end }
+  }))
+  await service.start()
+  return service
 }
 
 async function post(url: string, key: string, path: string, body: unknown): Promise<Json> {
@@ -136,7 +111,7 @@ test('kill -9 of one of two workers with 500 under way: the other carries on, an
   await until('both to be full', async () => held.length >= 960, 4_000).catch(() => {})
   const underWay = held.length
   const [, worker] = processes
-  await worker?.end('SIGKILL')
+  await worker?.kill()
   const killedAt = Date.now()
   await until('its connections to break', async () => held.some(({ one }) => one.socket.destroyed))
   await new Promise((resolve) => setTimeout(resolve, 200))
@@ -187,7 +162,9 @@ test('SIGTERM under load: it ends within ten seconds, what was posted is settled
   const caller = createConnection(Number(new URL(service.url).port), '127.0.0.1')
   caller.on('error', () => {})
   caller.write('POST /v1/contacts HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
-  const { code, ms } = await service.end('SIGTERM')
+  const toldAt = Date.now()
+  const code = await service.kill('SIGTERM')
+  const ms = Date.now() - toldAt
   t.diagnostic(`ended after ${ms} ms`)
   assert.equal(code, 0, service.output())
   assert.ok(ms < 10_000, `${ms} ms`)
@@ -232,9 +209,8 @@ test('kill -9 of PostgreSQL under load: whatever was acknowledged is told after 
   })
   await until('some contacts', async () => acknowledged.length >= 40)
   const [pidFile = ''] = globSync(`${env.DATA_DIR}/**/postmaster.pid`)
-  const gone = new Promise((resolve) => service.child.once('exit', resolve))
   process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
-  await gone
+  await service.ended()
   isUp = false
   await Promise.all(callers)
 

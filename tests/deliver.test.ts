@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import pino from 'pino'
 import type { Db } from '../server/lib/db.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import type { Resolving } from '../server/webhooks/guard.ts'
@@ -421,11 +422,32 @@ test('a connection that is somewhere else than it was sent is cut before a word 
   assert.equal(receiver.received.length, 0)
 })
 
-/** A poster that is always sent to loopback, and judges where it got by this. */
-function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean) {
-  const resolve = async () => ({ ok: true as const, addresses: ['127.0.0.1'] })
+test('of several addresses the next is tried when one cannot be reached, and what was sent once is not sent to another', async (t) => {
+  const receiver = await startReceiver(t)
+  // Takes a connection and says nothing.
+  const silent = createServer().listen(receiver.port, '127.0.0.9')
+  t.after(() => silent.close())
+  const post = async (...addresses: string[]) => {
+    const poster = createPosterFor(t, () => true, addresses)
+    const url = receiver.url.replace('127.0.0.1', 'localhost')
+    const { outcome, error } = await poster.post(
+      { url, body: '{}', event: 'contact.created', endpoint_id: newId() },
+      's',
+    )
+    return [outcome, error, receiver.received.splice(0).length]
+  }
+  assert.deepEqual(await post('127.0.0.2', '127.0.0.3', '127.0.0.1'), ['delivered', null, 1])
+  assert.deepEqual(await post('127.0.0.9', '127.0.0.1'), ['delivered', null, 1])
+  assert.deepEqual(await post('127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.1'), ['again', 'connection refused', 0])
+  receiver.answers((_, { reset }) => reset())
+  assert.deepEqual(await post('127.0.0.1', '127.0.0.1'), ['again', 'the connection broke', 1])
+})
+
+/** A poster that is sent to these addresses of loopback, and judges where it got by this. */
+function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean, addresses = ['127.0.0.1']) {
+  const resolve = async () => ({ ok: true as const, addresses })
   const check = async (url: string) => ({ ...(await resolve()), url: new URL(url) })
-  const poster = createPoster({ guard: { isAllowed, resolve, check }, ca: trusted })
+  const poster = createPoster({ guard: { isAllowed, resolve, check }, ca: trusted, budgetMs: 3_000 })
   t.after(() => poster.stop())
   return poster
 }
@@ -699,17 +721,40 @@ test('who is late and has lost the lease is in the log, and does not count', asy
   )
 })
 
-test('a secret that cannot be opened fails its deliveries, in words', async (t) => {
-  const { api, db } = await start(t)
-  const receiver = await startReceiver(t)
-  const { id } = await addEndpoint(api, receiver.url)
+test('what cannot be signed with this key waits, uncounted and told of, and goes out once it can', async (t) => {
+  let told = 0
+  const log = pino({ level: 'error' }, { write: (line: string) => (told += Number(line.includes('cannot be opened'))) })
+  const { api, db, url } = await start(t, { log })
+  const [locked, other] = [await startReceiver(t), await startReceiver(t)]
+  const { id } = await addEndpoint(api, locked.url)
+  const [before] = await db<{ secret: string }[]>`select secret from webhook_endpoints`
   await db`update webhook_endpoints set secret = 'v1.' || repeat('A', 80)`
+  await addEndpoint(api, other.url)
   await happen(api)
-  const [attempt] = await waitForAttempts(db, id, 1)
-  assert.deepEqual([attempt?.attempt, attempt?.status, attempt?.http_status], [1, 'failed', null])
-  assert.match(attempt?.error ?? '', /^its secret cannot be opened/)
-  assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
-  assert.equal(receiver.received.length, 0)
+  await happen(api)
+  await other.until(2)
+  await until('both to be looked at', async () =>
+    /outcome="unopened"} ([2-9]|\d\d)/.test(await (await fetch(`${url}/metrics`)).text()),
+  )
+  await until('both to be given back', async () => {
+    const rows = await db<{ attempt_count: number }[]>`
+      select attempt_count from webhook_deliveries where leased_until is null and attempt_count = 0`
+    return rows.length === 2
+  })
+  assert.equal(told, 1)
+  assert.deepEqual([locked.received.length, (await attemptsOf(db, id)).length], [0, 0])
+  assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 0)
+
+  await db`update webhook_endpoints set secret = ${before?.secret ?? ''} where id = ${id}`
+  await locked.until(2)
+  const attempts = await waitForAttempts(db, id, 2)
+  assert.deepEqual(
+    attempts.map(({ attempt, status }) => [attempt, status]),
+    [
+      [1, 'delivered'],
+      [1, 'delivered'],
+    ],
+  )
 })
 
 test('what was queued for an endpoint that was switched off meanwhile is swept away, and the log says so', async (t) => {

@@ -23,7 +23,7 @@ const order = [
 
 /** Which room owns which tables: every table of `schema.sql` has its owner here. */
 const tables: Record<string, readonly string[]> = {
-  lib: ['migrations'],
+  lib: ['migrations', 'encryption_checks'],
   accounts: [
     'workspaces',
     'members',
@@ -51,6 +51,7 @@ const tables: Record<string, readonly string[]> = {
     'message_slices',
     'message_days',
     'message_waits',
+    'message_answers',
     'message_revisits',
     'message_outcomes',
     'visitor_windows',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepAnswers } from '../server/accounts/idempotency.ts'
-import { assertRefused, createBrowser, start, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -195,6 +195,68 @@ test('a send that died before it was prepared is sent by whoever takes it over; 
   assertRefused(await api.post('/messages', hello, withKey('refused')), 502, 'platform_error', /131026/)
   assert.equal((await provider.sent()).length, 2)
 })
+
+test('what a member sent when the process died is not sent again, on any channel, and is answered with what became of it', async (t) => {
+  const { url, owner, connect, db } = await start(t)
+  const provider = await connect()
+  const member = createBrowser(url)
+  await member.signIn(owner)
+  const die = (id: string) => db`
+    with died as (update messages set status = 'pending', external_id = null where id = ${id})
+    update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  const isTakenOver = async () => (await db`select 1 from idempotency_keys where locked_until > now()`).length > 0
+  for (const channel of ['msgapp', 'social', 'web'] as const) {
+    const from = channel === 'msgapp' ? '+14155550100' : 'visitor-1'
+    await (channel === 'web' ? visit(url, provider.connections.web.id) : provider.writes({ channel, from, text: 'Hi' }))
+    const [conversation] = (await member.call('GET', `/conversations?channel=${channel}`)).body.data
+    const path = `/conversations/${conversation.id}/messages`
+    const reply = () => member.call('POST', path, { text: 'Hello' }, { 'idempotency-key': channel })
+    const first = await reply()
+    assert.equal(first.status, 201, first.text)
+    const { id, msgapp_message_id, message_id } = first.body.data
+    const sent = (await provider.sent()).length
+    await die(id)
+    // The window closes meanwhile: what went out already is not refused for it.
+    await db`update conversations set last_inbound_at = now() - interval '30 days'`
+    const repeated = reply()
+    if (channel !== 'web') {
+      await until('the key to be taken over', isTakenOver)
+      await db`update messages set status = 'delivered', external_id = ${message_id} where id = ${id}`
+    }
+    const again = await repeated
+    assert.equal(again.status, 201, again.text)
+    assert.deepEqual([again.body.data.id, again.body.data.msgapp_message_id], [id, msgapp_message_id])
+    assert.match(again.body.data.status, channel === 'web' ? /^sent$/ : /^(delivered|read)$/)
+    assert.equal((await provider.sent()).length, sent)
+    assert.equal((await db`select 1 from messages where direction = 'outbound' and content_text = 'Hello'`).length, 1)
+    await db`delete from messages where id = ${id}`
+  }
+
+  const tryOut = () =>
+    member.call('POST', '/broadcasts/test', { template: hello.template, to: hello.to }, { 'idempotency-key': 'test' })
+  const tested = await tryOut()
+  const sent = (await provider.sent()).length
+  await db`update messages set status = 'failed', external_id = null, error = '131026: no' where id = ${tested.body.data.id}`
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  assertRefused(await tryOut(), 502, 'platform_error', /131026/)
+  assert.equal((await provider.sent()).length, sent)
+})
+
+/** Somebody on the site writes. */
+async function visit(url: string, siteId: string): Promise<void> {
+  const post = async (path: string, token: string, body?: unknown): Promise<Json> => {
+    const response = await fetch(`${url}/web-chat/${siteId}${path}`, {
+      method: 'POST',
+      headers: { 'x-visitor-token': token, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    assert.equal(response.status, 201)
+    const { data }: Json = await response.json()
+    return data
+  }
+  const { visitor_token } = await post('/visitors', '')
+  await post('/messages', visitor_token, { text: 'Hi' })
+}
 
 test('a plan without room is not remembered: with room again the same key sends', async (t) => {
   const { api, connect, db } = await start(t)

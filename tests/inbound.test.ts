@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { sweepPending } from '../server/messages/outbound.ts'
+import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
@@ -233,6 +233,13 @@ test('without a report a message fails after 15 minutes; a later delivered still
   assert.deepEqual([delivered.status, delivered.msgapp_message_id], ['delivered', 'wamid.late'])
   const [usage] = await db`select message_count from plan_usage`
   assert.equal(usage?.message_count, 1, 'what was sent counts, however late we hear of it')
+
+  // The same when it is found only after the service stood still for weeks.
+  await api.post('/messages', { to: phone, ...hello })
+  await db`update messages set created_at = created_at - interval '20 days' where status = 'pending'`
+  await sweepPending(db)
+  await sweepForgotten(db)
+  assert.equal((await messagesOf(api, conversation.id))[0].status, 'failed')
 })
 
 test('edit replaces the text, revoke empties the message, a changed number keeps the person', async (t) => {
@@ -503,15 +510,32 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
   assert.equal(one?.n, 1)
 })
 
-test('the handshake answers the challenge to whoever has the verify token', async (t) => {
-  const { connect, url } = await start(t)
-  const { id, verify_token } = (await connect()).connections.msgapp
+test('the handshake answers the challenge to whoever has the verify token, and members see what the provider did', async (t) => {
+  const { connect, url, owner } = await start(t)
+  const provider = await connect()
+  const { id, account_id, verify_token } = provider.connections.msgapp
+  const member = createBrowser(url)
+  await member.signIn(owner)
+  const seen = async () => {
+    const { data } = (await member.call('GET', '/channels')).body
+    const { callback_verified_at: verified, callback_received_at: received } = data.find((one: Json) => one.id === id)
+    return [verified, received].map((at) => at !== null && Math.abs(Date.parse(at) - Date.now()) < 60_000)
+  }
   const ask = (token: string) =>
     fetch(`${url}/channels/msgapp/${id}?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
   const answer = await ask(verify_token)
   assert.deepEqual([answer.status, await answer.text()], [200, '1158201444'])
   assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/)
   assert.equal((await ask('wrong')).status, 403)
+  assert.deepEqual(await seen(), [true, false])
+  assert.equal((await fetch(`${url}/channels/msgapp/${id}`, { method: 'POST', body: '{}' })).status, 401)
+  assert.deepEqual(await seen(), [true, false])
+  await provider.callback({})
+  assert.deepEqual(await seen(), [true, true])
+  await member.call('PUT', '/channels/msgapp', { account_id, messages_per_second: 7 })
+  assert.deepEqual(await seen(), [true, true])
+  await member.call('PUT', '/channels/msgapp', { account_id: '7' })
+  assert.deepEqual(await seen(), [false, false])
 })
 
 test('media a customer sent is fetched at once and shown by a link nobody can guess', async (t) => {

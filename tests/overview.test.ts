@@ -18,7 +18,7 @@ const sum = (days: Json[], channel: string, direction: string): number =>
   days.reduce((total, day) => total + day[channel][direction], 0)
 
 test('the overview adds up what came, what went, what became of it and how soon it was answered', async (t) => {
-  const { api, url, browser, connect, overview } = await startLooking(t)
+  const { api, db, url, browser, connect, overview } = await startLooking(t)
   const empty = await overview()
   assert.equal(empty.days.length, 30)
   assert.equal(empty.days.at(-1).day, new Date().toISOString().slice(0, 10))
@@ -62,6 +62,24 @@ test('the overview adds up what came, what went, what became of it and how soon 
     [seen.webhooks.length, seen.webhooks[0].id, seen.webhooks[0].waiting_count, seen.webhooks[0].provider],
     [1, hook.data.id, 0, 'api'],
   )
+  // An answer that the channel refuses later was none, and the one after it is.
+  const asked = '+14155550188'
+  await provider.fault({ to: asked, mode: 'no_statuses' })
+  await provider.writes({ from: asked, text: 'and me?' })
+  const [{ id: other }] = (await browser.call('GET', '/conversations?limit=1')).body.data
+  const isWaiting = async () => (await db`select 1 from message_waits where conversation_id = ${other}`).length === 1
+  const untilCounted = (count: number, waits: boolean) =>
+    until(`${count} answers`, async () => {
+      const { responses } = await overview('?days=7')
+      return responses.count === count && (await isWaiting()) === waits
+    })
+  const lost = await browser.call('POST', `/conversations/${other}/messages`, { text: 'lost on the way' })
+  await untilCounted(2, false)
+  const value = { statuses: [{ id: lost.body.data.msgapp_message_id, status: 'failed', timestamp: '1700000000' }] }
+  await provider.callback({ entry: [{ changes: [{ field: 'messages', value }] }] })
+  await untilCounted(1, true)
+  await browser.call('POST', `/conversations/${other}/messages`, { text: 'found' })
+  await untilCounted(2, false)
   const [member] = (await browser.call('GET', '/members')).body.data
   await browser.call('PATCH', `/conversations/${id}`, { assigned_agent_id: member.id })
   const later = await overview('?days=90')

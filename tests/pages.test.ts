@@ -27,7 +27,26 @@ test('every path of a page is answered with it, under a policy that lets in no s
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
     assert.equal(answer.headers.get('cache-control'), 'no-cache')
   }
-  assert.equal((await fetch(`${url}/nowhere`)).status, 404)
+
+  const open = (path: string, accept: string, method = 'GET') => fetch(`${url}${path}`, { method, headers: { accept } })
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  for (const path of ['/nowhere', '/inboxes', '/assets/old.js', '/%00']) {
+    const missing = await open(path, browser)
+    assert.equal(missing.status, 404, path)
+    assert.match(await missing.text(), /<div id="root">/, path)
+    assert.match(missing.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self'/)
+    assert.equal(missing.headers.get('x-content-type-options'), 'nosniff')
+  }
+  for (const [path, accept, method] of [
+    ['/nowhere', '*/*'],
+    ['/nowhere', 'application/json'],
+    ['/nowhere', browser, 'POST'],
+    ['/app/api/nowhere', browser],
+  ] as const) {
+    const refused = await open(path, accept, method)
+    assert.match(refused.headers.get('content-type') ?? '', /^application\/json/, `${method} ${path} ${accept}`)
+    assert.ok([401, 404].includes(refused.status))
+  }
 })
 
 test('whoever asks for the head alone, or takes no compression, gets just that', async (t) => {

@@ -10,9 +10,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { Parley } from '../sdk/src/index.ts'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { demoPeople } from '../server/demo-people.ts'
+import { requireSameKey } from '../server/encryption-key.ts'
+import { createSealer } from '../server/lib/crypto.ts'
 import { connect } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { connectSimulator } from '../server/simulator-accounts.ts'
 import { freePort } from './free-port.ts'
 import { createBrowser, createDatabase, type Json, until } from './support.ts'
 
@@ -280,6 +284,36 @@ test('wrong settings stop the start with every fault listed', async (t) => {
   const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', LOG_LEVEL: 'loud' })
   assert.equal(await new Promise((resolve) => wrong.child.once('exit', resolve)), 1)
   assert.match(wrong.output(), /PORT: .*\n.*LOG_LEVEL: /)
+})
+
+test('a key that opens nothing of what is sealed stops the start, until the operator says that it is the key', async (t) => {
+  const database = await createDatabase(t)
+  const { host, port, database: name, username } = database.address
+  const [first, second] = ['ab', 'cd'].map((byte) => ({
+    DATA_DIR: folder(t),
+    DATABASE_URL: `postgres://${username}@localhost:${port}/${name}?host=${host}`,
+    ENCRYPTION_KEY: byte.repeat(32),
+    DEMO: '0',
+  }))
+  assert.ok(first && second)
+  const db = database.connect(1)
+  const owner = { email: 'owner@acme.test', password: 'correct horse' }
+  const workspace = { name: 'Acme', default_country: 'US', owner }
+  const { workspace_id: workspaceId } = await db.begin((sql) => createWorkspace(sql, workspace))
+  // Sealed before keys were checked.
+  const [old, other] = [createSealer(first.ENCRYPTION_KEY), createSealer(second.ENCRYPTION_KEY)]
+  const simulating = { sealer: old, workspaceId, kind: 'alone', simulatorUrl: 'http://127.0.0.1:1', db } as const
+  await connectSimulator({ ...simulating, messagesPerSecond: 1 })
+
+  const refused = await launch(t, second)
+  assert.equal(await new Promise((resolve) => refused.child.once('exit', resolve)), 1)
+  assert.match(refused.output(), /^ENCRYPTION_KEY: does not open .*npx parley encryption-key accept/m)
+  await requireSameKey(db, old)
+  await assert.rejects(requireSameKey(db, other), /sealed with another one/)
+
+  assert.deepEqual((await parley(second, 'encryption-key', 'accept')).json, { accepted: true })
+  await requireSameKey(db, other)
+  await assert.rejects(requireSameKey(db, old), /sealed with another one/)
 })
 
 test('a port that is taken stops the start in words and leaves nothing behind', async (t) => {

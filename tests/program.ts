@@ -11,6 +11,10 @@ export type Program = {
   start(): Promise<void>
   /** kill -9, unless told otherwise; answers the exit code. */
   kill(signal?: NodeJS.Signals): Promise<number | null>
+  /** Its exit code, once it ends by itself or otherwise. */
+  ended(): Promise<number | null>
+  /** What it has printed since it was started. */
+  output(): string
 }
 
 export async function createProgram(
@@ -22,6 +26,7 @@ export async function createProgram(
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | undefined
   let gone: Promise<number | null> = Promise.resolve(null)
+  let output = ''
   const kill: Program['kill'] = (signal = 'SIGKILL') => {
     child?.kill(signal)
     return gone
@@ -30,9 +35,11 @@ export async function createProgram(
   return {
     url,
     kill,
+    ended: () => gone,
+    output: () => output,
     async start() {
       const { args, env } = run(port)
-      let output = ''
+      output = ''
       const started = spawn(process.execPath, args, {
         env: { ...process.env, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

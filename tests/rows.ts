@@ -5,7 +5,14 @@ import type { Db } from '../server/lib/db.ts'
 const counters = ['api_keys', 'api_key_windows']
 
 /** Kept of messages by a loop, in its own time. */
-const digested = ['message_words', 'message_slices', 'message_days', 'message_waits', 'message_revisits']
+const digested = [
+  'message_words',
+  'message_slices',
+  'message_days',
+  'message_waits',
+  'message_answers',
+  'message_revisits',
+]
 
 /** Tables whose rows belong to a workspace. */
 export async function listTenantTables(db: Db): Promise<string[]> {

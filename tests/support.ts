@@ -341,6 +341,25 @@ export function createBrowser(url: string, origin = publicUrl): Browser {
   return { call, signIn: (who) => call('POST', '/session', who) }
 }
 
+/** A world with its owner signed in: `ask` answers the body of what must go well, `get` what is in its envelope. */
+export type SignedIn = World & {
+  browser: Browser
+  ask(method: string, path: string, body?: Json, status?: number): Promise<Json>
+  get(path: string): Promise<Json>
+}
+
+export async function startSignedIn(t: TestContext, starting?: Starting): Promise<SignedIn> {
+  const world = await start(t, starting)
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const ask: SignedIn['ask'] = async (method, path, body, status = 200) => {
+    const answer = await browser.call(method, path, body)
+    assert.equal(answer.status, status, answer.text)
+    return answer.body
+  }
+  return { ...world, browser, ask, get: async (path) => (await ask('GET', path)).data }
+}
+
 /** A refusal with its code, and with a message that names what it must. */
 export function assertRefused(answer: Answer, status: number, code: string, message?: RegExp | string): void {
   assert.equal(answer.status, status, answer.text)

@@ -3,8 +3,8 @@
  *
  * A route says in its config what is recorded of it, and a hook of all member
  * routes writes it before the answer leaves: answered means recorded, and what
- * was refused is not. A test holds every route that changes something to
- * saying so, or to saying `false`.
+ * was refused is not, nor a change that names nothing. A test holds every route
+ * that changes something to saying so, or to saying `false`.
  *
  * An entry names what was touched and how, in a few words. It holds no secret
  * and nothing of a customer: a person who is erased is not in it, so of a
@@ -69,6 +69,7 @@ function record(sql: Sql, { action, summary, when }: Audit) {
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
     // An answer that is given once more was recorded when it was first given.
     if (reply.hasHeader('idempotent-replayed')) return payload
+    if (isEmptyChange(request)) return payload
     const { session, body, params } = request
     if (!session) throw new Error(`nobody to record ${action} of`)
     const data = fieldOf(request.answered, 'data')
@@ -81,6 +82,14 @@ function record(sql: Sql, { action, summary, when }: Audit) {
         ${typeof subject === 'string' && isUuid(subject) ? subject : null}, ${words || null}, ${timeOfId(id)})`
     return payload
   }
+}
+
+/** A `PATCH` without any of the fields that its route knows. */
+function isEmptyChange({ method, body, routeOptions }: FastifyRequest): boolean {
+  if (method !== 'PATCH') return false
+  const known = fieldOf(fieldOf(routeOptions.schema, 'body'), 'properties')
+  const given = Object.keys(typeof body === 'object' && body !== null ? body : {})
+  return !given.some((name) => fieldOf(known, name) !== undefined)
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -102,7 +102,10 @@ export const broadcastDashboard =
       '/broadcasts',
       {
         schema: {
-          querystring: ListQuery({ status: Type.Optional(OneOf(broadcastStatuses)) }),
+          querystring: ListQuery({
+            status: Type.Optional(OneOf(broadcastStatuses)),
+            is_paused: Type.Optional(OneOf(['true'])),
+          }),
           response: { 200: ListOf(MemberBroadcast) },
         },
       },
@@ -132,11 +135,11 @@ export const broadcastDashboard =
     app.post(
       '/broadcasts/test',
       { config: { audit: false }, schema: { body: TestMessage, response: { 201: DataOf(MemberMessage) } } },
-      async ({ session: { workspaceId, defaultCountry, member }, body }, reply) => {
+      async ({ session: { workspaceId, defaultCountry, member }, body, idempotency }, reply) => {
         const { name, language = 'en_US', params } = body.template
         const sent = await sendTest(
           { sql: db, sender },
-          { workspaceId, defaultCountry, memberId: member.id },
+          { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
           { to: body.to, template: { name, language, params: readParams(params) } },
         )
         const place = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
@@ -215,13 +218,14 @@ export const broadcastDashboard =
 async function listBroadcasts(
   sql: Sql,
   workspaceId: string,
-  { status }: { status?: BroadcastStatus | undefined },
+  { status, is_paused }: { status?: BroadcastStatus | undefined; is_paused?: 'true' | undefined },
   { limit, before }: Position,
 ): Promise<Page<Broadcast & BroadcastDetails>> {
   const rows = await sql<(Broadcast & BroadcastDetails)[]>`
     select ${broadcastColumns(sql)}
     from broadcasts b cross join lateral (${sumUp(sql)}) n
     where b.workspace_id = ${workspaceId} and b.id < ${before} and ${hasStatus(sql, status)}
+      and ${is_paused ? sql`b.is_paused` : sql`true`}
     order by b.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)

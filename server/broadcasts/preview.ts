@@ -14,7 +14,7 @@ import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, requirePhone } from '../contacts/phone.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import type { Sender, SendResult } from '../messages/send.ts'
+import type { Sender, SendResult, ToPhone } from '../messages/send.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
   type Accepting,
@@ -238,7 +238,7 @@ export type TestSend = { template: NewBroadcast['template']; to: string }
 /** The template to one number, now, as an ordinary message of a member. */
 export async function sendTest(
   { sql, sender }: { sql: Sql; sender: Sender },
-  { workspaceId, defaultCountry, memberId }: Asking & { memberId: string },
+  { workspaceId, defaultCountry, memberId, subject }: Asking & Pick<ToPhone, 'subject'> & { memberId: string },
   { template, to }: TestSend,
 ): Promise<SendResult> {
   const { name, language, params } = template
@@ -253,6 +253,6 @@ export async function sendTest(
     throw badRequest(`to: ${withoutField(missing)}; name a word for it, as in {{contact.${missing}|there}}`)
   }
   const draft = { type: 'template', name, language, params: expanded.params } as const
-  const message = { to, name: undefined, draft, replyTo: undefined, memberId, subject: undefined }
+  const message = { to, name: undefined, draft, replyTo: undefined, memberId, subject }
   return sender.sendToPhone({ workspaceId, defaultCountry, ...message })
 }

@@ -27,6 +27,9 @@ export type ListedConnection = Pick<
   /** Where the provider reports to, and what it proves itself with; null on `web`, which has no provider. */
   callback_url: string | null
   verify_token: string | null
+  /** When the provider last asked whether the callback is ours, and last reported to it with a right signature. */
+  callback_verified_at: string | null
+  callback_received_at: string | null
   state: ConnectionState
   last_error: string | null
   checked_at: string | null
@@ -94,7 +97,8 @@ export async function listConnections(
   publicUrl: string,
 ): Promise<ListedConnection[]> {
   const rows = await sql<(Row & Shown)[]>`
-    select ${connectionColumns(sql)}, simulator, state, last_error, checked_at from channel_connections
+    select ${connectionColumns(sql)}, simulator, state, last_error, checked_at, callback_verified_at, callback_received_at
+    from channel_connections
     where workspace_id = ${workspaceId}
     order by id`
   return rows.map(({ secrets: sealed, workspace_id: _, is_private: __, ...shown }) => {
@@ -136,10 +140,14 @@ export async function saveConnection(
       account_id = excluded.account_id, phone_number_id = excluded.phone_number_id, base_url = excluded.base_url,
       api_version = excluded.api_version, secrets = excluded.secrets, messages_per_second = excluded.messages_per_second,
       is_private = excluded.is_private, simulator = excluded.simulator, state = excluded.state,
-      last_error = case when excluded.state = 'failing' then c.last_error end, updated_at = now()
+      last_error = case when excluded.state = 'failing' then c.last_error end, updated_at = now(),
+      -- What another account's provider did says nothing of this one's.
+      callback_verified_at = case when ${isSameAccount(sql)} then c.callback_verified_at end,
+      callback_received_at = case when ${isSameAccount(sql)} then c.callback_received_at end
     returning ${connectionColumns(sql)}`
   if (!row) throw new Error('a connection just saved is not there')
   noted.delete(row.id)
+  heard.delete(row.id)
   return toConnection(sealer, row)
 }
 
@@ -197,6 +205,21 @@ export async function noteOutcome(sql: Sql, workspaceId: string, id: string, err
       and (state <> ${state} or last_error is distinct from ${error})`
 }
 
+/** The provider asked whether the callback is ours, with the right token; or reported to it, which is noted now and then. */
+export async function noteCallback(
+  sql: Sql,
+  { workspace_id, id }: Pick<Connection, 'workspace_id' | 'id'>,
+  what: 'verified' | 'received',
+): Promise<void> {
+  if (what === 'received') {
+    if (Date.now() - (heard.get(id) ?? 0) < renoteMs) return
+    remember(heard, id, Date.now())
+  }
+  await sql`
+    update channel_connections set ${sql(`callback_${what}_at`)} = now()
+    where workspace_id = ${workspace_id} and id = ${id}`
+}
+
 /** A connection to the simulator inside the service, with what the simulator shows of its workspace. */
 export type SimulatedConnection = Connection & { workspace_name: string; is_demo: boolean }
 
@@ -251,13 +274,20 @@ export const webConnection = {
 
 type Secrets = Pick<Connection, 'access_token' | 'app_secret' | 'verify_token'>
 type Row = Omit<Connection, keyof Secrets> & { secrets: string }
-type Shown = Pick<ListedConnection, 'simulator' | 'state' | 'last_error' | 'checked_at'>
+type Shown = Pick<
+  ListedConnection,
+  'simulator' | 'state' | 'last_error' | 'checked_at' | 'callback_verified_at' | 'callback_received_at'
+>
 
 const unopened = 'its secrets were sealed with another ENCRYPTION_KEY; enter them again'
 
 /** Columns of a connection as an adapter needs them. */
 const connectionColumns = (sql: Sql) => sql`
   workspace_id, id, channel, account_id, phone_number_id, base_url, api_version, secrets, messages_per_second, is_private`
+
+/** Connection `c` is saved again for the account it was for. */
+const isSameAccount = (sql: Sql) => sql`
+  c.account_id = excluded.account_id and c.phone_number_id = excluded.phone_number_id and c.base_url = excluded.base_url`
 
 function toConnection<Stored extends Row>(
   sealer: Sealer,
@@ -297,6 +327,9 @@ function tryOpening(sealer: Sealer, sealed: string): Secrets | undefined {
 /** What was last noted of a connection by this process. */
 const noted = new Map<string, { error: string | null; at: number }>()
 const renoteMs = 30_000
+
+/** When a callback of a connection was last noted by this process. */
+const heard = new Map<string, number>()
 
 const maxRemembered = 1_000
 

@@ -32,6 +32,8 @@ const ConnectionView = Type.Object({
   channel: OneOf(channelNames),
   callback_url: NullableText(),
   verify_token: NullableText(),
+  callback_verified_at: NullableDateTime,
+  callback_received_at: NullableDateTime,
   messages_per_second: Type.Integer(),
   state: OneOf(states),
   last_error: NullableText(),

@@ -46,6 +46,8 @@ export type Serving = {
   metrics: Metrics
   tls?: { cert: Buffer; key: Buffer } | undefined
   limits?: Partial<typeof defaultLimits>
+  /** Answers somebody who looks for a page where none is, instead of the refusal that programs get. */
+  sendMissingPage?: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply) | undefined
 }
 
 export const defaultLimits = {
@@ -61,7 +63,7 @@ export const defaultLimits = {
   heartbeatMs: 15_000,
 }
 
-export function createServer({ log, metrics, tls, limits: given }: Serving): App {
+export function createServer({ log, metrics, tls, limits: given, sendMissingPage }: Serving): App {
   const limits = { ...defaultLimits, ...given }
   const http = {
     maxHeaderSize: limits.headerBytes,
@@ -142,7 +144,10 @@ export function createServer({ log, metrics, tls, limits: given }: Serving): App
     if (request.is404) reportUnknown(request, reply, done)
     else done()
   })
-  app.setNotFoundHandler(answerUnknownPath)
+  app.setNotFoundHandler((request, reply) => {
+    if (sendMissingPage && wantsPage(request)) sendMissingPage(request, reply.code(404))
+    else answerUnknownPath(request, reply)
+  })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error instanceof ApiError) {
       return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message))
@@ -173,6 +178,10 @@ export function refuseUnknownPaths(app: App): void {
 function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): void {
   reply.code(404).send(errorBody('not_found', 'no such path'))
 }
+
+/** A browser that opens an address says that it takes HTML; programs, scripts and pictures do not. */
+const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '')
 
 type Done = (error?: Error) => void
 

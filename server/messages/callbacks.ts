@@ -7,7 +7,7 @@
  * repeat it for days.
  */
 import type { Channel } from '../channels/channel.ts'
-import { getConnectionById } from '../channels/connections.ts'
+import { getConnectionById, noteCallback } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -49,6 +49,7 @@ export const callbackRoutes =
       if (challenge === undefined) {
         return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: not the one of this connection'))
       }
+      await noteCallback(db, connection, 'verified')
       return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
     })
 
@@ -59,6 +60,7 @@ export const callbackRoutes =
         count('unsigned')
         throw new ApiError('unauthorized', 'X-Hub-Signature-256: not the signature of these bytes')
       }
+      await noteCallback(db, connection, 'received')
       const about = { channel: connection.channel, workspace: connection.workspace_id }
       let payload: unknown
       try {

@@ -95,12 +95,13 @@ export const messageDashboard =
         config: { audit: false },
         schema: { params: IdParams, body: Reply, response: { 201: DataOf(MemberMessage) } },
       },
-      async ({ session, params, body }, reply) => {
+      async ({ session, params, body, idempotency }, reply) => {
         const { workspaceId, member } = session
+        const { subject } = idempotency ?? {}
         const draft = readDraft(body)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
         const replyTo = body.reply_to_message_id
-        const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo })
+        const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
         reply.code(201)
         return { data: await requireMemberMessage(db, workspaceId, reading, { conversationId, channel, id }) }
       },

@@ -3,8 +3,9 @@
  *
  * A customer waits from the first message that nobody has answered until the
  * first message of an agent after it; what the channel refused is no answer,
- * and neither is a broadcast. A reaction asks for none. An answer counts on
- * the day it was given. Only the digest writes here.
+ * also when it does so later (`answers.ts`), and neither is a broadcast. A
+ * reaction asks for none. An answer counts on the day it was given. Only the
+ * digest writes here.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sql } from '../lib/db.ts'
@@ -21,7 +22,7 @@ export type Counted = {
   status: string
 }
 
-type Day = {
+export type Day = {
   workspace_id: string
   day: string
   channel: ChannelName
@@ -34,13 +35,16 @@ type Day = {
   within_one_day: number
 }
 
-type Wait = { workspace_id: string; conversation_id: string; since: number }
+export type Wait = { workspace_id: string; conversation_id: string; since: number }
+/** The message that ended a wait. */
+export type Answer = Wait & { message_id: string }
 
 /** Count new messages, in order of id. */
 export async function countMessages(sql: Sql, messages: readonly Counted[]): Promise<void> {
   const before = await listWaits(sql, messages)
   const waits = new Map(before.map((wait) => [wait.conversation_id, wait]))
   const days = new Map<string, Day>()
+  const answers: Answer[] = []
   for (const message of messages) {
     const { workspace_id, conversation_id, id, direction } = message
     const at = Date.parse(timeOfId(id))
@@ -51,20 +55,27 @@ export async function countMessages(sql: Sql, messages: readonly Counted[]): Pro
       waits.set(conversation_id, { workspace_id, conversation_id, since: Math.min(wait?.since ?? at, at) })
     }
     if (message.sender_type === 'agent' && message.status !== 'failed' && wait && wait.since <= at) {
-      const seconds = Math.round((at - wait.since) / 1000)
-      day.answers++
-      day.answer_seconds += seconds
-      day.within_five_minutes += Number(seconds <= 300)
-      day.within_one_hour += Number(seconds <= 3_600)
-      day.within_one_day += Number(seconds <= 86_400)
+      countAnswer(day, id, wait.since, 1)
+      answers.push({ ...wait, message_id: id })
       waits.delete(conversation_id)
     }
   }
   await addDays(sql, [...days.values()])
   await setWaits(sql, before, waits)
+  await setAnswers(sql, answers)
 }
 
-function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Counted): Day {
+/** Count the answer that this message is to whoever waited since then; `n` of -1 takes it back. */
+export function countAnswer(day: Day, id: string, since: number, n: 1 | -1): void {
+  const seconds = Math.round((Date.parse(timeOfId(id)) - since) / 1000)
+  day.answers += n
+  day.answer_seconds += n * seconds
+  day.within_five_minutes += n * Number(seconds <= 300)
+  day.within_one_hour += n * Number(seconds <= 3_600)
+  day.within_one_day += n * Number(seconds <= 86_400)
+}
+
+export function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Counted): Day {
   const date = timeOfId(id).slice(0, 10)
   const key = `${workspace_id} ${date} ${channel}`
   const known = days.get(key)
@@ -75,7 +86,7 @@ function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Counted): 
   return day
 }
 
-async function listWaits(sql: Sql, messages: readonly Counted[]): Promise<Wait[]> {
+export async function listWaits(sql: Sql, messages: readonly Counted[]): Promise<Wait[]> {
   const conversations = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
   return sql<Wait[]>`
     select w.workspace_id, w.conversation_id, extract(epoch from w.since)::float8 * 1000 as since
@@ -84,7 +95,7 @@ async function listWaits(sql: Sql, messages: readonly Counted[]): Promise<Wait[]
     join message_waits w on w.workspace_id = g.workspace_id and w.conversation_id = g.conversation_id`
 }
 
-async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
+export async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
   await sql`
     insert into message_days as d (workspace_id, day, channel, inbound, outbound, answers, answer_seconds,
       within_five_minutes, within_one_hour, within_one_day)
@@ -102,7 +113,7 @@ async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
       within_one_day = d.within_one_day + excluded.within_one_day`
 }
 
-async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {
+export async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {
   const over = before.filter(({ conversation_id }) => !after.has(conversation_id))
   const known = new Map(before.map(({ conversation_id, since }) => [conversation_id, since]))
   const begun = [...after.values()].filter(({ conversation_id, since }) => known.get(conversation_id) !== since)
@@ -122,4 +133,16 @@ async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wa
         as g (workspace_id, conversation_id, since)
       on conflict (workspace_id, conversation_id) do update set since = excluded.since`
   }
+}
+
+/** Keep which message answered whom, the last of each conversation. */
+export async function setAnswers(sql: Sql, answers: readonly Answer[]): Promise<void> {
+  const last = new Map(answers.map((answer) => [answer.conversation_id, answer]))
+  if (last.size === 0) return
+  await sql`
+    insert into message_answers (workspace_id, conversation_id, message_id, since)
+    select workspace_id, conversation_id, message_id, to_timestamp(since / 1000.0)
+    from json_to_recordset(${JSON.stringify([...last.values()])}::text::json)
+      as g (workspace_id uuid, conversation_id uuid, message_id uuid, since float8)
+    on conflict (workspace_id, conversation_id) do update set message_id = excluded.message_id, since = excluded.since`
 }

@@ -23,6 +23,7 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { idAt } from '../lib/id.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
+import { recountMessages } from './answers.ts'
 import { type Counted, countMessages } from './days.ts'
 import { endRevisits, listRevisits, type Revisit, revisitMessage } from './revisits.ts'
 import { addWords, changeWords, type Texted } from './word-index.ts'
@@ -93,10 +94,9 @@ async function digest(sql: Sql, given: Pass | undefined, lastMs: number | undefi
   const seen = new Set(fresh.map(({ id }) => id))
   const outOfOrder = again.filter(({ id, is_read }) => !is_read && !seen.has(id))
   const count = await keep(sql, [...outOfOrder, ...fresh].sort(byId), state.slice_count)
-  await changeWords(
-    sql,
-    again.filter(({ is_read }) => is_read),
-  )
+  const known = again.filter(({ is_read }) => is_read)
+  await changeWords(sql, known)
+  await recountMessages(sql, await withChannels(sql, known))
   const found = new Set(again.map(({ id }) => id))
   await endRevisits(
     sql,
@@ -118,14 +118,11 @@ async function digest(sql: Sql, given: Pass | undefined, lastMs: number | undefi
 /** Keep what is looked up later of messages that were not read before, in order. Answers how many slices there are. */
 async function keep(sql: Sql, fresh: readonly Fresh[], sliceCount: number): Promise<number> {
   if (fresh.length === 0) return sliceCount
-  const channels = await lockConversations(sql, fresh)
-  const messages = fresh.flatMap((message) => {
-    const channel = channels.get(message.conversation_id)
-    return channel ? [{ ...message, channel }] : []
-  })
+  const messages = await withChannels(sql, fresh)
+  const held = new Set(messages.map(({ id }) => id))
   // Somebody is just deleting the conversation. If they do not after all, its messages are read then.
-  for (const { workspace_id, conversation_id, id } of fresh) {
-    if (!channels.has(conversation_id)) await revisitMessage(sql, workspace_id, id)
+  for (const { workspace_id, id } of fresh) {
+    if (!held.has(id)) await revisitMessage(sql, workspace_id, id)
   }
   if (messages.length === 0) return sliceCount
   await breathe()
@@ -172,6 +169,16 @@ async function readRevisited(sql: Sql, revisits: readonly Revisit[]): Promise<(F
         ${revisits.map(({ message_id }) => message_id)}::uuid[]) as g (workspace_id, message_id)
     ) g
     join messages m on m.workspace_id = g.workspace_id and m.id = g.message_id`
+}
+
+/** Those of the messages whose conversation nobody is just deleting, and nobody will until this is over. */
+async function withChannels<Read extends Fresh>(sql: Sql, messages: readonly Read[]) {
+  if (messages.length === 0) return []
+  const channels = await lockConversations(sql, messages)
+  return messages.flatMap((message) => {
+    const channel = channels.get(message.conversation_id)
+    return channel ? [{ ...message, channel }] : []
+  })
 }
 
 /** Hold the conversations of these messages against being deleted; whose are just being deleted are not waited for. */

@@ -12,6 +12,7 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
+import { doubting } from './answers.ts'
 import { andFollow, type Follower, isHeld } from './follow.ts'
 import { countOutcomes } from './outcomes.ts'
 
@@ -224,10 +225,11 @@ async function settleMessages(
         error = case when m.status = 'pending' or l.was_given_up then l.error else m.error end
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
         case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as places
     ),
-    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)}
+    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
+    ${doubting(sql, sql`settled`)}
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
 }
@@ -257,23 +259,46 @@ export async function failUnsent(sql: Sql, workspaceId: string, ids: readonly st
 /** How long the channel's reports are waited for. */
 export const patienceMinutes = 15
 
+/** What is older is looked at seldom: it is many, and hardly any of it is pending. */
+const lately = '7 days'
+
+/** Messages without an outcome for too long have failed, unless a report still says otherwise. Answers whose they were. */
+export const sweepPending = (sql: Sql, follower?: Follower): Promise<string[]> =>
+  failSilent(sql, { from: lately, to: `${patienceMinutes} minutes` }, follower)
+
 /**
- * Messages without an outcome for too long have failed, unless a report still says otherwise. Those of the last week:
- * what was refused, and what has no other name than ours, stays in the index as well. Answers whose they were.
+ * The same for older ones: a broadcast's message that was put back, waited for days with its broadcast paused and then got
+ * no outcome; and what was under way when everything stood still for a week. In stretches, each twice as long ago as the
+ * one before, up to twenty years.
  */
-export async function sweepPending(sql: Sql, follower?: Follower): Promise<string[]> {
+export async function sweepForgotten(sql: Sql, follower?: Follower): Promise<string[]> {
+  const workspaceIds = new Set<string>()
+  for (let days = 7; days < 20 * 365; days *= 2) {
+    const stretch = { from: `${days * 2} days`, to: `${days} days` }
+    for (const id of await failSilent(sql, stretch, follower)) workspaceIds.add(id)
+  }
+  return [...workspaceIds]
+}
+
+/** Those made between so long ago and so long ago: what was refused, and what has no other name than ours, is in the index too. */
+async function failSilent(
+  sql: Sql,
+  { from, to }: { from: string; to: string },
+  follower: Follower | undefined,
+): Promise<string[]> {
   const given = await sql<{ workspace_id: string }[]>`
     with settled as (
       update messages m set
         status = 'failed',
         error = coalesce(m.error || '; ', '') || ${`no report from the channel within ${patienceMinutes} minutes`}
       where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
-        and m.created_at between now() - interval '7 days' and now() - make_interval(mins => ${patienceMinutes})
+        and m.created_at > now() - ${from}::interval and m.created_at <= now() - ${to}::interval
         and not ${isHeld(sql, follower)}
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, 'pending' as status_before,
-        1 as places
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at,
+        'pending' as status_before, 1 as places
     ),
-    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)}
+    ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
+    ${doubting(sql, sql`settled`)}
     ${giveBack(sql)}
     returning u.workspace_id`
   return given.map(({ workspace_id }) => workspace_id)

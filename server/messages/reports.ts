@@ -14,6 +14,7 @@ import { identitiesOf } from '../contacts/people.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import { doubting } from './answers.ts'
 import { andFollow, type Follower } from './follow.ts'
 import { messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
@@ -71,9 +72,10 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
         and l.rank > ${rankOf(sql, sql`m.status`)}
-      returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
+      returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
     ),
     ${countOutcomes(sql, sql`moved`)}${andFollow(sql, follower, sql`moved`)},
+    ${doubting(sql, sql`moved`)},
     ${emit(
       sql,
       sql`(

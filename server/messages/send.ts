@@ -24,7 +24,7 @@ import { newId } from '../lib/id.ts'
 import type { Draft } from './draft.ts'
 import type { Follower } from './follow.ts'
 import type { Announce } from './intake.ts'
-import { getMessage } from './messages.ts'
+import { getMessage, type MessageStatus } from './messages.ts'
 import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom } from './outbound.ts'
 import { revisitMessage } from './revisits.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
@@ -56,8 +56,10 @@ export type ToPhone = {
   /** The member who sends it; absent: whoever has a key. */
   memberId?: string
   /** An id made for this request before; whoever repeats the request after a crash comes with the same one. */
-  subject: { id: string; isRepeat: boolean } | undefined
+  subject: Subject | undefined
 }
+
+type Subject = { id: string; isRepeat: boolean }
 
 export type SendResult = {
   message_id: string
@@ -73,6 +75,8 @@ export type ToConversation = {
   memberId: string
   draft: Draft
   replyTo: string | undefined
+  /** As with a number: an id made for this request before. */
+  subject: Subject | undefined
 }
 
 export type Sender = {
@@ -115,11 +119,14 @@ export function createSender(sending: Sending): Sender {
       readMsgapp(workspaceId),
       draft.type === 'template' ? readTemplate(JSON.stringify([workspaceId, draft.name, draft.language])) : undefined,
     ])
-    if (request.subject?.isRepeat && found?.conversation_id) {
-      const earlier = await outcomeOf(workspaceId, found.conversation_id, request.subject.id)
-      if (earlier) return { ...earlier, contact_id: found.contact_id, contact_created: false }
+    const conversationId = found?.conversation_id
+    if (request.subject?.isRepeat && found && conversationId) {
+      const { id } = request.subject
+      const earlier = await outcomeOf(workspaceId, { conversationId, id, channel: 'msgapp' })
+      const known = { conversation_id: conversationId, contact_id: found.contact_id, contact_created: false }
+      if (earlier) return { message_id: id, msgapp_message_id: earlier.msgapp_message_id ?? '', ...known }
     }
-    const quoted = await requireQuoted(sql, workspaceId, found?.conversation_id, request.replyTo)
+    const quoted = await requireQuoted(sql, workspaceId, conversationId, request.replyTo)
     if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
     const message = await toContent(channel, ours, draft, template)
 
@@ -168,8 +175,12 @@ export function createSender(sending: Sending): Sender {
     return { thread, isPrepared: true }
   }
 
-  async function reply({ workspaceId, conversationId, memberId, draft, replyTo }: ToConversation): Promise<string> {
+  async function reply(request: ToConversation): Promise<string> {
+    const { workspaceId, conversationId, memberId, draft, replyTo, subject } = request
     const conversation = await requireConversation(sql, workspaceId, conversationId)
+    const id = subject?.id ?? newId()
+    const place = { conversationId, id, channel: conversation.channel }
+    if (subject?.isRepeat && (await outcomeOf(workspaceId, place))) return id
     const channel = channels[conversation.channel]
     const connection =
       conversation.channel === 'msgapp'
@@ -183,7 +194,7 @@ export function createSender(sending: Sending): Sender {
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
     const message = await toContent(channel, connection, draft, template)
     const person = await requireReachable(sql, workspaceId, conversation.channel, conversation.contact)
-    const id = newId()
+    if (subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
     const row = {
       ...message.row,
       reply_to_message_id: replyTo ?? null,
@@ -283,26 +294,33 @@ export function createSender(sending: Sending): Sender {
     )
   }
 
-  /** What became of a message prepared by an earlier run of the same request; undefined: it was never prepared. */
-  async function outcomeOf(workspaceId: string, conversationId: string, id: string) {
+  /** The message an earlier run of the same request got through; undefined: it was never prepared. */
+  async function outcomeOf(workspaceId: string, place: { conversationId: string; id: string; channel: ChannelName }) {
     const deadline = Date.now() + repeatPatienceMs
     for (;;) {
-      const message = await getMessage(sql, workspaceId, { conversationId, id, channel: 'msgapp' }, '')
+      const message = await getMessage(sql, workspaceId, place, '')
       if (!message) return undefined
-      if (message.msgapp_message_id) {
-        return { message_id: id, msgapp_message_id: message.msgapp_message_id, conversation_id: conversationId }
-      }
+      // What has a name of the channel's was taken, whatever came of it since.
+      if (message.message_id !== place.id || reached.has(message.status)) return message
       if (message.status === 'failed')
         throw new ApiError('platform_error', message.error ?? 'the channel refused the message')
       if (Date.now() > deadline) {
         throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
       }
-      await sleep(100)
+      // Our own channel has nobody who reports, and what is stored there is sent: only that was not written down.
+      if (place.channel === 'web') {
+        const row = { workspace_id: workspaceId, conversation_id: place.conversationId, id: place.id }
+        await ledger.settle({ ...row, status: 'sent', external_id: null, error: null })
+        announce(workspaceId, place.channel, place.conversationId)
+      } else await sleep(100)
     }
   }
 
   return { sendToPhone, reply }
 }
+
+/** What only a message that the channel took is. */
+const reached = new Set<MessageStatus>(['sent', 'delivered', 'read'])
 
 async function sendPatiently(
   channel: Channel,

@@ -7,6 +7,9 @@
  * of which is for the new. So a dead endpoint, or hundreds of them, costs its
  * own deliveries and nothing else. Results are settled together; nothing of the
  * database is held during a post.
+ *
+ * A secret that our key does not open is the operator's to mend: what is for
+ * that endpoint waits, uncounted, and is looked at again every few seconds.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
@@ -22,6 +25,7 @@ import {
   leaseSeconds,
   maxAttempts,
   type Rooms,
+  returnDeliveries,
   type Standing,
   settleAttempts,
 } from './queue.ts'
@@ -50,6 +54,8 @@ type Endpoint = {
   hasMore: boolean
   /** Its last post took long. */
   isSlow: boolean
+  /** Its secret does not open: until then nothing of it is claimed. */
+  lockedUntil: number
 }
 
 const firstShare = 2
@@ -62,6 +68,10 @@ const maxUnprovenAtOnce = 16
 const slowEveryMs = 8
 /** Who takes longer is slow, whatever comes of it. */
 const slowMs = 1_500
+/** After this an endpoint is looked at again whose secret did not open, in case the key or the secret is mended. */
+const lockedMs = 1_000
+/** So often the log says that there is one. */
+const tellMs = 60_000
 /** A delivery that is due by time alone is seen this late at most. */
 const pollMs = 250
 /** Ends of posts within this time are followed by one claim; longer if a claim takes longer, but no more than this. */
@@ -90,6 +100,15 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     lanes: 1,
     waitMs: settleMs,
   })
+  const giveBack = createBatch({
+    run: async (claimed: readonly Claimed[]) => {
+      await returnDeliveries(db, claimed)
+      return claimed.map(() => undefined)
+    },
+    lanes: 1,
+    waitMs: settleMs,
+  })
+  let tellAt = 0
   let claiming: Promise<void> | undefined
   let again = false
   let stopped = false
@@ -153,7 +172,8 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     const longCount = endpoints.values().reduce((count, { hasMore }) => count + Number(hasMore), 0)
     const longTurn = Math.max(turnSize, Math.ceil(free / Math.max(1, longCount)))
     const known = [...endpoints].map(([id, endpoint]) => {
-      const { share, inFlight, standing, hasMore, isSlow } = endpoint
+      const { share, inFlight, standing, hasMore, isSlow, lockedUntil } = endpoint
+      if (performance.now() < lockedUntil) return { id, room: 0, standing }
       const own = Math.max(0, Math.min(hasMore ? longTurn : turnSize, share - inFlight))
       if (standing === 'poor') {
         if (isSlow && slowLeft === 0 && own > 0 && poorLeft > 0) isHeldBack = true
@@ -222,6 +242,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
       standing: 'new',
       hasMore: true,
       isSlow: false,
+      lockedUntil: 0,
     }
     toTheBack(delivery.endpoint_id, endpoint)
     endpoint.inFlight++
@@ -245,11 +266,16 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
 
   async function deliver(delivery: Claimed, endpoint: Endpoint, claimedAt: number): Promise<void> {
     const { workspace_id, endpoint_id, id, place, event_id, event, attempt } = delivery
-    let answered: Answered
+    let answered: Answered | undefined
     try {
       answered = await post(delivery)
     } finally {
       endpoint.inFlight--
+    }
+    if (!answered) {
+      endpoint.standing = 'poor'
+      endpoint.lockedUntil = performance.now() + lockedMs
+      return giveBack(delivery)
     }
     learn(endpoint_id, endpoint, answered)
     noteEnd(endpoint)
@@ -261,15 +287,21 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     })
   }
 
-  async function post(delivery: Claimed): Promise<Answered> {
+  /** Undefined: it cannot be signed. */
+  async function post(delivery: Claimed): Promise<Answered | undefined> {
     if (delivery.attempt > maxAttempts) return failed('nobody knows what came of the last attempt: its worker ended')
     let secret: string
     try {
       secret = open(delivery.secret)
     } catch (error) {
       if (!(error instanceof SealError)) throw error
-      log.error({ err: error, endpoint: delivery.endpoint_id }, 'the secret of a webhook cannot be opened')
-      return failed('its secret cannot be opened: it was sealed with another ENCRYPTION_KEY')
+      count('unopened')
+      if (performance.now() >= tellAt) {
+        tellAt = performance.now() + tellMs
+        const { endpoint_id: endpoint } = delivery
+        log.error({ err: error, endpoint }, 'webhooks wait: the secret of an endpoint cannot be opened with this key')
+      }
+      return undefined
     }
     return poster.post(delivery, secret)
   }

@@ -5,7 +5,8 @@
  * The status line decides: a 2xx is a success whatever becomes of its body,
  * which is read only for the log, and not for long. Redirects are not
  * followed. A connection goes to an address that was just checked, and is
- * checked again once it is there.
+ * checked again once it is there. Of a host with several addresses the next is
+ * tried when one cannot be reached: nothing was sent by then.
  */
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -29,6 +30,9 @@ export type Posting = {
 
 /** What the log keeps of an answer. */
 const maxResponseBytes = 16 * 1024
+/** So many addresses of a host are tried; whoever is not the last has this part of the budget to be reached. */
+const maxAddresses = 3
+const hurry = 0.3
 /** Who talks on after the status is listened to this long. */
 const maxResponseMs = 1_000
 
@@ -37,28 +41,36 @@ class RefusedAddress extends Error {}
 export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
   /** What broke a connection that had answered before. */
   const lateBreaks = new WeakSet<Error>()
-  const connectTo = buildConnector({ timeout: budgetMs, allowH2: false, ...(ca ? { ca } : {}) })
+  const connecting = { allowH2: false, ...(ca ? { ca } : {}) }
+  const connectTo = buildConnector({ ...connecting, timeout: budgetMs })
+  const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * hurry })
   const connect: buildConnector.connector = (options, done) => {
+    const lateFrom = performance.now() + budgetMs
+    const tryNext = ([address = '', ...others]: readonly string[], faultBefore?: Error): void => {
+      // The certificate is for the name, the connection goes to the address that was checked.
+      const servername = isIP(options.hostname.replace(/^\[|\]$/g, '')) ? '' : options.hostname
+      const target = { ...options, hostname: address, ...(servername ? { servername } : {}) }
+      const connectOne = others.length > 0 ? connectSoon : connectTo
+      connectOne(target, (error, socket) => {
+        if (error) {
+          // The first says most: further ones may be of a kind that we have no way to.
+          const fault = faultBefore ?? error
+          return others.length > 0 && performance.now() < lateFrom ? tryNext(others, fault) : done(fault, null)
+        }
+        if (!guard.isAllowed(socket.remoteAddress ?? '')) {
+          socket.destroy()
+          return done(new RefusedAddress(`${socket.remoteAddress} is not a public address`), null)
+        }
+        socket.once('error', (error) => {
+          if (socket.bytesRead > 0) lateBreaks.add(error)
+        })
+        done(null, socket)
+      })
+    }
     guard.resolve(options.hostname).then(
       (resolved) => {
-        const [address] = resolved.ok ? resolved.addresses : []
-        if (!resolved.ok || !address) {
-          const reason = resolved.ok ? 'no address' : resolved.reason
-          return done(!resolved.ok && resolved.isRefused ? new RefusedAddress(reason) : new Error(reason), null)
-        }
-        // The certificate is for the name, the connection goes to the address that was checked.
-        const servername = isIP(options.hostname.replace(/^\[|\]$/g, '')) ? '' : options.hostname
-        connectTo({ ...options, hostname: address, ...(servername ? { servername } : {}) }, (error, socket) => {
-          if (error) return done(error, null)
-          if (!guard.isAllowed(socket.remoteAddress ?? '')) {
-            socket.destroy()
-            return done(new RefusedAddress(`${socket.remoteAddress} is not a public address`), null)
-          }
-          socket.once('error', (error) => {
-            if (socket.bytesRead > 0) lateBreaks.add(error)
-          })
-          done(null, socket)
-        })
+        if (resolved.ok) return tryNext(resolved.addresses.slice(0, maxAddresses))
+        done(resolved.isRefused ? new RefusedAddress(resolved.reason) : new Error(resolved.reason), null)
       },
       (error) => done(error, null),
     )

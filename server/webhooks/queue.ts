@@ -172,6 +172,16 @@ export async function settleAttempts(db: Db, attempted: readonly Attempted[]): P
   })
 }
 
+/** Give claims back as if they had not been made: nothing was sent, and none of it is the receiver's fault. */
+export async function returnDeliveries(sql: Sql, claimed: readonly Attempted['delivery'][]): Promise<void> {
+  await sql`
+    update webhook_deliveries d set leased_until = null, attempt_count = d.attempt_count - 1
+    from unnest(${claimed.map(({ workspace_id }) => workspace_id)}::uuid[], ${claimed.map(({ id }) => id)}::uuid[],
+      ${claimed.map(({ attempt }) => attempt)}::int[]) as c (workspace_id, id, attempt)
+    where d.ctid = any(${claimed.map(({ place }) => place)}::text[]::tid[])
+      and d.workspace_id = c.workspace_id and d.id = c.id and d.attempt_count = c.attempt`
+}
+
 /** Which of these nobody else has claimed since. What somebody else has is theirs to count. */
 async function listHeld(sql: Sql, deliveries: readonly Attempted['delivery'][]): Promise<Set<string>> {
   if (deliveries.length === 0) return new Set()

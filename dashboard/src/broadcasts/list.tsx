@@ -11,12 +11,14 @@ import { words } from '../words/words.ts'
 import { Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
 
 const { broadcasts: text } = words
-const statuses = ['scheduled', 'sending', 'sent', 'canceled'] as const
+const statuses = ['scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
 
 export function BroadcastList() {
   const [asked, setStatus] = useQueryValue('status')
   const status = statuses.find((each) => each === asked)
-  const pages = usePages('GET /broadcasts', status ? { query: { status } } : {}, { live: true })
+  // One that is paused has the status it had.
+  const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
+  const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
   const isNone = pages.isSuccess && pages.items.length === 0
   const create = (
     <LinkButton variant="primary" icon="plus" href="/broadcasts/new">

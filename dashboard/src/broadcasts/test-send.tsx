@@ -1,7 +1,7 @@
 /** The message as it is now, to one number, and what becomes of it while one looks. */
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import { CallError, type DataOf, newOnce, useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/form.tsx'
@@ -20,14 +20,23 @@ type TestSendProps = { draft: Draft; template: Body['template'] | undefined; onC
 export function TestSend({ draft: { testTo: to }, template, onChange }: TestSendProps) {
   const toast = useToast()
   const [sent, setSent] = useState<Sent>()
+  // Tried again after the line broke, the same test goes out once; answered, the next is another.
+  const attempt = useRef({ body: '', once: '' })
   const test = useChange('POST /broadcasts/test', {
     onDone: (message) => {
+      attempt.current.body = ''
       setSent(message)
       toast.done(text.testSent)
     },
+    onFailed: (error) => {
+      if (error instanceof CallError && error.code !== 'internal') attempt.current.body = ''
+    },
   })
   const send = () => {
-    if (template) test.mutate({ body: { template, to } })
+    if (!template) return
+    const body = JSON.stringify({ template, to })
+    if (attempt.current.body !== body) attempt.current = { body, once: newOnce() }
+    test.mutate({ body: { template, to }, once: attempt.current.once })
   }
   const fault = faultOf(test.error, 'to', 'template')
   return (

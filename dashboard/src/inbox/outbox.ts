@@ -20,7 +20,7 @@ export type Sending = {
   once: string
   /** The newest message there was: the real one is newer. */
   after: string
-  /** `lost`: the line broke, so it may have gone out; if it did, the real one shows up. */
+  /** `lost`: the line or the service broke, so it may have gone out; if it did, the real one shows up. */
   state: 'sending' | 'refused' | 'lost'
 }
 
@@ -128,7 +128,7 @@ async function post({ key, message, body, once }: Sending): Promise<void> {
       await askAgain({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
       return discard(key)
     }
-    const state = error instanceof CallError ? 'refused' : 'lost'
+    const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
     const failed = { status: 'failed', error_reason: messageOf(error) } as const
     set(all.map((one) => (one.key === key ? { ...one, state, message: { ...one.message, ...failed } } : one)))
   }

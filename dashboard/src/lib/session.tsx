@@ -1,14 +1,17 @@
 /** Who is signed in, for everything below. */
 import { createContext, type ReactNode, useContext } from 'react'
 import type { DataOf } from './api.ts'
+import { claimDrafts } from './drafts.ts'
 
 export type SessionView = DataOf<'GET /session'>
 
 const Context = createContext<SessionView | undefined>(undefined)
 
-export const Session = ({ session, children }: { session: SessionView; children: ReactNode }) => (
-  <Context value={session}>{children}</Context>
-)
+export function Session({ session, children }: { session: SessionView; children: ReactNode }) {
+  // Before anything below looks for a draft of its own.
+  claimDrafts(session.member.id)
+  return <Context value={session}>{children}</Context>
+}
 
 export function useSession(): SessionView {
   const session = useContext(Context)

@@ -1,5 +1,8 @@
-/** Where the provider is to report to: two values to paste, where to paste them, and what to switch on there. */
-import { CopyButton, Note } from '../ui/show.tsx'
+/**
+ * Where the provider is to report to: two values to paste, where to paste them,
+ * what to switch on there, and whether it has called since.
+ */
+import { Ago, CopyButton, Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProvidedChannel } from './channels.tsx'
 
@@ -11,9 +14,11 @@ const subscriptions: Record<ProvidedChannel, readonly string[]> = {
   social: ['messages', 'messaging_postbacks', 'message_reactions', 'message_edit', 'messaging_seen'],
 }
 
-export function ChannelCallback({ of: { callback_url, verify_token }, channel }: CallbackProps) {
+export function ChannelCallback({ of, channel }: CallbackProps) {
+  const { callback_url, verify_token } = of
   return (
     <>
+      <Heard of={of} />
       <ol className="settings-how">
         {guide.callbackSteps[channel].map((step) => (
           <li key={step}>{step}</li>
@@ -37,6 +42,24 @@ export function ChannelCallback({ of: { callback_url, verify_token }, channel }:
         </Note>
       )}
     </>
+  )
+}
+
+/** How far the provider has got with it. */
+function Heard({ of: { callback_verified_at: verified, callback_received_at: received } }: { of: Connection }) {
+  if (received) {
+    return (
+      <Note tone="green" icon="check">
+        {guide.received} <Ago at={received} />
+      </Note>
+    )
+  }
+  return verified ? (
+    <Note icon="check">
+      {guide.verified} <Ago at={verified} />. {guide.nothingReceived}
+    </Note>
+  ) : (
+    <Note icon="clock">{guide.notVerified}</Note>
   )
 }
 

@@ -59,7 +59,8 @@ function StateBadge({ connection }: { connection: Connection | undefined }): Rea
   return <Badge tone={tones[connection.state]}>{channels.states[connection.state]}</Badge>
 }
 
-function Facts({ of: { account_id, phone_number_id, messages_per_second, checked_at } }: { of: Connection }) {
+function Facts({ of }: { of: Connection }) {
+  const { account_id, phone_number_id, messages_per_second, checked_at, callback_received_at: received } = of
   return (
     <dl className="settings-tiles">
       <div>
@@ -83,6 +84,10 @@ function Facts({ of: { account_id, phone_number_id, messages_per_second, checked
       <div>
         <dt>{channels.lastCheck}</dt>
         <dd>{checked_at ? <Ago at={checked_at} /> : <span className="soft">{words.common.never}</span>}</dd>
+      </div>
+      <div>
+        <dt>{channels.lastReport}</dt>
+        <dd>{received ? <Ago at={received} /> : <span className="soft">{words.common.never}</span>}</dd>
       </div>
     </dl>
   )

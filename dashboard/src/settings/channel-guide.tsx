@@ -25,7 +25,8 @@ const { channels } = words.settings
 const { guide } = channels
 
 export function ChannelGuide({ channel }: { channel: ProvidedChannel }) {
-  const asked = useCall('GET /channels', {})
+  // The provider's first call is made while somebody looks at this page.
+  const asked = useCall('GET /channels', {}, { everyMs: 5_000 })
   return (
     <Page
       title={guide.titles[channel]}
@@ -71,6 +72,7 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
     input.focus()
   }
   const isConnected = check.data ? check.data.state === 'connected' : stored?.state === 'connected'
+  const isHeard = Boolean(stored?.callback_verified_at ?? stored?.callback_received_at)
   return (
     <>
       {connection?.simulator && !isSaved && <Note icon="bolt">{guide.replaces}</Note>}
@@ -88,7 +90,7 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
             onSave={(body: Settings) => save.mutate({ params: { channel }, body })}
           />
         </Step>
-        <Step number={2} title={guide.callback} isDone={false} ref={callback} locked={!stored}>
+        <Step number={2} title={guide.callback} isDone={isHeard} ref={callback} locked={!stored}>
           {stored && <ChannelCallback of={stored} channel={channel} />}
         </Step>
         <Step number={3} title={guide.check} isDone={isConnected} locked={!stored}>

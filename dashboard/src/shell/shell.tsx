@@ -5,6 +5,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { queries, useCall, useChange } from '../lib/api.ts'
+import { forgetDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
@@ -133,6 +134,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
   const signOut = useChange('DELETE /session', {
     onDone: () => {
       queries.clear()
+      forgetDrafts()
       navigate('/sign-in')
     },
   })

@@ -29,6 +29,7 @@ export const channels = {
     web: 'The chat window on your site stops working. Conversations and contacts stay. Connected again, it gets a new site id: the line on your site has to be replaced.',
   },
   lastCheck: 'Last check',
+  lastReport: 'Last report',
   pace: 'Pace',
   perSecond: (number: string) => `${number} messages a second`,
   paceLabel: 'Messages a second',
@@ -130,6 +131,10 @@ export const channels = {
     verifyToken: 'Verify token',
     copyVerifyToken: 'Copy verify token',
     subscribe: 'Fields to switch on',
+    received: 'It works: the provider reported to Parley',
+    verified: 'The provider verified the callback',
+    nothingReceived: 'It has reported nothing yet: write to the number or account yourself to try it.',
+    notVerified: 'The provider has not called yet. This changes by itself once it has.',
     notPublic:
       'The provider only calls public https addresses, and this is none. Whoever runs Parley sets PUBLIC_URL to the address others reach it by.',
     check: 'Check the connection',
