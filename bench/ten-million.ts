@@ -138,11 +138,12 @@ async function fill(simulatorUrl: string, size: typeof small): Promise<Side> {
   await insertConversations(db, workspaceId)
   await insertMessages(db, workspaceId, size)
   const sample = await db<Sample[]>`
-    select v.id, (
+    select v.id, m.id as deep
+    from conversations v
+    cross join lateral (
       select m.id from messages m where m.workspace_id = v.workspace_id and m.conversation_id = v.id
       order by m.id offset 25 limit 1
-    ) as deep
-    from conversations v
+    ) m
     where v.workspace_id = ${workspaceId}
     order by md5(v.id::text)
     limit 500`
@@ -172,6 +173,8 @@ async function digestAll(db: Db, messages: number): Promise<number> {
 }
 
 const sliceSize = 25_000
+/** How the channel's names of our messages begin. The demo's history is there as well, and was read already. */
+const ours = 'wamid.HBgLMTQxNTI'
 
 /** What the digest would have kept of them; the number of a message is in its text. */
 async function insertDigest(db: Db, workspaceId: string): Promise<number> {
@@ -184,7 +187,7 @@ async function insertDigest(db: Db, workspaceId: string): Promise<number> {
       with read as (
         select m.conversation_id, m.id, m.content_text,
           ${base} + substring(m.content_text from '[0-9]+')::bigint / ${sliceSize} as slice
-        from messages m where m.id > ${from} order by m.id limit ${chunk}
+        from messages m where m.id > ${from} and starts_with(m.external_id, ${ours}) order by m.id limit ${chunk}
       ),
       worded as (
         insert into message_words (workspace_id, conversation_id, id, words)
@@ -203,6 +206,7 @@ async function insertDigest(db: Db, workspaceId: string): Promise<number> {
     from = last?.id
   }
   await restore()
+  await db`delete from message_days where workspace_id = ${workspaceId}`
   await db`
     insert into message_days (workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes,
       within_one_hour, within_one_day)
@@ -245,7 +249,7 @@ async function insertMessages(db: Db, workspaceId: string, { conversations, mess
         case when is_ours then 'outbound' else 'inbound' end, case when is_ours then 'agent' else 'customer' end,
         case when is_ours then 'template' else 'text' end,
         case when is_ours then 'Hi Ada Abbott, your order A-' || i || ' is confirmed.' else 'Thanks! When will it be here? ' || i end,
-        case when is_ours then 'order_confirmed' end, 'wamid.HBgLMTQxNTI' || upper(noise),
+        case when is_ours then 'order_confirmed' end, ${ours} || upper(noise),
         case when is_ours then 'read' else 'received' end, case when not is_ours then moment end, moment
       from generate_series(${from}::bigint, ${Math.min(messages, from + chunk) - 1}::bigint) as i
       join places p on p.place = i * 7919 % ${conversations},

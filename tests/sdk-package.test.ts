@@ -133,36 +133,55 @@ test('the examples of the README compile against the published package, and do w
   assert.equal(said.at(-1), 'c Thanks')
 })
 
-/** A Node 20 of this machine, if it has one. */
-function findNode20(): string | undefined {
-  const paths = (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, 'node'))
-  return paths.find((path) => spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.startsWith('v20.'))
+/** The program of this name on the PATH whose version begins so, if there is one. */
+function find(name: string, version: string): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, name))
+  return paths.find((path) => spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.startsWith(version))
 }
 
-const node20 = findNode20()
+const platforms = [
+  { name: 'Node 20', program: find('node', 'v20.'), run: [] },
+  { name: 'Bun', program: find('bun', ''), run: ['run'] },
+  {
+    name: 'Deno',
+    program: find('deno', 'deno '),
+    run: ['run', '--no-prompt', '--allow-net', '--node-modules-dir=manual'],
+  },
+]
 
-test('the published package runs on Node 20', { skip: node20 ? false : 'no Node 20 on the PATH' }, async (t) => {
-  const world = await start(t)
-  const program = `
-    import { Parley, verifyWebhook } from 'parley-sdk'
-    const parley = new Parley({ apiKey: process.argv[1], baseUrl: process.argv[2] })
-    const { account } = await parley.me()
-    const contacts = []
-    for await (const { phone } of parley.contacts.list()) contacts.push(phone)
-    const onReady = () => parley.contacts.create({ phone: '+14155550101' })
-    for await (const { data } of parley.events.stream({ events: ['contact.created'] }, { onReady })) {
-      contacts.push(data.phone)
-      break
-    }
-    const event = await verifyWebhook({ payload: process.argv[3], signature: process.argv[4], secret: process.argv[5] })
-    console.log(JSON.stringify([process.version.slice(0, 4), account.name, contacts, event.id]))`
-  await world.api.post('/contacts', { phone: '+14155550100' })
-  const at = Math.floor(Date.now() / 1_000)
-  const body = '{"id":"x","event":"contact.created","data":{}}'
-  const header = `t=${at},v1=${signatureOf(secret, at, body)}`
-  const given = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
-  const args = ['--input-type=module', '-e', program, ...given]
-  // Beside us: it is we who answer it.
-  const { stdout } = await promisify(execFile)(node20 ?? '', args, { cwd: resolveFolder(), timeout: 60_000 })
-  assert.deepEqual(JSON.parse(stdout), ['v20.', 'Acme', ['+14155550100', '+14155550101'], 'x'])
-})
+for (const { name, program, run } of platforms) {
+  const skip = program ? false : `no ${name} on the PATH`
+  test(`the published package runs on ${name}`, { skip }, async (t) => {
+    const world = await start(t)
+    const code = `
+      import { argv } from 'node:process'
+      import { Parley, ParleyError, verifyWebhook } from 'parley-sdk'
+      const [apiKey, baseUrl, payload, signature, secret] = argv.slice(2)
+      const parley = new Parley({ apiKey, baseUrl })
+      const { account } = await parley.me()
+      const contacts = []
+      for await (const { phone } of parley.contacts.list()) contacts.push(phone)
+      const onReady = () => parley.contacts.create({ phone: '+14155550101' })
+      for await (const { data } of parley.events.stream({ events: ['contact.created'] }, { onReady })) {
+        contacts.push(data.phone)
+        break
+      }
+      const refused = await parley.contacts.get('none').catch((error) => error instanceof ParleyError && error.code)
+      const aborted = await parley.me({ signal: AbortSignal.abort() }).catch(({ code }) => code)
+      const event = await verifyWebhook({ payload, signature, secret })
+      const forged = await verifyWebhook({ payload, signature, secret: 'other' }).catch(({ code }) => code)
+      console.log(JSON.stringify([account.name, contacts, refused, aborted, event.id, forged]))`
+    await world.api.post('/contacts', { phone: '+14155550100' })
+    const file = join(resolveFolder(), 'program.mjs')
+    writeFileSync(file, code)
+    const at = Math.floor(Date.now() / 1_000)
+    const body = '{"id":"x","event":"contact.created","data":{}}'
+    const header = `t=${at},v1=${signatureOf(secret, at, body)}`
+    const given = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
+    // Beside us: it is we who answer it.
+    const options = { cwd: resolveFolder(), timeout: 60_000 }
+    const { stdout } = await promisify(execFile)(program ?? '', [...run, file, ...given], options)
+    const contacts = ['+14155550100', '+14155550101']
+    assert.deepEqual(JSON.parse(stdout), ['Acme', contacts, 'not_found', 'aborted', 'x', 'invalid_signature'])
+  })
+}
