@@ -107,7 +107,7 @@ export function createCallbacks<Item extends Report>({
     const { pausing } = outboxOf(state)
     const since = Date.now()
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      const { ok, message } = await attempt()
+      const { ok, status, message } = await attempt()
       if (ok) {
         for (const wake of pausing) wake()
         return true
@@ -120,7 +120,8 @@ export function createCallbacks<Item extends Report>({
         )
         return true
       }
-      if (pauseMs === firstPauseMs) {
+      // A service that is just starting is not worth a word.
+      if (pauseMs === (status === 0 ? firstPauseMs * 8 : firstPauseMs)) {
         log.warn(
           { callback_url: state.account?.callback_url, reason: message },
           'a callback was not taken; it is repeated',
