@@ -7,7 +7,7 @@
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
 import { isUnassigned } from '../conversations/inbox.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import type { Provider } from '../webhooks/endpoints.ts'
 import { type Funnel, sumOutcomes } from './outcomes.ts'
 
@@ -50,17 +50,19 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
     new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   )
   const firstDay = days[0] ?? ''
-  const [counted, funnel, conversations, webhooks] = await Promise.all([
+  const [open_conversations, unassigned_conversations, counted, funnel, webhooks] = await Promise.all([
+    countOpen(sql, workspaceId, sql`true`),
+    countOpen(sql, workspaceId, isUnassigned(sql)),
     listDays(sql, workspaceId, firstDay),
     sumOutcomes(sql, workspaceId, firstDay),
-    countConversations(sql, workspaceId),
     listEndpointHealth(sql, workspaceId),
   ])
   return {
     days: days.map((day) => toDay(day, counted)),
     funnel,
     responses: toResponses(days, counted),
-    ...conversations,
+    open_conversations,
+    unassigned_conversations,
     webhooks,
   }
 }
@@ -110,20 +112,15 @@ function toResponses(days: readonly string[], counted: readonly Counted[]): Over
   }
 }
 
-async function countConversations(sql: Sql, workspaceId: string) {
-  const [counts] = await sql<{ open_conversations: number; unassigned_conversations: number }[]>`
-    select (
-      select count(*)::int from (
-        select from conversations where workspace_id = ${workspaceId} and status = 'open' limit ${maxConversations}
-      ) v
-    ) as open_conversations, (
-      select count(*)::int from (
-        select from conversations v
-        where v.workspace_id = ${workspaceId} and v.status = 'open' and ${isUnassigned(sql)}
-        limit ${maxConversations}
-      ) v
-    ) as unassigned_conversations`
-  return counts ?? { open_conversations: 0, unassigned_conversations: 0 }
+/** Open ones that meet a condition on conversation `v`. */
+async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
+  const [counted] = await sql<{ count: number }[]>`
+    select count(*)::int as count from (
+      select from conversations v
+      where v.workspace_id = ${workspaceId} and v.status = 'open' and ${condition}
+      limit ${maxConversations}
+    ) v`
+  return counted?.count ?? 0
 }
 
 /** Every endpoint, newest first, and how much waits for it. */

@@ -104,7 +104,9 @@ export type Hit = Pick<Message, 'id' | 'conversation_id' | 'direction' | 'conten
 const maxTerms = 12
 
 /**
- * The newest messages of these slices below `before` that have the words, as of the last digest.
+ * The newest messages of these slices, which come newest first, below `before` that have the words, as of the last
+ * digest. Slices lie apart, so the first that fill the page end the look: a beginning that all of a slice's words have
+ * costs a look at all of them.
  *
  * The tenant and the place are asked in a way that no index answers: whatever the statistics say, only the words lead to
  * the rows.
@@ -130,7 +132,6 @@ export async function listHits(
         order by w.id desc
         limit ${limit}
       ) w
-      order by w.id desc
       limit ${limit}
     ) w
     join messages m on m.workspace_id = ${workspaceId} and m.conversation_id = w.conversation_id and m.id = w.id
