@@ -54,6 +54,7 @@ export async function benchMessages(): Promise<Figure[]> {
     messages,
   })
 
+  const from = new Date().toISOString()
   const measure = async () => {
     const load = { requests: sends, expected: 201, connections, seconds }
     const bare = await measureLoad({ ...load, port })
@@ -61,8 +62,9 @@ export async function benchMessages(): Promise<Figure[]> {
     await service.db`truncate api_key_windows`
     const parley = await measureLoad({ ...load, port: service.port })
     const failures = bare.failures + parley.failures
-    if (failures > 0) throw new Error(`${failures} answers were not 201`)
-    return { bare, parley, behindMs: await untilRead(service) }
+    if (failures > 0)
+      throw new Error(`answers that were not 201: ${bare.failures} of the forwarder, ${parley.failures} of ours`)
+    return { bare, parley, behindMs: await untilRead(service, from) }
   }
   const turns = [await measure(), await measure(), await measure()].sort((a, b) => ratio(a) - ratio(b))
   await tell(simulator.url, 'POST', 'faults', { mode: 'no_statuses' })
@@ -152,7 +154,8 @@ function otherAccount({ api_version: _, ...connection }: Connection, callbackUrl
     app_secret: connection.app_secret,
     verify_token: connection.verify_token,
     callback_url: callbackUrl,
-    messages_per_second: maxPace,
+    // A fast machine passes on more than the service lets a number have.
+    messages_per_second: 10 * maxPace,
     is_default: false,
   }
 }
@@ -167,11 +170,13 @@ export async function tell(simulatorUrl: string, method: string, call: string, b
 }
 
 /** Milliseconds until every message is read, or nothing more is reported. */
-async function untilRead({ db }: Service): Promise<number> {
+async function untilRead({ db }: Service, from: string): Promise<number> {
   const began = performance.now()
   let left = -1
   for (let since = began; performance.now() - since < reportedMs; await sleep(50)) {
-    const [counted] = await db<{ n: number }[]>`select count(*)::int as n from messages where status <> 'read'`
+    const [counted] = await db<
+      { n: number }[]
+    >`select count(*)::int as n from messages where created_at > ${from} and status <> 'read'`
     if (counted?.n === 0) break
     if (counted?.n !== left) since = performance.now()
     left = counted?.n ?? 0
