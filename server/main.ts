@@ -12,6 +12,7 @@ import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
+import { giveBackMemory } from './lib/memory.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
@@ -127,6 +128,7 @@ async function run(config: Config): Promise<void> {
     if (roles.has('worker') && !stopping)
       worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb })
     await simulator?.letOthersStart()
+    giveBackMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
   } catch (error) {
     if (stopping) return stopping
