@@ -9,6 +9,7 @@ import pino from 'pino'
 import type { Db } from '../server/lib/db.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import type { Resolving } from '../server/webhooks/guard.ts'
+import { firstIdOf, keepDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { type Attempted, settleAttempts, sweepDeliveries } from '../server/webhooks/queue.ts'
 import { addEndpoint, attemptsOf, happen, multiply, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
@@ -744,6 +745,13 @@ test('what cannot be signed with this key waits, uncounted and told of, and goes
   assert.equal(told, 1)
   assert.deepEqual([locked.received.length, (await attemptsOf(db, id)).length], [0, 0])
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 0)
+  // Whose event is no longer kept has nothing to wait for.
+  const gone = firstIdOf(Math.floor(Date.now() / 86_400_000) - 31)
+  await db`
+    insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
+    values (${api.workspaceId}, ${id}, ${newId()}, ${gone})`
+  await keepDays(db)
+  assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 2)
 
   await db`update webhook_endpoints set secret = ${before?.secret ?? ''} where id = ${id}`
   await locked.until(2)

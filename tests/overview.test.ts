@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
-import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -73,13 +73,66 @@ test('the overview adds up what came, what went, what became of it and how soon 
       const { responses } = await overview('?days=7')
       return responses.count === count && (await isWaiting()) === waits
     })
-  const lost = await browser.call('POST', `/conversations/${other}/messages`, { text: 'lost on the way' })
+  const reply = (text: string) => browser.call('POST', `/conversations/${other}/messages`, { text })
+  const untilRead = (id: string) =>
+    until('it to be read, and nothing to look at again', async () => {
+      const read = await db`select 1 from message_words where id = ${id} and not exists (select from message_revisits)`
+      return read.length > 0
+    })
+  /** `meanwhile` happens after the digest has read what `begin` wrote, and before it has counted it. */
+  const whileCounting = <Begun>(begin: () => PromiseLike<Begun>, meanwhile: (begun: Begun) => Promise<unknown>) =>
+    db.begin(async (sql) => {
+      await sql`select 1 from message_days for update`
+      const begun = await begin()
+      await until('the digest to count', async () => {
+        const waiting = await db`
+          select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query ~ 'into message_days'`
+        return waiting.length > 0
+      })
+      await meanwhile(begun)
+    })
+  const lost = await reply('lost on the way')
   await untilCounted(2, false)
-  const value = { statuses: [{ id: lost.body.data.msgapp_message_id, status: 'failed', timestamp: '1700000000' }] }
-  await provider.callback({ entry: [{ changes: [{ field: 'messages', value }] }] })
+  const fail = ({ body }: Answer) => {
+    const value = { statuses: [{ id: body.data.msgapp_message_id, status: 'failed', timestamp: '1700000000' }] }
+    return provider.callback({ entry: [{ changes: [{ field: 'messages', value }] }] })
+  }
+  await fail(lost)
   await untilCounted(1, true)
-  await browser.call('POST', `/conversations/${other}/messages`, { text: 'found' })
+  const found = await reply('found')
   await untilCounted(2, false)
+  // Also while others are counted: a reply that comes in that moment is one answer, not two.
+  await provider.writes({ from: asked, text: 'and now?' })
+  await untilCounted(2, true)
+  let late = ''
+  await whileCounting(
+    () => db`
+      with failed as (
+        update messages set status = 'failed' where id = ${found.body.data.id} returning workspace_id, conversation_id, id
+      ),
+      revisits as (insert into message_revisits (workspace_id, message_id) select workspace_id, id from failed)
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, status, created_at)
+      select workspace_id, conversation_id, ${newId()}, 'inbound', 'customer', 'text', 'received', now() from failed`,
+    async () => {
+      late = (await reply('found again')).body.data.id
+    },
+  )
+  await untilRead(late)
+  assert.deepEqual([(await overview('?days=7')).responses.count, await isWaiting()], [2, false])
+  // Nor was one an answer that is refused while it is being counted.
+  await provider.writes({ from: asked, text: 'and then?' })
+  await untilCounted(2, true)
+  await whileCounting(
+    async () => {
+      const unlucky = await reply('lost as it is read')
+      late = unlucky.body.data.id
+      return unlucky
+    },
+    (unlucky) => fail(unlucky),
+  )
+  await untilRead(late)
+  assert.deepEqual([(await overview('?days=7')).responses.count, await isWaiting()], [2, true])
   const [member] = (await browser.call('GET', '/members')).body.data
   await browser.call('PATCH', `/conversations/${id}`, { assigned_agent_id: member.id })
   const later = await overview('?days=90')

@@ -40,8 +40,11 @@ test('every path of a page is answered with it, under a policy that lets in no s
   for (const [path, accept, method] of [
     ['/nowhere', '*/*'],
     ['/nowhere', 'application/json'],
+    ['/nowhere', 'text/html;q=0, application/json'],
     ['/nowhere', browser, 'POST'],
     ['/app/api/nowhere', browser],
+    ['/v1/nowhere', browser],
+    ['/v1', browser],
   ] as const) {
     const refused = await open(path, accept, method)
     assert.match(refused.headers.get('content-type') ?? '', /^application\/json/, `${method} ${path} ${accept}`)

@@ -179,9 +179,11 @@ function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): void 
   reply.code(404).send(errorBody('not_found', 'no such path'))
 }
 
-/** A browser that opens an address says that it takes HTML; programs, scripts and pictures do not. */
-const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
-  (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '')
+/** A browser that opens an address says that it takes HTML; scripts and pictures do not, and programs also name JSON. */
+function wantsPage({ method, headers: { accept = '' } }: FastifyRequest): boolean {
+  const names = (type: string) => accept.toLowerCase().includes(type)
+  return (method === 'GET' || method === 'HEAD') && names('text/html') && !names('application/json')
+}
 
 type Done = (error?: Error) => void
 

@@ -21,19 +21,14 @@ import {
   type Wait,
 } from './days.ts'
 
-/** Member of a `with` list: look again at those of a relation of messages that failed and count as an answer. */
+/**
+ * Member of a `with` list: look again at replies of a relation of messages that failed. Also at those that do not count as
+ * an answer: the digest may be counting one in this very moment, from before it failed, and nobody sees that yet.
+ */
 export const doubting = (sql: Sql, moved: Fragment): Fragment => sql`
   doubted as (
     insert into message_revisits (workspace_id, message_id)
-    select m.workspace_id, m.id
-    from ${moved} m
-    -- Asked row by row, and of the few that failed: a lasting plan must not read all answers for a batch.
-    cross join lateral (
-      select from message_answers a
-      where a.workspace_id = m.workspace_id and a.conversation_id = m.conversation_id and a.message_id = m.id
-      limit 1
-    ) a
-    where m.status = 'failed' and m.sender_type = 'agent'
+    select m.workspace_id, m.id from ${moved} m where m.status = 'failed' and m.sender_type = 'agent'
   )`
 
 /** Count no longer as answers what failed among messages that were read before. They are few: one at a time. */
@@ -74,13 +69,17 @@ async function takeBack(sql: Sql, { workspace_id, conversation_id, id }: Counted
   return answer?.since
 }
 
-/** The first reply after this one that did not fail. */
+/** The first reply after this one that did not fail. One that was not read yet is counted when it is. */
 async function getNextReply(sql: Sql, { workspace_id, conversation_id, id }: Counted): Promise<string | undefined> {
   const [next] = await sql<{ id: string }[]>`
-    select id from messages
-    where workspace_id = ${workspace_id} and conversation_id = ${conversation_id} and id > ${id}
-      and sender_type = 'agent' and status <> 'failed'
-    order by id
+    select m.id from messages m
+    where m.workspace_id = ${workspace_id} and m.conversation_id = ${conversation_id} and m.id > ${id}
+      and m.sender_type = 'agent' and m.status <> 'failed' and (
+        select true from message_words w
+        where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id
+        limit 1
+      )
+    order by m.id
     limit 1`
   return next?.id
 }

@@ -9,7 +9,8 @@
  * database is held during a post.
  *
  * A secret that our key does not open is the operator's to mend: what is for
- * that endpoint waits, uncounted, and is looked at again every few seconds.
+ * that endpoint waits, uncounted, and is looked at again every second, for as
+ * long as its event is kept.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'

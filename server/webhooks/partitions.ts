@@ -3,7 +3,8 @@
  * dropped whole when it is over.
  *
  * Ids are times, so a day is a range of ids. A day that was not made in time
- * has its rows in the rest, and stays there; they are deleted by age.
+ * has its rows in the rest, and stays there; they are deleted by age. What
+ * still waits to be sent of a day that is gone has nothing to send, and goes.
  */
 import type { Db } from '../lib/db.ts'
 
@@ -43,6 +44,8 @@ export async function keepDays(db: Db): Promise<void> {
       await sql`delete from ${sql(`${table}_rest`)} where id < ${firstIdOf(today - daysKept)}`
     }
   })
+  // By itself: whoever settles some of them needs the tables that were just held.
+  await db`delete from webhook_deliveries where event_id < ${firstIdOf(today - daysKept)}`
 }
 
 const nameOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10).replaceAll('-', '')
