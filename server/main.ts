@@ -2,6 +2,7 @@
  * The process: config, database, migrations, the chosen roles; stop in reverse.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
@@ -28,6 +29,9 @@ import { startWorker, type Worker } from './worker.ts'
 
 /** A request under way gets this long to finish after we were told to stop. */
 const drainMs = 4_000
+/** Whatever hangs, a database that is gone for instance: whoever told us to stop waits ten. */
+const stopMs = 8_500
+const flushMs = 500
 
 try {
   await run(readConfig(environment()))
@@ -37,7 +41,8 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  const log = pino({ level: config.logLevel })
+  const output = pino.destination({ dest: 1, sync: false })
+  const log = pino({ level: config.logLevel }, output)
   const stops: (() => Promise<unknown>)[] = []
   let stopping: Promise<never> | undefined
 
@@ -45,11 +50,18 @@ async function run(config: Config): Promise<void> {
   const stop = (reason: string, exitCode: number): Promise<never> => {
     stopping ??= (async () => {
       log.info({ reason }, 'stopping')
-      for (const stopOne of stops.reverse())
-        await stopOne().catch((error) => log.error({ err: error }, 'while stopping'))
+      const isStopped = await Promise.race([stopAll(), sleep(stopMs, false)])
+      if (!isStopped) log.error('not everything could be stopped in time')
+      // What is said is written as far as somebody reads it; the logger itself would wait for that at the exit.
+      await Promise.race([new Promise((resolve) => output.flush(resolve)), sleep(flushMs)])
+      output.destroy()
       process.exit(exitCode)
     })()
     return stopping
+  }
+  const stopAll = async () => {
+    for (const stopOne of stops.reverse()) await stopOne().catch((error) => log.error({ err: error }, 'while stopping'))
+    return true
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal, 0))
   // The launcher is gone, however it went.

@@ -131,8 +131,8 @@ export function createPhones(draw: (entry: PhoneEntry) => Bubble): Phones {
     list: (workspaceId) => [...(tables.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxShown),
     find: (workspaceId, channel, phone) => tables.get(workspaceId)?.get(channel + phone),
     listen(workspaceId, response) {
+      response.setHeader('content-type', 'text/event-stream; charset=utf-8')
       response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       })

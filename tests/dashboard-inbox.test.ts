@@ -97,6 +97,21 @@ test('what happens while the inbox is asked for the first time is in it', { skip
   await told
   held.resolve()
   await rowOf(page, 'Ann Porter').getByText('Just now').waitFor()
+  await page.unroute(/app\/api\/conversations\?/)
+
+  // A tab nobody sees has no line, and is up to date when it is seen again.
+  const setHidden = (isHidden: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+    )
+  const closed = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/app/api/stream'))
+  await setHidden(true)
+  await closed
+  await provider.writes({ from: ann, text: 'Unseen so far' })
+  const opened = page.waitForRequest((request) => request.url().endsWith('/app/api/stream'))
+  await setHidden(false)
+  await opened
+  await rowOf(page, 'Ann Porter').getByText('Unseen so far').waitFor()
 })
 
 test('a conversation is found, opened, answered, taken and closed by keyboard', { skip }, async (t) => {

@@ -228,7 +228,7 @@ test('after kill -9 nothing that was answered is lost, and no process stays behi
   assert.equal(await second.stop(), 0)
 })
 
-test('SIGTERM lets a request under way finish', async (t) => {
+test('SIGTERM lets a request under way finish, and ends streams at once', async (t) => {
   const dataDir = folder(t)
   const service = await start(t, { DATA_DIR: dataDir })
   const address = await findEmbeddedPostgres(dataDir)
@@ -245,8 +245,17 @@ test('SIGTERM lets a request under way finish', async (t) => {
   await until('the lock', async () => (await db`select 1 from pg_locks where mode = 'AccessExclusiveLock'`).length > 0)
   const answer = fetch(`${service.url}/v1/contacts`, { headers: { authorization: `Bearer ${api_key}` } })
   await until('the request to wait', async () => (await db`select 1 from pg_locks where not granted`).length > 0)
+  const key = { headers: { authorization: `Bearer ${api_key}` } }
+  const phones = await fetch(`${service.url}/simulator/control/stream`)
+  const events = await fetch(`${service.url}/v1/events/stream`, key)
 
+  // Nobody reads any more what it says.
+  service.child.stdout?.destroy()
+  service.child.stderr?.destroy()
   const stopped = service.stop()
+  // To their end: one that is cut off throws.
+  assert.match(await phones.text(), /hello/)
+  assert.match(await events.text(), /ready/)
   await until('it to refuse new callers', async () => !(await fetch(`${service.url}/healthz`).catch(() => undefined)))
   release()
   await held

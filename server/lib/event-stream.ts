@@ -60,9 +60,10 @@ export function createCrowd(app: App, most: number): Crowd {
     open(reply, { headers = {}, heartbeatMs, retryMs, mayGoOn }) {
       reply.hijack()
       const response = reply.raw
+      // Set, not only written: the log looks at it when the answer is over.
+      response.setHeader('content-type', 'text/event-stream; charset=utf-8')
       response.writeHead(200, {
         ...headers,
-        'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         // A proxy that gathers the answer would gather for ever.
         'x-accel-buffering': 'no',

@@ -104,11 +104,22 @@ export function startStream({ workspaceId, opened, lost, bubble, status }) {
       waitMs = Math.min(waitMs * 2, 15_000)
     })
   }
-  connect()
+  const close = () => {
+    clearTimeout(timer)
+    source?.close()
+    source = undefined
+  }
+  // A page nobody sees has no line: a browser has six to a host, and tabs share them.
+  const watch = () => {
+    if (document.hidden) close()
+    else if (!source) connect()
+  }
+  watch()
+  document.addEventListener('visibilitychange', watch)
   return {
     stop() {
-      clearTimeout(timer)
-      source?.close()
+      document.removeEventListener('visibilitychange', watch)
+      close()
     },
   }
 }

@@ -2,7 +2,8 @@
  * News without reload: one stream of hints from the service. A hint says that
  * something of the workspace changed; whatever is on the page and `live` is
  * asked again, at most a few times a second. After a break everything live is
- * asked again, so nothing is missed.
+ * asked again, so nothing is missed. A page nobody sees has no line: a browser
+ * has six to a host, and tabs share them.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { askAgain } from './api.ts'
@@ -41,6 +42,7 @@ function follow(setState: (state: LiveState) => void): () => void {
     }, restMs)
   }
   const open = () => {
+    clearTimeout(retry)
     source = new EventSource('/app/api/stream')
     source.addEventListener('ready', () => {
       setState('live')
@@ -49,16 +51,23 @@ function follow(setState: (state: LiveState) => void): () => void {
     source.addEventListener('changed', refresh)
     source.addEventListener('error', () => {
       setState('broken')
-      if (source?.readyState === EventSource.CLOSED) {
-        clearTimeout(retry)
-        retry = setTimeout(open, retryMs)
-      }
+      if (source?.readyState === EventSource.CLOSED) retry = setTimeout(open, retryMs)
     })
   }
-  open()
-  return () => {
+  const close = () => {
     clearTimeout(retry)
-    clearTimeout(resting)
     source?.close()
+    source = undefined
+  }
+  const watch = () => {
+    if (document.hidden) close()
+    else if (!source) open()
+  }
+  watch()
+  document.addEventListener('visibilitychange', watch)
+  return () => {
+    document.removeEventListener('visibilitychange', watch)
+    clearTimeout(resting)
+    close()
   }
 }
