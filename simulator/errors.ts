@@ -147,3 +147,7 @@ export function reportedError(code: number) {
     href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
   }
 }
+
+/** The same as a phone shows it. */
+export const shownError = (code: number | undefined): { code: number; message: string } | null =>
+  code === undefined ? null : { code, message: reportedError(code).title }

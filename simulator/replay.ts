@@ -8,6 +8,7 @@
  */
 import type { AccountState, Channel } from './accounts.ts'
 import { addInbound } from './control.ts'
+import { shownError } from './errors.ts'
 import type { Json } from './http.ts'
 import type { Place, Replay } from './journal.ts'
 import type { Media } from './media.ts'
@@ -129,9 +130,9 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
         ...place,
         status: 'accepted',
       })
-      stepsOf(place.seq).forEach(({ status }, step) => {
+      stepsOf(place.seq).forEach(({ status, error }, step) => {
         const isTaken = (taken[place.seq] ?? 0) & (1 << step)
-        if (isTaken && ranks[status] > ranks[entry.status]) entry.status = status
+        if (isTaken && ranks[status] > ranks[entry.status]) Object.assign(entry, { status, error: shownError(error) })
       })
       entries.set(place.seq, entry)
     }

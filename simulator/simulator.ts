@@ -13,7 +13,7 @@ import { type Channel, createAccounts, type SimulatorAccount } from './accounts.
 import { drawSent } from './bubbles.ts'
 import { createCallbacks } from './callbacks.ts'
 import { handleControl } from './control.ts'
-import { reportedError } from './errors.ts'
+import { shownError } from './errors.ts'
 import { createFaults } from './faults.ts'
 import { handleGraph } from './graph.ts'
 import type { Json } from './http.ts'
@@ -116,7 +116,7 @@ export async function createSimulator(options: Options): Promise<Simulator> {
 
   function happened({ entry }: InFlight, status: Status, code: number | undefined) {
     if (!entry || ranks[status] <= ranks[entry.status]) return
-    phones.setStatus(entry, status, code === undefined ? null : { code, message: reportedError(code).title })
+    phones.setStatus(entry, status, shownError(code))
   }
 
   function draw(entry: PhoneEntry): Bubble {

@@ -1057,6 +1057,7 @@ test('killed in the middle, it goes on with every report and callback, and forge
   const { phones } = (await second.control('GET', 'phones')).body.data
   const ana = phones.find(({ id }: Json) => id === number(1))
   assert.deepEqual([ana.name, ana.messages[0].text, ana.messages[1].status], ['Ana', 'hello', 'read'])
+  await receiver.ladder(idOf(await second.template('+15005550006')), 'sent', 'failed')
   await second.kill('SIGTERM')
   for (const line of readFileSync(join(dir, `${port}.jsonl`), 'utf8')
     .trimEnd()
@@ -1066,6 +1067,8 @@ test('killed in the middle, it goes on with every report and callback, and forge
   // What was reported is not reported again.
   receiver.callbacks.length = 0
   const third = await launch(t, port, dir)
+  const after = (await third.control('GET', 'phones')).body.data.phones
+  assert.equal(after.find(({ id }: Json) => id === '+15005550006').messages[0].error.code, 131000)
   const last = idOf(await third.template(number(4)))
   await receiver.ladder(last, 'sent', 'delivered', 'read')
   assert.deepEqual(

@@ -264,7 +264,7 @@ export function startHandset(phone, table) {
     const hours = Math.ceil((until - Date.now()) / 3_600_000)
     windowNote.textContent = open ? `free text, ${hours} h left` : 'templates only'
     windowNote.title = open
-      ? `The customer wrote within 24 hours: until ${new Date(until).toLocaleString([], { weekday: 'long', hour: '2-digit', minute: '2-digit' })} the business may write anything.`
+      ? `The customer wrote within 24 hours: until ${new Date(until).toLocaleString([], { weekday: 'long', hour: 'numeric', minute: '2-digit' })} the business may write anything.`
       : 'The customer has not written for 24 hours: only a template reaches them.'
   }
 

@@ -59,7 +59,7 @@ export function failureOf(error) {
 }
 
 /** @param {string} at */
-const timeOf = (at) => new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+const timeOf = (at) => new Date(at).toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' })
 
 /**
  * @param {Bubble} bubble

@@ -47,7 +47,9 @@ export function createComposer({ words, wish, onSay }: Composing): Composer {
 
   const fit = () => {
     text.style.height = 'auto'
-    text.style.height = `${Math.min(tallestPixels, text.scrollHeight)}px`
+    // What it holds, and its edges.
+    const wanted = text.scrollHeight + text.offsetHeight - text.clientHeight
+    text.style.height = `${Math.min(tallestPixels, wanted)}px`
     set(send, 'data-ready', text.value.trim() !== '')
   }
   text.addEventListener('input', fit)

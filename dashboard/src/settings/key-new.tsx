@@ -74,7 +74,13 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           </div>
           {faults.scopes && <Note tone="red">{faults.scopes}</Note>}
         </fieldset>
-        <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
+        {scopes.length === 0 && name.trim() ? (
+          <Note tone="amber" icon="alert">
+            {keys.withoutScopes}
+          </Note>
+        ) : (
+          <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
+        )}
         {faults.rest && (
           <Note tone="red" icon="alert">
             {faults.rest}

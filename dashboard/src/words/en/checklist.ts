@@ -5,7 +5,7 @@ export const checklist = {
   done: 'Done',
   open: 'To do',
   hide: 'Hide first steps',
-  allDone: 'You are all set',
+  allDone: 'You are all set.',
   allDoneText: 'Messages go out, customers are heard, and your systems know of it.',
   steps: {
     message_sent: {

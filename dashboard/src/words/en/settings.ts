@@ -92,7 +92,7 @@ export const settings = {
         'Add and change contacts and segments: POST /contacts, PATCH /contacts/{id}, POST /segments, PATCH and DELETE /segments/{id}, POST and DELETE /segments/{id}/contacts',
       'conversations:read': 'Read conversations: GET /conversations, /conversations/{id}',
       'broadcasts:send': 'Send broadcasts and follow them: POST /broadcasts, GET /broadcasts/{id}',
-      'webhooks:manage': 'Manage webhooks: all five /webhooks calls',
+      'webhooks:manage': 'Manage webhooks: all five /webhooks calls, and following events',
     },
     withoutScopes: 'Without a scope the key can only call GET /me. Scopes cannot be changed later.',
     fixed: 'Scopes cannot be changed later: for others, create another key.',

@@ -6,7 +6,7 @@ export const webhooks = {
   add: 'Add endpoint',
   emptyTitle: 'No endpoint yet',
   emptyText:
-    'Add the https address of your server and choose what it is told of. Every delivery can be looked at and sent again here.',
+    'Add the https address of your server and choose what it is told of. Every delivery can be looked at and sent again here. To try it on your own machine first: npx parley listen.',
   emptyAgent: 'An owner or admin can add the https address of a server. Every delivery can then be looked at here.',
   toDocs: 'How to receive events',
   toIntegrations: (number: number) =>
