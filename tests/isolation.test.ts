@@ -758,6 +758,7 @@ const across: Record<string, string> = {
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
   'update members set password_hash': 'the operator gives everybody of an e-mail a new password',
   'delete from sessions s using members m': 'the operator ends their sessions with it',
+  'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
   'delete from invitations where expires_at': 'sweep of what has run out, for all',
   'delete from idempotency_keys where created_at': 'sweep of what has run out, for all',
