@@ -6,6 +6,7 @@
  * line instead of filling our memory; a browser comes back by itself.
  */
 import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { ApiError } from './errors.ts'
 import type { App } from './server.ts'
@@ -39,6 +40,31 @@ export type Opening = {
   retryMs?: number
   /** At each heartbeat: false ends it. */
   mayGoOn?: () => Promise<boolean>
+}
+
+type Looking = {
+  look: () => Promise<void>
+  isOpen: () => boolean
+  onError: (error: unknown) => void
+  /** However much is heard, the next look waits this long. */
+  pauseMs?: number
+}
+
+/** What to call when there is news: one look at a time, and whatever is heard during one means another. */
+export function createLookout({ look, isOpen, onError, pauseMs }: Looking): () => Promise<void> {
+  let isLooking = false
+  let again = false
+  return async () => {
+    again = true
+    if (isLooking) return
+    isLooking = true
+    while (again && isOpen()) {
+      again = false
+      await look().catch(onError)
+      if (pauseMs) await delay(pauseMs, undefined, { ref: false })
+    }
+    isLooking = false
+  }
 }
 
 /** Unread so much is not read any more. */

@@ -11,7 +11,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
 import { findThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
-import type { EventStream } from '../lib/event-stream.ts'
+import { createLookout, type EventStream } from '../lib/event-stream.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { listMessages, listMessagesAfter, type Message, type MessageDetails } from './messages.ts'
@@ -62,8 +62,6 @@ export async function watch(watching: Watching, stream: EventStream, place: Plac
   let stopFollowing = () => {}
   /** Messages of the last moments that the page has. */
   let shown: Set<string> | undefined
-  let looking = false
-  let again = false
 
   const follow = (found: string | undefined) => {
     if (!found || found === conversationId || !stream.isOpen()) return
@@ -91,17 +89,11 @@ export async function watch(watching: Watching, stream: EventStream, place: Plac
     }
     shown = new Set(recent.map(({ id }) => id))
   }
-  /** One look at a time; whatever is heard during one means another. */
-  const heard = async () => {
-    again = true
-    if (looking) return
-    looking = true
-    while (again && stream.isOpen()) {
-      again = false
-      await look().catch((error) => log.warn({ err: error }, 'a stream could not look for news'))
-    }
-    looking = false
-  }
+  const heard = createLookout({
+    look,
+    isOpen: stream.isOpen,
+    onError: (error) => log.warn({ err: error }, 'a stream could not look for news'),
+  })
   const stopVisitor = live.listen(visitorTopic(visitorId), () => {
     isStale = true
     void heard()

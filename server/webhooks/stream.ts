@@ -9,12 +9,11 @@
  * seconds and leaves out what this line has had. A new line cannot know what
  * the one before it had of those seconds, so it sends them again.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { workspaceTopic } from '../accounts/stream.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { createCrowd } from '../lib/event-stream.ts'
+import { createCrowd, createLookout } from '../lib/event-stream.ts'
 import { idAt, isUuid } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { DateTime, OneOf, Type, Uuid } from '../lib/schema.ts'
@@ -102,8 +101,6 @@ export const eventStreamRoutes =
       let after = lastId !== undefined && lastId < now ? lastId : now
       /** Of the last seconds, what is not to be sent. */
       const known = new Set(lastId === undefined ? await listEventIdsAfter(db, workspaceId, earlier(after)) : [])
-      let isLooking = false
-      let again = false
       let hasHeard = false
 
       const look = async () => {
@@ -126,18 +123,12 @@ export const eventStreamRoutes =
           from = last.id
         }
       }
-      /** One look at a time; whatever is heard during one means another. */
-      const heard = async () => {
-        again = true
-        if (isLooking) return
-        isLooking = true
-        while (again && stream.isOpen()) {
-          again = false
-          await look().catch((error) => app.log.warn({ err: error }, 'a stream could not look for events'))
-          await delay(pauseMs, undefined, { ref: false })
-        }
-        isLooking = false
-      }
+      const heard = createLookout({
+        look,
+        isOpen: () => stream.isOpen(),
+        onError: (error) => app.log.warn({ err: error }, 'a stream could not look for events'),
+        pauseMs,
+      })
       const stream = crowd.open(reply, {
         headers: rateHeaders(reply),
         heartbeatMs,
