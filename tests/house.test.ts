@@ -78,8 +78,20 @@ test('a room imports only itself and rooms to its left', () => {
     assert.ok(order.includes(room), `${file} is in no room`)
     for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
       const [folder, other = '', ...inside] = join(dirname(file), path).split('/')
+      if (folder === 'common') continue
       assert.ok(folder === 'server' && inside.length > 0, `${file} imports ${path}: the program itself, or beside it`)
       assert.ok(order.indexOf(other) <= order.indexOf(room), `${file} imports ${other}`)
+    }
+  }
+})
+
+test('common imports nothing of ours, and the simulator nothing but itself and common', () => {
+  for (const folder of ['common', 'simulator']) {
+    for (const file of globSync(`${folder}/**/*.ts`)) {
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)) {
+        const [other = ''] = join(dirname(file), path).split('/')
+        assert.ok([folder, 'common'].includes(other), `${file} imports ${path}`)
+      }
     }
   }
 })

@@ -24,7 +24,8 @@ const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })
 await createTemplate(postgres.address)
 
-const files = only.length > 0 ? only : globSync(['tests/**/*.test.ts', 'server/**/*.test.ts']).sort()
+const files =
+  only.length > 0 ? only : globSync(['tests/**/*.test.ts', 'common/**/*.test.ts', 'server/**/*.test.ts']).sort()
 const runner = spawn(
   process.execPath,
   ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`, '--test-timeout=300000', ...files],

@@ -6,8 +6,8 @@
  * anew: a stored token is never carried to a place it was not given for.
  */
 import { isIP } from 'node:net'
+import { isPublicAddress } from '../../common/address.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import { isPublicAddress } from '../lib/address.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'

@@ -5,12 +5,10 @@
  * followed. An address that is not public is refused, at connect, unless the
  * caller vouches for it.
  */
-import { lookup } from 'node:dns'
-import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
-import { isPublicAddress } from './address.ts'
+import { isPublicAddress, notPublic, publicLookup } from '../../common/address.ts'
 
 export type HttpRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -111,20 +109,6 @@ export function createHttp(): Http {
       await Promise.all([guarded.destroy(), open.destroy()])
     },
   }
-}
-
-const notPublic = (address: string) => `${address} is not a public address`
-
-/** Every address of a name must be public, and the one that is connected to is one of those just seen. */
-const publicLookup: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '', 0)
-    const bad = addresses.find(({ address }) => !isPublicAddress(address))
-    const [first] = addresses
-    if (bad || !first) return callback(new Error(bad ? notPublic(bad.address) : 'no address'), '', 0)
-    if (options.all) callback(null, addresses)
-    else callback(null, first.address, first.family)
-  })
 }
 
 function inWords(error: unknown, signal: AbortSignal, timeoutMs: number): string {

@@ -14,7 +14,7 @@
  */
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { isPublicAddress } from '../lib/address.ts'
+import { isPublicAddress } from '../../common/address.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -9,7 +9,7 @@
  */
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
-import { isPublicAddress } from '../lib/address.ts'
+import { isPublicAddress } from '../../common/address.ts'
 
 export type Target =
   | { ok: true; url: URL; addresses: string[] }

@@ -1,11 +1,12 @@
 /**
- * Which addresses are out in the public: globally reachable unicast, nothing
- * else. What is not known to be public is not.
+ * Classifies network addresses as public (globally reachable unicast) or not.
+ * An address that is not known to be public counts as not public.
  *
- * The special blocks are those of IANA's registries; the clouds' platform
- * addresses that are not in one of them are listed by themselves.
+ * The special blocks come from the IANA registries. Cloud platform addresses
+ * outside those blocks are listed by name.
  */
-import { BlockList, isIP } from 'node:net'
+import { lookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 const specialIpv4 = subnets('ipv4', [
   '0.0.0.0/8', // this network
@@ -37,7 +38,7 @@ const specialIpv6 = subnets('ipv6', [
   '3fff::/20', // documentation
 ])
 
-/** Whether this text is an address that anybody on the internet can reach. A name is no address. */
+/** Whether `text` is an IP address that is reachable from the internet. False for a host name. */
 export function isPublicAddress(text: string): boolean {
   // A zone, as in fe80::1%eth0, names a link of this machine.
   if (text.includes('%')) return false
@@ -49,6 +50,23 @@ export function isPublicAddress(text: string): boolean {
     default:
       return false
   }
+}
+
+export const notPublic = (address: string) => `${address} is not a public address`
+
+/**
+ * DNS lookup for an HTTP agent. Fails unless every address of the name is public. The agent connects to the returned
+ * addresses, so a name cannot resolve differently between the check and the connection.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '', 0)
+    const refused = addresses.find(({ address }) => !isPublicAddress(address))
+    const [first] = addresses
+    if (refused || !first) return callback(new Error(refused ? notPublic(refused.address) : 'no address'), '', 0)
+    if (options.all) callback(null, addresses)
+    else callback(null, first.address, first.family)
+  })
 }
 
 function subnets(family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList {
