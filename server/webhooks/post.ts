@@ -1,12 +1,17 @@
 /**
- * One attempt: sign, post, and see what came of it.
+ * One attempt: sign, post once, report the outcome.
  *
- * One budget of five seconds covers name, connection, TLS, request and answer.
- * The status line decides: a 2xx is a success whatever becomes of its body,
- * which is read only for the log, and not for long. Redirects are not
- * followed. A connection goes to an address that was just checked, and is
- * checked again once it is there. Of a host with several addresses the next is
- * tried when one cannot be reached: nothing was sent by then.
+ * A budget of five seconds covers DNS, connect, TLS, request and response. The
+ * status line decides: a 2xx is a success even if the body breaks off. The body
+ * is read for the log only, for at most a second. Redirects are not followed.
+ * The connection goes to an address that the guard has just approved, and its
+ * remote address is checked again once it is open.
+ *
+ * An attempt sends at most one request, so an event is posted at most as often
+ * as it is attempted. A request that breaks is not repeated here, not even on a
+ * kept connection that the receiver may have closed before it read anything:
+ * the queue retries it. Another address of the host is tried only while no TLS
+ * session exists, because until then no byte of the request can be sent.
  */
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -28,42 +33,42 @@ export type Posting = {
   budgetMs?: number
 }
 
-/** What the log keeps of an answer. */
+/** The log keeps this much of a response body. */
 const maxResponseBytes = 16 * 1024
-/** So many addresses of a host are tried; whoever is not the last has this part of the budget to be reached. */
+/** This many addresses of a host are tried. Each but the last gets this share of the budget to connect. */
 const maxAddresses = 3
-const hurry = 0.3
-/** Who talks on after the status is listened to this long. */
+const connectShare = 0.3
+/** The body is read for at most this long after the status line. */
 const maxResponseMs = 1_000
+/**
+ * An idle connection is closed after this time, unless the receiver names another in `Keep-Alive`. Common servers close
+ * theirs after 5 s or more. Closing first avoids posting on a connection that is just being closed, which costs an attempt.
+ */
+const keepAliveMs = 4_000
 
 class RefusedAddress extends Error {}
 
 export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
-  /** What broke a connection that had answered before. */
-  const lateBreaks = new WeakSet<Error>()
   const connecting = { allowH2: false, ...(ca ? { ca } : {}) }
   const connectTo = buildConnector({ ...connecting, timeout: budgetMs })
-  const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * hurry })
+  const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * connectShare })
   const connect: buildConnector.connector = (options, done) => {
-    const lateFrom = performance.now() + budgetMs
-    const tryNext = ([address = '', ...others]: readonly string[], faultBefore?: Error): void => {
-      // The certificate is for the name, the connection goes to the address that was checked.
+    const deadline = performance.now() + budgetMs
+    const tryNext = ([address = '', ...others]: readonly string[], firstFault?: Error): void => {
+      // The certificate must be for the name; the connection goes to the approved address.
       const servername = isIP(options.hostname.replace(/^\[|\]$/g, '')) ? '' : options.hostname
       const target = { ...options, hostname: address, ...(servername ? { servername } : {}) }
       const connectOne = others.length > 0 ? connectSoon : connectTo
       connectOne(target, (error, socket) => {
         if (error) {
-          // The first says most: further ones may be of a kind that we have no way to.
-          const fault = faultBefore ?? error
-          return others.length > 0 && performance.now() < lateFrom ? tryNext(others, fault) : done(fault, null)
+          // The first fault is reported: later addresses may be of a family that this machine has no route for.
+          const fault = firstFault ?? error
+          return others.length > 0 && performance.now() < deadline ? tryNext(others, fault) : done(fault, null)
         }
         if (!guard.isAllowed(socket.remoteAddress ?? '')) {
           socket.destroy()
           return done(new RefusedAddress(`${socket.remoteAddress} is not a public address`), null)
         }
-        socket.once('error', (error) => {
-          if (socket.bytesRead > 0) lateBreaks.add(error)
-        })
         done(null, socket)
       })
     }
@@ -77,10 +82,10 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
   }
   const agent = new Agent({
     connect,
-    // The engine has its own limits. One here would let endpoints of the same host wait for each other.
+    // The scheduler limits concurrency. A limit per origin would make endpoints on the same host wait for each other.
     connections: null,
     pipelining: 1,
-    keepAliveTimeout: 30_000,
+    keepAliveTimeout: keepAliveMs,
     headersTimeout: budgetMs,
     bodyTimeout: budgetMs,
     maxHeaderSize: 32 * 1024,
@@ -98,17 +103,13 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
         body,
         headers: headersOf(event, endpoint_id, signature),
       }
-      return new Promise((resolve) => {
-        const ask = (attempt: Attempt) => agent.dispatch(request, attempt)
-        const isStale = (error: Error) => lateBreaks.has(error) && isBroken(error)
-        ask(new Attempt({ budgetMs, ask, isStale, resolve }))
-      })
+      return new Promise((resolve) => agent.dispatch(request, new Attempt(budgetMs, resolve)))
     },
     stop: () => agent.destroy(),
   }
 }
 
-/** What goes along with a body. */
+/** The headers of a webhook. */
 export const headersOf = (event: string, endpointId: string, signature: string): Record<string, string> => ({
   'content-type': 'application/json',
   'user-agent': 'Parley-Webhooks/1',
@@ -120,54 +121,42 @@ export const headersOf = (event: string, endpointId: string, signature: string):
   'x-legacy-signature': signature,
 })
 
-type Asking = {
-  budgetMs: number
-  ask: (attempt: Attempt) => void
-  /** A kept connection that the other side closed as we took it. */
-  isStale: (error: Error) => boolean
-  resolve: (answered: Answered) => void
-}
-
-/** A request from its beginning to its end, as the client reports it: no stream and no signal to listen to. */
+/** Follows one request through the callbacks of the HTTP client. Cheaper than its streams and abort signals. */
 class Attempt implements Dispatcher.DispatchHandler {
-  private readonly asking: Asking
+  private readonly resolve: (answered: Answered) => void
+  private readonly budgetMs: number
   private readonly startedAt = performance.now()
   private readonly parts: Buffer[] = []
-  private readonly budget: NodeJS.Timeout
-  private patience: NodeJS.Timeout | undefined
+  private readonly budgetTimer: NodeJS.Timeout
+  private bodyTimer: NodeJS.Timeout | undefined
   private controller: Dispatcher.DispatchController | undefined
   private status: number | null = null
   private size = 0
-  private isHeard = false
-  private isRepeated = false
   private isOver = false
 
-  constructor(asking: Asking) {
-    this.asking = asking
-    this.budget = setTimeout(() => this.giveUp(), asking.budgetMs)
+  constructor(budgetMs: number, resolve: (answered: Answered) => void) {
+    this.budgetMs = budgetMs
+    this.resolve = resolve
+    this.budgetTimer = setTimeout(() => this.abort(), budgetMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    // The connection came too late.
-    if (this.isOver) controller.abort(new Error('given up'))
-  }
-
-  onResponseStarted(): void {
-    this.isHeard = true
+    // The connection opened after the budget was spent. Aborting here keeps the request from being written.
+    if (this.isOver) controller.abort(new Error('aborted'))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number): void {
     if (status < 200) return
     this.status = status
-    this.patience = setTimeout(() => this.giveUp(), maxResponseMs)
+    this.bodyTimer = setTimeout(() => this.abort(), maxResponseMs)
   }
 
   onResponseData(_: Dispatcher.DispatchController, part: Buffer): void {
     if (this.isOver) return
     this.parts.push(part)
     this.size += part.length
-    if (this.size >= maxResponseBytes) this.giveUp()
+    if (this.size >= maxResponseBytes) this.abort()
   }
 
   onResponseEnd(): void {
@@ -175,42 +164,38 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    // Not a byte about this request: it goes out once more.
-    if (!this.isOver && !this.isRepeated && !this.isHeard && this.asking.isStale(error)) {
-      this.isRepeated = true
-      this.asking.ask(this)
-    } else this.end(error)
+    this.end(error)
   }
 
-  /** Enough was heard, or enough time has passed. */
-  private giveUp(): void {
+  /** Ends the attempt with what has been received so far, and closes the connection. */
+  private abort(): void {
     this.end(null)
-    this.controller?.abort(new Error('given up'))
+    this.controller?.abort(new Error('aborted'))
   }
 
   private end(error: Error | null): void {
     if (this.isOver) return
     this.isOver = true
-    clearTimeout(this.budget)
-    clearTimeout(this.patience)
-    this.asking.resolve({ ...this.outcomeOf(error), duration_ms: Math.round(performance.now() - this.startedAt) })
+    clearTimeout(this.budgetTimer)
+    clearTimeout(this.bodyTimer)
+    this.resolve({ ...this.outcomeOf(error), duration_ms: Math.round(performance.now() - this.startedAt) })
   }
 
-  /** Once the status was said it counts, whatever became of the rest. */
+  /** A received status decides, whatever happened to the body. */
   private outcomeOf(error: Error | null): Omit<Answered, 'duration_ms'> {
     const status = this.status
     if (status === null) {
-      const isTooLate = error === null || isLate(error)
+      const isTimeout = error === null || isTimeoutError(error)
       return {
         outcome: error instanceof RefusedAddress ? 'failed' : 'again',
         http_status: null,
-        error: isTooLate ? `no answer within ${this.asking.budgetMs / 1000} s` : inWords(error),
+        error: isTimeout ? `no answer within ${this.budgetMs / 1000} s` : inWords(error),
         response: null,
       }
     }
     const isSuccess = status >= 200 && status < 300
     return {
-      outcome: isSuccess ? 'delivered' : isPassing(status) ? 'again' : 'failed',
+      outcome: isSuccess ? 'delivered' : isTransient(status) ? 'again' : 'failed',
       http_status: status,
       error: isSuccess ? null : `answered ${status}`,
       response: textOf(this.parts),
@@ -218,23 +203,21 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Hex HMAC-SHA256 over `<t>.<body>`, keyed with the secret as it is written. */
+/** Hex HMAC-SHA256 over `<t>.<body>`. The key is the text of the secret, `whsec_` included. */
 export function signatureOf(secret: string, t: number, body: string): string {
   return createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
 }
 
-/** It may go well later. */
-const isPassing = (status: number): boolean => status >= 500 || status === 408 || status === 429
+/** Worth a retry. */
+const isTransient = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? ''
 
-const isBroken = (error: unknown): boolean => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error))
-
-/** The client's own timers, which may run out a moment before ours. */
-const isLate = (error: unknown): boolean =>
+/** The HTTP client has timers of its own, which may fire just before ours. */
+const isTimeoutError = (error: unknown): boolean =>
   ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(codeOf(error))
 
-/** The beginning of a body, as text the database can hold. */
+/** The beginning of a body, as text that PostgreSQL accepts. */
 function textOf(parts: readonly Buffer[]): string {
   const text = Buffer.concat(parts).subarray(0, maxResponseBytes).toString('utf8')
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
