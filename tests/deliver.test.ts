@@ -15,7 +15,7 @@ import { type Attempted, settleAttempts, sweepDeliveries } from '../server/webho
 import { addEndpoint, attemptsOf, happen, multiply, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { freePort } from './free-port.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from './receiver.ts'
-import { createBrowser, type Json, start, until } from './support.ts'
+import { createBrowser, type Json, start, startSignedIn, until } from './support.ts'
 
 const trusted = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
 
@@ -532,6 +532,32 @@ test('14 failed events, a success, 14 more: still on; the next one switches it o
   assert.deepEqual([on.body.data.is_active, on.body.data.failure_count], [true, 0])
   await happens(404, 1)
   assert.equal(receiver.received.length, sent + 1)
+})
+
+test('failed test events never count or switch an endpoint off; a delivered one resets the count', async (t) => {
+  const { api, db, ask } = await startSignedIn(t)
+  const receiver = await startReceiver(t)
+  const integration = { provider: 'tool_a', url: receiver.url, events: ['contact.created'] }
+  const { id } = (await ask('POST', '/integrations', integration, 201)).data
+  const endpoint = async () => {
+    const { failure_count, is_active } = (await api.get(`/webhooks/${id}`)).body.data
+    return [failure_count, is_active]
+  }
+  receiver.answers(404)
+  await queueEvents(db, api.workspaceId, [id], Array<string>(14).fill('{}'))
+  await waitForAttempts(db, id, 14)
+  assert.deepEqual(await endpoint(), [14, true])
+  for (let i = 0; i < 3; i++) await ask('POST', `/integrations/${id}/test`, undefined, 201)
+  const [test] = (await waitForAttempts(db, id, 17)).slice(14)
+  assert.equal(test?.status, 'failed')
+  await ask('POST', `/deliveries/${test?.delivery_id}/redeliver`, undefined, 201)
+  await waitForAttempts(db, id, 18)
+  assert.deepEqual(await endpoint(), [14, true])
+
+  receiver.answers(200)
+  await ask('POST', `/integrations/${id}/test`, undefined, 201)
+  await waitForAttempts(db, id, 19)
+  assert.deepEqual(await endpoint(), [0, true])
 })
 
 /** Attempts that were claimed, and how they ended. */

@@ -200,6 +200,31 @@ test('a url that is no public https address is refused, at registration and at a
   await create(api, { url: 'HTTPS://HOOKS.TEST/in' })
 })
 
+test('a url is stored as it is used: without white space around it, and refused with control characters inside', async (t) => {
+  const world = await startWorld(t)
+  const { api } = world
+  const spaced = ` \u00a0\ufeff\r\n\t${url} \n`
+  const { id, url: stored } = await create(api, { url: spaced })
+  assert.equal(stored, url)
+  const other = 'https://both.test/in?a=1'
+  const changed = await api.patch(`/webhooks/${id}`, { url: `\t${other} ` })
+  assert.equal(changed.body.data.url, other)
+  const browser = await signIn(world, world.owner)
+  for (const [path, body] of [
+    ['/webhooks', {}],
+    ['/integrations', { provider: 'tool_a' }],
+  ] as const) {
+    const made = await browser.call('POST', path, { ...body, url: spaced, events: everything })
+    assert.deepEqual([made.status, made.body.data.url], [201, url])
+    const edited = await browser.call('PATCH', `/webhooks/${made.body.data.id}`, { url: ` ${other}` })
+    assert.deepEqual([edited.status, edited.body.data.url], [200, other])
+  }
+  for (const bad of ['https://hooks.test/a\nb', 'https://hooks\t.test/', 'https://hooks.test/\u0000', '   ']) {
+    assertRefused(await api.post('/webhooks', { url: bad, events: everything }), 400, 'bad_request', /^url: /)
+    assertRefused(await api.patch(`/webhooks/${id}`, { url: bad }), 400, 'bad_request', /^url: /)
+  }
+})
+
 test('a network the operator allowed may be reached, by https all the same', async (t) => {
   const { api } = await startWorld(t, { allowedCidrs: ['10.0.0.0/8', 'fd00::/8'] })
   await create(api, { url: 'https://inside.test/in' })

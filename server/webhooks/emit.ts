@@ -19,8 +19,9 @@ export const eventNames = [
 ] as const
 export type EventName = (typeof eventNames)[number]
 
-/** Sent by a button in the dashboard to an endpoint of an automation tool. */
-export type TestEventName = 'tool_a.test' | 'tool_b.test'
+/** Sent by a button in the dashboard to an endpoint of an automation tool. Not for subscription. */
+export const testEventNames = ['tool_a.test', 'tool_b.test'] as const
+export type TestEventName = (typeof testEventNames)[number]
 
 /** An event in the making, as columns of the row it is about. */
 export type Event = { event_id: string; event: EventName | TestEventName; event_body: string; occurred_at: string }

@@ -42,9 +42,9 @@ export async function createEndpoint(
   sealer: Sealer,
   guard: Guard,
   workspaceId: string,
-  { url, events, provider }: NewEndpoint,
+  { events, provider, ...input }: NewEndpoint,
 ): Promise<Endpoint & { secret: string }> {
-  await requireTarget(guard, url)
+  const url = await requireTarget(guard, input.url)
   const secret = `whsec_${randomToken()}`
   const endpoint = await db.begin(async (sql) => {
     // One at a time in a workspace, so that the count is exact; nobody else waits for this lock.
@@ -93,9 +93,9 @@ export async function updateEndpoint(
   guard: Guard,
   workspaceId: string,
   id: string,
-  { url, events, is_active }: EndpointChanges,
+  { events, is_active, ...input }: EndpointChanges,
 ): Promise<Endpoint> {
-  if (url !== undefined) await requireTarget(guard, url)
+  const url = input.url === undefined ? undefined : await requireTarget(guard, input.url)
   return db.begin(async (sql) => {
     const endpoint = await lockEndpoint(sql, workspaceId, id)
     const changes = {
@@ -132,9 +132,12 @@ export async function requireReady(guard: Guard, { url, is_active }: Endpoint): 
   await requireTarget(guard, url)
 }
 
-async function requireTarget(guard: Guard, url: string): Promise<void> {
+/** The URL to store: trimmed, and accepted by the guard in exactly this form. */
+async function requireTarget(guard: Guard, input: string): Promise<string> {
+  const url = input.trim()
   const target = await guard.check(url)
   if (!target.ok) throw badRequest(`url: ${target.reason}`)
+  return url
 }
 
 /**

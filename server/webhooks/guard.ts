@@ -62,6 +62,8 @@ export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2
     resolve,
     async check(text) {
       const refuse = (reason: string) => ({ ok: false, isRefused: true, reason }) as const
+      // The URL parser removes tabs and line breaks silently: the stored text would differ from the URL that is used.
+      if (/\p{Cc}/u.test(text)) return refuse('must not contain control characters')
       const url = text.length <= maxUrlLength ? URL.parse(text) : null
       if (!url) return refuse('not a URL')
       if (url.protocol !== 'https:') return refuse('must be https')

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { maxFailures, tally } from './queue.ts'
 
 const workspace_id = 'w'
+const event = 'contact.created'
 
 /** What the statement makes of a tally: the count, and whether the endpoint is still on. */
 function apply(count: number, [tallied]: ReturnType<typeof tally>): { count: number; is_active: boolean } {
@@ -14,7 +15,7 @@ function apply(count: number, [tallied]: ReturnType<typeof tally>): { count: num
 }
 
 /** One event after the other, as the specification tells it. */
-function fold(count: number, statuses: readonly string[]): { count: number; is_active: boolean } {
+function fold(count: number, statuses: readonly Status[]): { count: number; is_active: boolean } {
   let is_active = true
   for (const status of statuses) {
     if (!is_active || status === 'pending') continue
@@ -25,11 +26,15 @@ function fold(count: number, statuses: readonly string[]): { count: number; is_a
 }
 
 /** Runs of the same, long enough to matter. */
+type Status = Parameters<typeof tally>[0][number]['status']
 const statuses = fc
   .array(
     fc
-      .tuple(fc.constantFrom('failed', 'failed', 'failed', 'delivered', 'pending'), fc.integer({ min: 1, max: 16 }))
-      .map(([status, times]) => Array<string>(times).fill(status)),
+      .tuple(
+        fc.constantFrom<Status[]>('failed', 'failed', 'failed', 'delivered', 'pending'),
+        fc.integer({ min: 1, max: 16 }),
+      )
+      .map(([status, times]) => Array<Status>(times).fill(status)),
     { maxLength: 6 },
   )
   .map((runs) => runs.flat())
@@ -38,7 +43,7 @@ const runs = { seed: 1, numRuns: 20_000 }
 test('a batch counts as its events would one after the other, from whatever number it starts', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: maxFailures - 1 }), statuses, (count, given) => {
-      const rows = given.map((status) => ({ workspace_id, endpoint_id: 'e', status }))
+      const rows = given.map((status) => ({ workspace_id, endpoint_id: 'e', event, status }))
       assert.deepEqual(apply(count, tally(rows)), fold(count, given))
     }),
     runs,
@@ -50,7 +55,8 @@ test('endpoints are told apart however they are mixed, and come in the order of 
     fc.record({
       workspace_id: fc.constant(workspace_id),
       endpoint_id: fc.constantFrom('c', 'a', 'b'),
-      status: fc.constantFrom('failed', 'delivered', 'pending'),
+      event: fc.constant(event),
+      status: fc.constantFrom<Status[]>('failed', 'delivered', 'pending'),
     }),
     { maxLength: 60 },
   )
@@ -66,5 +72,19 @@ test('endpoints are told apart however they are mixed, and come in the order of 
 
 test('what is tried again does not count, and a batch of nothing else has no tally', () => {
   assert.deepEqual(tally([]), [])
-  assert.deepEqual(tally([{ workspace_id, endpoint_id: 'e', status: 'pending' }]), [])
+  assert.deepEqual(tally([{ workspace_id, endpoint_id: 'e', event, status: 'pending' }]), [])
+})
+
+test('a failed test event changes nothing, wherever it is among others; a delivered one is a success', () => {
+  const row = (status: Status) => ({ workspace_id, endpoint_id: 'e', event, status })
+  const testRow = (status: Status) => ({ ...row(status), event: 'tool_a.test' })
+  fc.assert(
+    fc.property(statuses, fc.array(fc.nat(90), { maxLength: 20 }), (given, positions) => {
+      const rows = given.map(row)
+      const mixed = positions.reduce((list, i) => list.toSpliced(i, 0, testRow('failed')), rows)
+      assert.deepEqual(tally(mixed), tally(rows))
+      assert.deepEqual(tally(given.map(testRow)), tally(rows.filter(({ status }) => status === 'delivered')))
+    }),
+    { seed: 1, numRuns: 2_000 },
+  )
 })

@@ -15,6 +15,7 @@
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import { testEventNames } from './emit.ts'
 
 /** Announced when something was queued, for whoever delivers in another process. */
 export const deliveriesTopic = 'deliveries'
@@ -303,11 +304,16 @@ type Tally = {
   has_success: boolean
 }
 
-/** What a batch means to the count of each endpoint, from whatever number it starts. */
-export function tally(rows: readonly { workspace_id: string; endpoint_id: string; status: string }[]): Tally[] {
+type Counted = Pick<Row, 'workspace_id' | 'endpoint_id' | 'event' | 'status'>
+
+/**
+ * The effect of a batch on each endpoint's failure count, whatever the count was before. A failed test event does not
+ * count; a delivered one resets the count as any success does.
+ */
+export function tally(rows: readonly Counted[]): Tally[] {
   const tallies = new Map<string, Tally>()
-  for (const { workspace_id, endpoint_id, status } of rows) {
-    if (status === 'pending') continue
+  for (const { workspace_id, endpoint_id, event, status } of rows) {
+    if (status === 'pending' || (status === 'failed' && isTestEvent(event))) continue
     const so_far = tallies.get(endpoint_id) ?? {
       workspace_id,
       endpoint_id,
@@ -329,6 +335,8 @@ export function tally(rows: readonly { workspace_id: string; endpoint_id: string
   }
   return [...tallies.values()].sort((one, other) => (one.endpoint_id < other.endpoint_id ? -1 : 1))
 }
+
+const isTestEvent = (event: string): boolean => testEventNames.some((name) => name === event)
 
 /** Drop what waits for an endpoint, in the caller's transaction; the log keeps it as canceled. */
 export async function cancelDeliveries(
