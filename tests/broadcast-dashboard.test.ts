@@ -143,7 +143,7 @@ test('one that is done is listed as sent before that is written down, and no lon
   assert.deepEqual([sent?.id, sent?.status], [id, 'sent'])
 })
 
-test('every member may see and run broadcasts; without a session or from elsewhere nobody may', async (t) => {
+test('every member may see and run broadcasts; only an owner or admin may export the recipients', async (t) => {
   const { url, browser, send, connect } = await signedIn(t)
   await connect()
   const { id } = await send({ recipients: people(1), scheduled_at: tomorrow() })
@@ -172,6 +172,10 @@ test('every member may see and run broadcasts; without a session or from elsewhe
   for (const role of ['admin', 'agent']) {
     const member = await invite(browser, url, role)
     const own = (await member.call('POST', '/broadcasts', news)).body.data
+    const cookie = await cookieOf(url, { email: `${role}@example.com`, password: 'long enough' })
+    const exported = await fetch(`${url}/app/api/broadcasts/${own.id}/recipients.csv`, { headers: { cookie } })
+    assert.equal(exported.status, role === 'admin' ? 200 : 403)
+    await exported.text()
     for (const [method, path, body] of calls) {
       if (path.endsWith('.csv')) continue
       const answer = await member.call(method, path.replace(id, own.id), body)

@@ -38,7 +38,7 @@ async function makeTemplate({ simulatorUrl, connections }: Provider, template: u
 }
 
 test('a broadcast is written, checked, tried, sent, and followed to the one it did not reach', { skip }, async (t) => {
-  const { page, provider } = await openDashboard(t, '/templates')
+  const { page, provider, window, member } = await openDashboard(t, '/templates')
   await refresh(page)
   await page.getByRole('link', { name: 'Broadcasts' }).click()
   await page.getByRole('heading', { name: 'No broadcasts yet' }).waitFor()
@@ -105,6 +105,11 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
   ])
   assert.match(download.suggestedFilename(), /^broadcast-.*\.csv$/)
   await assertAccessible(page)
+  const agent = await window({ as: await member('agent') })
+  await agent.goto(new URL(page.url()).pathname)
+  await agent.getByRole('row', { name: /Uma Away/ }).waitFor()
+  assert.equal(await agent.getByRole('link', { name: 'Download CSV' }).count(), 0, 'an agent exports nothing')
+  await agent.close()
 
   await confirm(page, 'Send again')
   await page.getByRole('heading', { name: 'Order news (again)' }).waitFor()

@@ -1,5 +1,9 @@
-/** What members do with broadcasts: look before, send, follow, stop, and send again. Every member may. */
+/**
+ * What members do with broadcasts: preview, send, follow, stop, and send again. Every member may; only an owner or admin
+ * may export the recipients.
+ */
 import { Readable } from 'node:stream'
+import { managers } from '../accounts/members.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
@@ -201,7 +205,11 @@ export const broadcastDashboard =
     )
     app.get(
       '/broadcasts/:id/recipients.csv',
-      { config: { audit: 'broadcast.exported' }, handlerTimeout: downloadMs, schema: { params: IdParams } },
+      {
+        config: { members: managers, audit: 'broadcast.exported' },
+        handlerTimeout: downloadMs,
+        schema: { params: IdParams },
+      },
       async ({ session: { workspaceId }, params }, reply) => {
         const { id } = await requireBroadcast(db, workspaceId, params.id)
         reply.headers({

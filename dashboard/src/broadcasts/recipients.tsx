@@ -1,6 +1,7 @@
 /** Who got it and who did not, and why, page by page; of one status if one asks for it. */
 import { Link } from 'wouter'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { useQueryValue } from '../lib/use.ts'
 import { Select } from '../ui/form.tsx'
@@ -20,6 +21,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
   const query = { limit: 50, ...(status ? { status } : {}) }
   const pages = usePages('GET /broadcasts/{id}/recipients', { params: { id }, query }, { live: true, keep: true })
   const counts = countsOf(broadcast)
+  const isManager = useIsManager()
   const filter = (
     <Select aria-label={text.filter} value={status ?? ''} onChange={(event) => setStatus(event.target.value)}>
       <option value="">{text.withCount(text.all, formatNumber(total))}</option>
@@ -39,10 +41,12 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
           total > 0 && (
             <>
               {filter}
-              <a className="button" href={pathOf('GET /broadcasts/{id}/recipients.csv', { params: { id } })} download>
-                <Icon name="download" />
-                {detail.download}
-              </a>
+              {isManager && (
+                <a className="button" href={pathOf('GET /broadcasts/{id}/recipients.csv', { params: { id } })} download>
+                  <Icon name="download" />
+                  {detail.download}
+                </a>
+              )}
             </>
           )
         }
