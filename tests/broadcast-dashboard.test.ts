@@ -316,6 +316,7 @@ test('what is wrong with a broadcast is said the same way by its preview', async
     [{ template: hello, recipients: [] }, /^recipients: /],
     [{ template: hello, recipients: [{ to: 'x' }] }, 'recipients[0].to: not a phone number'],
     [{ template: hello, recipients, scheduled_at: 'soon' }, /^scheduled_at: /],
+    [{ template: hello, recipients, scheduled_at: soon(-6 * 60_000) }, /^scheduled_at: .* 5 minutes in the past$/],
     [{ template: { name: 'order_confirmed' }, recipients }, 'template.params.body[0]: required'],
     [{ template: { name: 'none_such' }, recipients }, /^template\.name: there is no template/],
     [{ template: { name: 'paused_promo' }, recipients }, /not approved/],

@@ -260,7 +260,7 @@ export type NewBroadcast = {
   recipients?: (Recipient)[] | undefined
   /** Instead of `recipients`; taken as it is when sending starts. */
   segment_id?: string | undefined
-  /** When to start; a time that is over means now. */
+  /** When to start; up to 5 minutes in the past means now. */
   scheduled_at?: string | undefined
 }
 

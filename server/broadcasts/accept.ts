@@ -62,9 +62,9 @@ export async function acceptBroadcast(
   const known = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (known) return known
 
+  const isDue = await requireSchedule(db, scheduledAt)
   const connection = await requireMsgapp(db, sealer, workspaceId)
   const rows = await checkTemplate(db, channel, connection, given, readRecipients(recipients ?? [], defaultCountry))
-  const isDue = scheduledAt === null || Date.parse(scheduledAt) <= Date.now()
   let countUsable = async () => rows.filter(({ reason }) => reason === null).length
   if (segmentId !== undefined) {
     const segment = await requireSegment(db, workspaceId, segmentId)
@@ -73,7 +73,7 @@ export async function acceptBroadcast(
   }
   // Whoever starts now takes the places; the others are told now if there will be none.
   if (!isDue || segmentId !== undefined) {
-    await requireRoomFor(db, workspaceId, isDue ? new Date() : new Date(scheduledAt), countUsable)
+    await requireRoomFor(db, workspaceId, isDue || !scheduledAt ? new Date() : new Date(scheduledAt), countUsable)
   }
   const id = subject?.id ?? newId()
   const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]
@@ -111,6 +111,19 @@ function readSchedule(text: string | undefined): string | null {
   const time = parseTime(text)
   if (time === undefined) throw badRequest('scheduled_at: must be a date-time such as 2026-01-31T09:30:00Z')
   return new Date(time).toISOString()
+}
+
+/** A start this long ago still means now: the caller's clock may be behind, and the request may have been on its way. */
+const maxPastMinutes = 5
+
+/** 400 when the start is too long ago by the database's clock; otherwise whether it is due. A null start is due. */
+export async function requireSchedule(sql: Sql, scheduledAt: string | null): Promise<boolean> {
+  if (scheduledAt === null) return true
+  const [start] = await sql<{ is_due: boolean; is_past: boolean }[]>`
+    select ${scheduledAt}::timestamptz <= now() as is_due,
+      ${scheduledAt}::timestamptz < now() - make_interval(mins => ${maxPastMinutes}) as is_past`
+  if (start?.is_past) throw badRequest(`scheduled_at: must not be more than ${maxPastMinutes} minutes in the past`)
+  return start?.is_due ?? false
 }
 
 function requireFields({ template, recipients = [] }: NewBroadcast): void {

@@ -24,6 +24,7 @@ import {
   type Recipient,
   readRecipients,
   requireRules,
+  requireSchedule,
 } from './accept.ts'
 import { optedOut } from './broadcasts.ts'
 import { type Chosen, type Judged, judge, withoutField } from './choose.ts'
@@ -57,6 +58,7 @@ export async function previewBroadcast(
   given: NewBroadcast,
 ): Promise<Preview> {
   const scheduledAt = requireRules(given)
+  await requireSchedule(db, scheduledAt)
   const connection = await requireMsgapp(db, sealer, workspaceId)
   const { name, language, params } = given.template
   const rows = await checkTemplate(

@@ -70,7 +70,7 @@ export const NewBroadcastSchema = Type.Object(
       Type.String({ format: 'uuid', description: 'Instead of `recipients`; taken as it is when sending starts.' }),
     ),
     scheduled_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When to start; a time that is over means now.' }),
+      Type.String({ format: 'date-time', description: 'When to start; up to 5 minutes in the past means now.' }),
     ),
   },
   { title: 'NewBroadcast' },
