@@ -15,6 +15,8 @@ import Fastify, {
   type FastifySchema,
   type FastifyTypeProvider,
   LogController,
+  type onResponseHookHandler,
+  type preValidationHookHandler,
   type RawServerDefault,
 } from 'fastify'
 import { compilers } from './compile.ts'
@@ -132,6 +134,11 @@ export function createServer({ log, metrics, tls, limits: given, sendMissingPage
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
+    if (!bodyless.has(String(route.method))) {
+      const [start, stop] = limitAnswerTime(route.handlerTimeout ?? limits.answerTimeoutMs)
+      route.preValidation = [start, ...listOf(route.preValidation)]
+      route.onResponse = [...listOf(route.onResponse), stop]
+    }
     if (route.config?.takesFile) {
       route.onRequest = [...listOf(route.onRequest), bePatient]
       route.onResponse = [...listOf(route.onResponse), endPatience]
@@ -194,6 +201,28 @@ function checkRequest({ body, querystring }: FastifySchema) {
     if (querystring) requireStorable(request.query, querystring)
     done()
   }
+}
+
+const bodyless = new Set(['GET', 'HEAD'])
+
+/**
+ * The answer timeout of a request with a body. Fastify's own stops when the request stream closes, and Node closes that as
+ * soon as the body has been read. The handler goes on running; its answer is dropped.
+ */
+function limitAnswerTime(timeoutMs: number): [start: preValidationHookHandler, stop: onResponseHookHandler] {
+  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
+  const start: preValidationHookHandler = (request, reply, done) => {
+    const fail = () => {
+      if (!reply.sent && !reply.raw.headersSent) reply.send(new Error(`no answer within ${timeoutMs} ms`))
+    }
+    timers.set(request, setTimeout(fail, timeoutMs))
+    done()
+  }
+  const stop: onResponseHookHandler = (request, _reply, done) => {
+    clearTimeout(timers.get(request))
+    done()
+  }
+  return [start, stop]
 }
 
 /** Count the answer; one line in the log, loud when it was slow. */
