@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepAnswers } from '../server/accounts/idempotency.ts'
-import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, start, startSignedIn, until } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
@@ -104,6 +104,23 @@ test('a twin waits for one under way, and takes over from one that crashed', asy
   assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null])
 })
 
+test('a waiting twin tries to claim the key again only when it is free', async (t) => {
+  const { api, db } = await start(t)
+  const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
+  await send()
+  await db`delete from segments`
+  await db`create sequence claims`
+  await db`
+    create function count_claim() returns trigger language plpgsql as
+      'begin perform nextval(''claims''); return new; end'`
+  await db`create trigger counted before insert on idempotency_keys for each row execute function count_claim()`
+  // As if the first died: its lease runs out by itself while the twin waits.
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 second'`
+  assert.equal((await send()).status, 201)
+  const [{ last_value: claims } = {}] = await db`select last_value::int from claims`
+  assert.equal(claims, 2)
+})
+
 test('an answer is kept for a day', async (t) => {
   const { api, db } = await start(t)
   const first = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
@@ -119,6 +136,58 @@ test('an answer is kept for a day', async (t) => {
   await db`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`
   await sweepAnswers(db)
   assert.equal((await db`select 1 from idempotency_keys`).length, 0)
+})
+
+test('the query is part of the request: the same key with another query is refused', async (t) => {
+  const { api } = await start(t)
+  assert.equal((await api.post('/segments?a=1', { name: 'One' }, withKey('k'))).status, 201)
+  const other = await api.post('/segments?a=2', { name: 'One' }, withKey('k'))
+  assertRefused(other, 400, 'bad_request', /^Idempotency-Key: /)
+  const same = await api.post('/segments?a=1', { name: 'One' }, withKey('k'))
+  assert.deepEqual([same.status, same.headers.get('idempotent-replayed')], [201, 'true'])
+})
+
+test('secrets that are stored only as a hash are never replayed: API keys and invitations', async (t) => {
+  const { browser, db } = await startSignedIn(t)
+  const once = { 'idempotency-key': 'k' }
+  const newKey = () => browser.call('POST', '/keys', { name: 'CI', scopes: [] }, once)
+  const [first, second] = [await newKey(), await newKey()]
+  assert.deepEqual([first.status, second.status], [201, 201])
+  assert.notEqual(second.body.data.key, first.body.data.key)
+  assert.equal(second.headers.get('idempotent-replayed'), null)
+  const invite = () => browser.call('POST', '/members', { email: 'new@acme.test', role: 'agent' }, once)
+  const invited = await invite()
+  assert.equal(invited.status, 201, invited.text)
+  assert.notEqual((await invite()).text, invited.text)
+  assert.equal((await db`select 1 from idempotency_keys`).length, 0)
+})
+
+test('a file is not taken for another that was sent with the same key', async (t) => {
+  const { url, owner, db } = await start(t)
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.get('set-cookie')?.split(';')[0] ?? ''
+  const post = async (path: string, type: string, body: string) => {
+    const headers = { cookie, origin: 'http://parley.test', 'content-type': type, 'idempotency-key': 'k' }
+    const response = await fetch(`${url}/app/api${path}`, { method: 'POST', headers, body })
+    return { status: response.status, text: await response.text() }
+  }
+  const uploads = [await post('/uploads', 'text/plain', 'One'), await post('/uploads', 'text/plain', 'Another')]
+  assert.deepEqual(
+    uploads.map(({ status, text }) => [status, JSON.parse(text).data?.size_bytes]),
+    [
+      [201, 3],
+      [201, 7],
+    ],
+  )
+  const read = ({ status, text }: { status: number; text: string }) => {
+    assert.equal(status, 200, text)
+    return JSON.parse(text.trim().split('\n').at(-1) ?? '').data
+  }
+  const csv = 'phone\n+14155550100\n'
+  assert.equal(read(await post('/contacts/import?dry_run=true', 'text/csv', csv)).dry_run, true)
+  assert.equal(read(await post('/contacts/import', 'text/csv', csv)).created, 1)
+  assert.equal(read(await post('/contacts/import', 'text/csv', `${csv}+14155550101\n`)).created, 1)
+  assert.equal((await db`select 1 from contacts`).length, 2)
 })
 
 test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
@@ -164,6 +233,85 @@ test('twins of a send, in any process, reach the channel once and get one answer
   assert.equal((await db`select 1 from messages`).length, 1)
   assertRefused(await api.post('/messages', { ...hello, name: 'Ann' }, withKey('twin')), 400, 'bad_request')
   assert.equal((await provider.sent()).length, 1)
+})
+
+test('a failure of ours is not kept: the repeat runs, and does not send a second time', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const send = (key: string) => api.post('/messages', hello, withKey(key))
+  const failOn = async (when: 'insert' | 'update') => {
+    await db`
+      create or replace function fail() returns trigger language plpgsql as 'begin raise exception ''disk full''; end'`
+    await db`create trigger failing before ${db.unsafe(when)} on messages for each row execute function fail()`
+  }
+
+  // Before the channel was called.
+  await failOn('insert')
+  assertRefused(await send('early'), 500, 'internal')
+  await db`drop trigger failing on messages`
+  assert.equal((await provider.sent()).length, 0)
+  const sent = await send('early')
+  assert.deepEqual([sent.status, sent.headers.get('idempotent-replayed')], [201, null], sent.text)
+  const replayed = await send('early')
+  assert.deepEqual([replayed.text, replayed.headers.get('idempotent-replayed')], [sent.text, 'true'])
+  assert.equal((await provider.sent()).length, 1)
+
+  // After the channel accepted the message, which is pending when the request is repeated.
+  await provider.fault({ mode: 'no_statuses' })
+  await failOn('update')
+  assertRefused(await send('late'), 500, 'internal')
+  await db`drop trigger failing on messages`
+  assert.equal((await provider.sent()).length, 2)
+  const repeated = send('late')
+  await until('the key to be claimed again', async () => {
+    return (await db`select 1 from idempotency_keys where key = 'late' and locked_until > now()`).length > 0
+  })
+  await db`update messages set status = 'sent', external_id = 'wamid.late' where status = 'pending'`
+  const answer = await repeated
+  assert.deepEqual([answer.status, answer.body.data?.msgapp_message_id], [201, 'wamid.late'], answer.text)
+  assert.equal((await provider.sent()).length, 2)
+})
+
+test('a broadcast whose answer failed is the same broadcast when the request is repeated', async (t) => {
+  const { browser, connect, db } = await startSignedIn(t)
+  await connect()
+  const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550100' }] }
+  const send = () => browser.call('POST', '/broadcasts', body, { 'idempotency-key': 'k' })
+  await db`alter table audit_log rename to hidden_log`
+  assertRefused(await send(), 500, 'internal')
+  await db`alter table hidden_log rename to audit_log`
+  const repeated = await send()
+  assert.equal(repeated.status, 202, repeated.text)
+  assert.deepEqual(
+    (await db`select id from broadcasts`).map(({ id }) => id),
+    [repeated.body.data.id],
+  )
+})
+
+test('a request that takes too long is answered, and can be repeated with its key', async (t) => {
+  const { api, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
+  let first: Awaited<ReturnType<typeof send>> | undefined
+  await db.begin(async (sql) => {
+    await sql`lock table segments in access exclusive mode`
+    first = await send()
+  })
+  assert.equal(first?.status, 500, first?.text)
+  await until('the abandoned request to end', async () => (await db`select 1 from segments`).length === 1)
+  await db`delete from segments`
+  assert.equal((await send()).status, 201)
+})
+
+test('a twin that waited too long is answered, and does not claim the key afterwards', async (t) => {
+  const { api, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
+  await send()
+  await db`delete from segments`
+  await db`update idempotency_keys set status = null, body = null, locked_until = now() + interval '1 hour'`
+  assertRefused(await send(), 500, 'internal')
+  await db`update idempotency_keys set locked_until = now()`
+  const taken = await send()
+  assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null], taken.text)
 })
 
 test('a send whose outcome is unknown is answered again, not sent again', async (t) => {

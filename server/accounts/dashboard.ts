@@ -101,6 +101,8 @@ export const accountDashboard = (db: Db) => async (app: App) => {
           action: 'key.created',
           summary: (key: Static<typeof KeyView>) => [key.name, ...key.scopes].join(', '),
         },
+        // The full key is shown once, and only its hash is stored.
+        storeAnswer: false,
       },
       schema: { body: NewKey, response: { 201: DataOf(CreatedKey) } },
     },

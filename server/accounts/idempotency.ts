@@ -1,28 +1,33 @@
 /**
- * Safe retries: `Idempotency-Key` on every POST, of a program or of a page whose line broke.
+ * Safe retries: `Idempotency-Key` on every POST of the API and of the dashboard.
  *
- * The first request of a key claims it when it passed its checks, and its
- * answer is kept for 24 hours: the same key with the same bytes replays it. A
- * twin that comes while the first is under way, in this process or another,
- * waits for that answer. A refusal before any effect is not kept: the caller
- * mends the request and uses the key again.
+ * The first request with a key claims it once the request has passed its
+ * checks. Its answer is stored for 24 hours, and the same key with the same
+ * path, query and body replays it. A twin that arrives while the first is in
+ * flight, in any process, waits for that answer.
+ *
+ * A refusal before any effect is not stored, and neither is a 500: the claim is
+ * released and a repeat runs again. A repeat gets the `subject` of the request
+ * it repeats, so a send or a broadcast finds what that request created and is
+ * not carried out a second time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Sealer, sha256 } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
-import { badRequest } from '../lib/errors.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { type App, listOf } from '../lib/server.ts'
 
 type Claim = {
   id: string
+  workspaceId: string
   path: string
   key: string
   bodyHash: string
   /**
-   * The id for what the request makes. When a process dies between making and answering, whoever takes the key over
-   * gets the same one, with `isRepeat`: so it can tell what is made already.
+   * The id for what the request creates. A repeat of a request that crashed or failed gets the id of that request, with
+   * `isRepeat`, so it can tell what exists already.
    */
   subject: { id: string; isRepeat: boolean }
   heartbeat?: NodeJS.Timeout
@@ -33,120 +38,172 @@ declare module 'fastify' {
   interface FastifyRequest {
     idempotency: Claim | undefined
   }
+  interface FastifyContextConfig {
+    /**
+     * `false`: the route ignores `Idempotency-Key`. For an answer with a secret of which only a hash is stored, and for a
+     * body or an answer that is a stream.
+     */
+    storeAnswer?: false
+  }
 }
 
-/** Nothing had happened when one of these was answered. */
-const refusals = new Set([400, 401, 402, 403, 404, 429])
-
-/** Renewed while the first request is under way, so that only a crashed one is taken over, and soon. */
+/** Renewed while the first request is in flight, so a twin takes over only from a crashed one, and within seconds. */
 const leaseSeconds = 15
 const heartbeatMs = 5_000
-const pollMs = 40
 
-/** No path of ours is longer: it names nothing, and is refused further on. */
+/** How long a waiting twin sleeps between two polls: twice as long each time. */
+const minPollMs = 40
+const maxPollMs = 1_000
+
+/** No path of the service is longer. A longer one is refused as unknown. */
 const maxPathLength = 200
 
 type Keeping = { sql: Sql; sealer: Sealer; workspaceOf: (request: FastifyRequest) => string | undefined }
 
-/** Answers are kept sealed: some carry a secret that is shown once. Of whoever has no workspace yet, none is. */
+/** Answers are stored sealed. A caller without a workspace, such as one who signs in, has no stored answers. */
 export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST') return
+    if (route.method !== 'POST' || route.config?.storeAnswer === false) return
     route.preHandler = [...listOf(route.preHandler), claim]
     route.onSend = [...listOf(route.onSend), settle]
   })
 
   async function claim(request: FastifyRequest, reply: FastifyReply) {
     const workspaceId = workspaceOf(request)
-    const given = workspaceId && readClaim(request)
-    if (!given) return
-    const answer = await claimKey(sql, sealer, workspaceId, given)
+    const wanted = workspaceId && readClaim(request, workspaceId)
+    if (!wanted) return
+    // The answer timed out, or the client closed the connection.
+    const isOver = () => reply.sent || reply.raw.destroyed
+    const answer = await claimKey(sql, sealer, wanted, isOver)
+    if (!answer && isOver()) {
+      await releaseKey(sql, wanted)
+      throw new ApiError('internal', 'the client did not wait for the answer')
+    }
     if (!answer) {
-      given.heartbeat = setInterval(() => void renew(workspaceId, given), heartbeatMs)
-      request.idempotency = given
+      wanted.heartbeat = setInterval(() => void renew(wanted), heartbeatMs)
+      request.idempotency = wanted
       return
     }
     reply.code(answer.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
     return reply.send(answer.body)
   }
 
-  async function renew(workspaceId: string, { id, path, key }: Claim) {
+  async function renew({ id, workspaceId, path, key }: Claim) {
     await sql`
       update idempotency_keys set locked_until = now() + make_interval(secs => ${leaseSeconds})
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id} and status is null`.catch(
-      (error) => app.log.warn({ err: error }, 'a claim could not be renewed'),
+      (error) => app.log.warn({ err: error }, 'the claim of an Idempotency-Key could not be renewed'),
     )
   }
 
   async function settle(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    const workspaceId = workspaceOf(request)
-    if (!workspaceId || !request.idempotency) return payload
-    clearInterval(request.idempotency.heartbeat)
-    const answer = { status: reply.statusCode, body: sealer.seal(String(payload)) }
-    await settleKey(sql, workspaceId, request.idempotency, answer)
+    const { idempotency } = request
+    if (!idempotency) return payload
+    request.idempotency = undefined
+    clearInterval(idempotency.heartbeat)
+    try {
+      await settleKey(sql, idempotency, { status: reply.statusCode, body: sealer.seal(String(payload)) })
+    } catch (error) {
+      // The caller gets the answer all the same: its effect exists, and the lease of the claim runs out by itself.
+      request.log.warn({ err: error }, 'the answer to an Idempotency-Key could not be stored')
+    }
     return payload
   }
 }
 
-/** Forget answers older than a day. */
+/** Delete answers older than a day. */
 export async function sweepAnswers(sql: Sql): Promise<void> {
   await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`
 }
 
-function readClaim(request: FastifyRequest): Claim | undefined {
+function readClaim(request: FastifyRequest, workspaceId: string): Claim | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) {
     throw badRequest('Idempotency-Key: must have 1 to 255 characters')
   }
-  const [path = ''] = request.url.split('?')
+  const [path = '', ...query] = request.url.split('?')
   if (path.length > maxPathLength) return undefined
-  return { id: newId(), path, key, bodyHash: sha256(request.rawBody ?? ''), subject: { id: newId(), isRepeat: false } }
+  const bodyHash = hashRequest(query.join('?'), request)
+  return { id: newId(), workspaceId, path, key, bodyHash, subject: { id: newId(), isRepeat: false } }
 }
 
-/** Take the key (`undefined`: go ahead) or get the answer it already has, waiting for one under way. */
-async function claimKey(sql: Sql, sealer: Sealer, workspaceId: string, claim: Claim): Promise<Answer | undefined> {
-  const { id, path, key, bodyHash, subject } = claim
-  for (;;) {
-    const [claimed] = await sql<{ subject_id: string }[]>`
-      insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, subject_id, created_at, locked_until)
-      values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, ${subject.id}, now(),
-        now() + make_interval(secs => ${leaseSeconds}))
-      on conflict (workspace_id, path, key) do update set
-        -- A request that died with the same bytes goes on as the same; one of yesterday is over.
-        subject_id = case when k.created_at >= now() - interval '24 hours' and k.body_hash = excluded.body_hash
-          then k.subject_id else excluded.subject_id end,
-        body_hash = excluded.body_hash, claim_id = excluded.claim_id, status = null, body = null,
-        created_at = excluded.created_at, locked_until = excluded.locked_until
-      where k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until < now())
-      returning subject_id`
-    if (claimed) {
-      claim.subject = { id: claimed.subject_id, isRepeat: claimed.subject_id !== subject.id }
-      return undefined
+/** Over the query and the bytes of the body, whatever its content type. */
+function hashRequest(query: string, { rawBody, body }: FastifyRequest): string {
+  const bytes = rawBody ?? (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
+  return sha256(query === '' ? bytes : Buffer.concat([Buffer.from(`?${query}\0`), bytes]))
+}
+
+/** Claims the key (`undefined`) or returns its stored answer, and waits for a twin in flight. Gives up when `isOver`. */
+async function claimKey(sql: Sql, sealer: Sealer, claim: Claim, isOver: () => boolean): Promise<Answer | undefined> {
+  let isFree = true
+  for (let pollMs = minPollMs; !isOver(); ) {
+    if (isFree && (await insertClaim(sql, claim))) return undefined
+    const first = await getFirst(sql, claim)
+    isFree = !first || first.is_free
+    if (!first || first.is_free) continue
+    if (first.body_hash !== claim.bodyHash) {
+      throw badRequest('Idempotency-Key: already used with another body or query')
     }
-    const [first] = await sql<{ body_hash: string; status: number | null; body: string | null }[]>`
-      select body_hash, status, body from idempotency_keys
-      where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
-    if (first && first.body_hash !== bodyHash) throw badRequest('Idempotency-Key: already used with another body')
-    if (first?.status) return { status: first.status, body: sealer.open(first.body ?? '') }
-    if (first) await sleep(pollMs)
+    if (first.status) return { status: first.status, body: sealer.open(first.body ?? '') }
+    await sleep(pollMs)
+    pollMs = Math.min(2 * pollMs, maxPollMs)
   }
+  return undefined
 }
 
-async function settleKey(
-  sql: Sql,
-  workspaceId: string,
-  { id, path, key }: Claim,
-  { status, body }: Answer,
-): Promise<void> {
-  if (refusals.has(status)) {
+/** Takes the key if it is free, together with the subject of the request that this one repeats. */
+async function insertClaim(sql: Sql, claim: Claim): Promise<boolean> {
+  const { id, workspaceId, path, key, bodyHash, subject } = claim
+  const [claimed] = await sql<{ subject_id: string }[]>`
+    insert into idempotency_keys as k (workspace_id, path, key, body_hash, claim_id, subject_id, created_at, locked_until)
+    values (${workspaceId}, ${path}, ${key}, ${bodyHash}, ${id}, ${subject.id}, now(),
+      now() + make_interval(secs => ${leaseSeconds}))
+    on conflict (workspace_id, path, key) do update set
+      -- The same bytes within a day repeat the request that crashed or failed. Anything else is a new request.
+      subject_id = case when k.created_at >= now() - interval '24 hours' and k.body_hash = excluded.body_hash
+        then k.subject_id else excluded.subject_id end,
+      body_hash = excluded.body_hash, claim_id = excluded.claim_id, status = null, body = null,
+      created_at = excluded.created_at, locked_until = excluded.locked_until
+    where ${isFreeKey(sql)}
+    returning subject_id`
+  if (claimed) claim.subject = { id: claimed.subject_id, isRepeat: claimed.subject_id !== subject.id }
+  return claimed !== undefined
+}
+
+type First = { body_hash: string; status: number | null; body: string | null; is_free: boolean }
+
+async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<First | undefined> {
+  const [first] = await sql<First[]>`
+    select body_hash, status, body, ${isFreeKey(sql)} as is_free from idempotency_keys k
+    where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
+  return first
+}
+
+/** Condition on key `k`: its answer has expired, or it has none and no request holds it. */
+const isFreeKey = (sql: Sql): Fragment =>
+  sql`(k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until <= now()))`
+
+async function settleKey(sql: Sql, claim: Claim, { status, body }: Answer): Promise<void> {
+  const { id, workspaceId, path, key, subject } = claim
+  if (status < 300 || status === 502) {
+    await sql`
+      update idempotency_keys set status = ${status}, body = ${body}
+      where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
+  } else if (status < 500 && !subject.isRepeat) {
+    // Nothing happened. A later request with this key is a new one, with an id and a time of its own.
     await sql`
       delete from idempotency_keys
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
   } else {
-    await sql`
-      update idempotency_keys set status = ${status}, body = ${body}
-      where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
+    await releaseKey(sql, claim)
   }
+}
+
+/** Frees the key and keeps its subject for a repeat. */
+async function releaseKey(sql: Sql, { id, workspaceId, path, key }: Claim): Promise<void> {
+  await sql`
+    update idempotency_keys set locked_until = now()
+    where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id} and status is null`
 }

@@ -29,7 +29,8 @@ export const memberDashboard = (db: Db, publicUrl: string) => async (app: App) =
   app.post(
     '/members',
     {
-      config: { members: managers, audit: { action: 'member.invited', summary: withRole } },
+      // Only the hash of an invitation's token is stored.
+      config: { members: managers, audit: { action: 'member.invited', summary: withRole }, storeAnswer: false },
       schema: { body: NewMember, response: { 201: DataOf(InvitedMember) } },
     },
     async ({ session, body }, reply) => {

@@ -82,6 +82,8 @@ export const importDashboard =
           },
           answers: ImportLine,
           takesFile: true,
+          // The answer is a stream. Importing a file again changes nothing that is imported already.
+          storeAnswer: false,
         },
         schema: { querystring: Type.Object({ dry_run: Type.Optional(OneOf(['true', 'false'])) }) },
         onRequest: async ({ session: { workspaceId }, id }, reply) => {
