@@ -102,6 +102,7 @@ export type Application = {
   /** Told of every call of the dashboard. */
   onMemberRoute?: (route: RouteOptions) => void
   tls?: Serving['tls']
+  trustedProxies?: Serving['trustedProxies']
   limits?: Serving['limits']
 }
 
@@ -127,6 +128,7 @@ export async function createApp(application: Application): Promise<App> {
     publicUrl,
     api,
     tls,
+    trustedProxies,
     limits = {},
   } = application
   const pages = api && application.pages ? await readPages() : undefined
@@ -134,6 +136,7 @@ export async function createApp(application: Application): Promise<App> {
     log,
     metrics,
     tls,
+    trustedProxies,
     limits,
     sendMissingPage: pages && ((request, reply) => sendPage(request, reply, pages)),
   })

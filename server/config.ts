@@ -25,6 +25,10 @@ export const settings = {
     meaning: '32 bytes as 64 hex characters; seals stored secrets. Empty: generated once, with the embedded database.',
   },
   WEBHOOK_ALLOWED_CIDRS: { default: '', meaning: 'Private networks that webhooks may reach, separated by commas.' },
+  TRUSTED_PROXIES: {
+    default: '',
+    meaning: 'Networks or addresses of reverse proxies whose X-Forwarded-For is believed, separated by commas.',
+  },
   TLS_CERT_FILE: { default: '', meaning: 'Serve https directly: the certificate chain, PEM.' },
   TLS_KEY_FILE: { default: '', meaning: 'Serve https directly: the private key, PEM.' },
   MEDIA_S3_ENDPOINT: {
@@ -54,6 +58,7 @@ export type Config = {
   /** Undefined: generated once into the data directory. */
   encryptionKey: string | undefined
   webhookAllowedCidrs: readonly string[]
+  trustedProxies: readonly string[]
   tls: { cert: Buffer; key: Buffer } | undefined
   /** Undefined: media are in a folder of the data directory. */
   mediaS3: S3Place | undefined
@@ -103,6 +108,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const webhookAllowedCidrs = list(read('WEBHOOK_ALLOWED_CIDRS'))
   for (const cidr of webhookAllowedCidrs) {
     if (!isCidr(cidr)) fault('WEBHOOK_ALLOWED_CIDRS', `'${cidr}' is no network such as 10.0.0.0/8`)
+  }
+
+  const trustedProxies = list(read('TRUSTED_PROXIES'))
+  for (const network of trustedProxies) {
+    if (!isIP(network) && !isCidr(network)) {
+      fault('TRUSTED_PROXIES', `'${network}' is not a network such as 10.0.0.0/8 or an address`)
+    }
   }
 
   const files = { TLS_CERT_FILE: read('TLS_CERT_FILE'), TLS_KEY_FILE: read('TLS_KEY_FILE') } as const
@@ -170,6 +182,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     demo: demo === '1',
     encryptionKey,
     webhookAllowedCidrs,
+    trustedProxies,
     tls: files.TLS_CERT_FILE ? tls : undefined,
     mediaS3: wantsS3 ? mediaS3 : undefined,
     logLevel,

@@ -93,7 +93,7 @@ async function run(config: Config): Promise<void> {
     const hasDemo = config.demo && config.roles.has('api')
     const origin = localOrigin(config)
     const simulatorUrl = `${origin}/simulator`
-    const { dataDir, publicUrl, tls, roles } = config
+    const { dataDir, publicUrl, tls, trustedProxies, roles } = config
     const store = createStore(config)
     const demo = hasDemo ? await resolveDemo({ db, sealer, store, dataDir, publicUrl, simulatorUrl }) : undefined
 
@@ -128,6 +128,7 @@ async function run(config: Config): Promise<void> {
       setup,
       publicUrl,
       tls,
+      trustedProxies,
       api: roles.has('api'),
       onMedia: () => worker?.onMedia(),
       onQueued: () => worker?.onQueued(),

@@ -163,6 +163,7 @@ test('every wrong setting is listed, not only the first', () => {
     DEMO: 'yes',
     ENCRYPTION_KEY: 'short',
     WEBHOOK_ALLOWED_CIDRS: '10.0.0.0/8,10.0.0.0/99',
+    TRUSTED_PROXIES: '10.0.0.1, fd00::/8, proxy.internal',
     TLS_CERT_FILE: '/no/such/file',
     LOG_LEVEL: 'loud',
   }

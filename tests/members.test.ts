@@ -164,11 +164,12 @@ test('somebody removed in the very moment in which they are given a conversation
 })
 
 test('a member sees where they are signed in, and ends it there', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { trustedProxies: ['127.0.0.1'] })
   const twin = await world.twin()
   const owner = createBrowser(world.url)
   const long = `Browser ${'x'.repeat(400)}`
-  await owner.call('POST', '/session', world.owner, { 'user-agent': long })
+  const forwarded = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
+  await owner.call('POST', '/session', world.owner, { 'user-agent': long, ...forwarded })
   const others = [createBrowser(twin), createBrowser(world.url), createBrowser(twin)]
   for (const other of others) await other.signIn(world.owner)
   const agent = await join(world, owner, 'agent')
@@ -180,7 +181,15 @@ test('a member sees where they are signed in, and ends it there', async (t) => {
   )
   assert.deepEqual(
     [data[0].address, data[0].user_agent, data[0].last_seen_at >= data[0].created_at.slice(0, 16)],
-    ['127.0.0.1', long.slice(0, 300), true],
+    ['198.51.100.7', long.slice(0, 300), true],
+  )
+  assert.equal(data[1].address, '127.0.0.1')
+  const entries = (await owner.call('GET', '/audit')).body.data.filter(
+    (entry: Json) => entry.action === 'session.created',
+  )
+  assert.deepEqual(
+    entries.map((entry: Json) => entry.summary),
+    ['from 127.0.0.1', 'from 127.0.0.1', 'from 127.0.0.1', 'from 198.51.100.7'],
   )
   assert.deepEqual(Object.keys(data[0]).sort(), [
     'address',

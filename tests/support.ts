@@ -154,6 +154,7 @@ type Starting = {
   publicUrl?: string
   setup?: Partial<Setup>
   limits?: Serving['limits']
+  trustedProxies?: Serving['trustedProxies']
   log?: Serving['log']
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
   allowedCidrs?: readonly string[]
@@ -175,6 +176,7 @@ export async function start(
   t: TestContext,
   {
     limits,
+    trustedProxies,
     log = silent,
     allowedCidrs = ['127.0.0.0/8'],
     resolver,
@@ -230,6 +232,7 @@ export async function start(
       pages,
       demoSite: demoSite && (() => demoSite(db)),
       limits,
+      trustedProxies,
     })
     await app.listen({ host: '127.0.0.1', port })
     t.after(async () => {

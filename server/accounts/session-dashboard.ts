@@ -71,7 +71,7 @@ const TokenParams = Type.Object({ token: Type.String() })
 const InvitationView = Type.Object({ workspace_name: Type.String(), email: Type.String(), role: OneOf(roles) })
 const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password: Type.String({ maxLength: 1_000 }) })
 
-const fromAddress = (_data: unknown, _body: unknown, { ip }: FastifyRequest) => `from ${ip}`
+const fromAddress = (_data: unknown, _body: unknown, { clientAddress }: FastifyRequest) => `from ${clientAddress}`
 
 export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => async (app: App) => {
   app.get(
@@ -165,8 +165,8 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
       schema: { body: ProfileChanges, response: { 200: DataOf(SessionView) } },
     },
     async (request) => {
-      const { session, body, ip } = request
-      await updateProfile(db, session, body, ip)
+      const { session, body, clientAddress } = request
+      await updateProfile(db, session, body, clientAddress)
       const name = body.name === undefined ? session.member.name : body.name.trim()
       return { data: toView({ ...session, member: { ...session.member, name } }) }
     },
@@ -197,7 +197,10 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
   )
 }
 
-const originOf = ({ ip, headers }: FastifyRequest): Origin => ({ address: ip, userAgent: headers['user-agent'] })
+const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
+  address: clientAddress,
+  userAgent: headers['user-agent'],
+})
 
 function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member

@@ -19,6 +19,7 @@ import Fastify, {
   type preValidationHookHandler,
   type RawServerDefault,
 } from 'fastify'
+import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
@@ -36,6 +37,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The body as it came, for whoever signs or compares bytes. */
     rawBody: Buffer | undefined
+    /** Where the request comes from. Use this instead of `ip`, which is the last proxy's. */
+    clientAddress: string
   }
   interface FastifyContextConfig {
     /** A file is sent here, which takes its time on a slow line: `handlerTimeout` bounds it instead of `requestTimeoutMs`. */
@@ -48,6 +51,8 @@ export type Serving = {
   metrics: Metrics
   tls?: { cert: Buffer; key: Buffer } | undefined
   limits?: Partial<typeof defaultLimits>
+  /** Networks whose `X-Forwarded-For` is believed. */
+  trustedProxies?: readonly string[] | undefined
   /** Answers somebody who looks for a page where none is, instead of the refusal that programs get. */
   sendMissingPage?: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply) | undefined
 }
@@ -65,7 +70,7 @@ export const defaultLimits = {
   heartbeatMs: 15_000,
 }
 
-export function createServer({ log, metrics, tls, limits: given, sendMissingPage }: Serving): App {
+export function createServer({ log, metrics, tls, limits: given, trustedProxies, sendMissingPage }: Serving): App {
   const limits = { ...defaultLimits, ...given }
   const http = {
     maxHeaderSize: limits.headerBytes,
@@ -123,6 +128,17 @@ export function createServer({ log, metrics, tls, limits: given, sendMissingPage
     }
   })
   app.decorateRequest('rawBody', undefined)
+  const addressOf = createClientAddress(trustedProxies ?? [], (peer) =>
+    log.warn(
+      { peer },
+      'X-Forwarded-For is ignored: this address is not in TRUSTED_PROXIES, so all its clients share the limits of one',
+    ),
+  )
+  app.decorateRequest('clientAddress', {
+    getter() {
+      return addressOf(this.socket.remoteAddress, this.headers['x-forwarded-for'])
+    },
+  })
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)

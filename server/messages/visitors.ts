@@ -1,26 +1,15 @@
 /**
- * Visitors of a site: who they are, and how often they may call.
+ * Visitors of a site: their tokens, and how often they may call.
  *
- * A visitor is a sealed token and nothing else, so making one costs no row. It
- * costs a count: so many an address and minute, and so many messages a visitor
- * and minute, and an address and minute, for whoever gathers tokens: counted in
- * the database so that several processes share it.
- *
- * Behind a proxy every caller has the proxy's address. So where the caller's is
- * not a public one, the last of `X-Forwarded-For` is taken for theirs: that one
- * the nearest proxy wrote, and nobody who comes through it can forge it.
- * Whoever calls from the same network without a proxy can, and gets nothing by
- * it but more tokens.
+ * A visitor is a sealed token without a row, so creating one costs only a count. New visitors are limited per network and
+ * minute. Messages are limited per visitor and minute, and per network and minute, since a client can collect many tokens.
+ * The counts are in the database, so all processes share them.
  */
-import { isIP } from 'node:net'
-import type { FastifyRequest } from 'fastify'
-import { isPublicAddress } from '../../common/address.ts'
+import { networkOf } from '../lib/client-address.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
-
-export type Caller = Pick<FastifyRequest, 'ip' | 'headers'>
 
 /** An office shares an address; a person needs one token in a browser's life. */
 const visitorsPerMinute = 30
@@ -30,9 +19,9 @@ const messagesPerMinute = 60
 const messagesPerAddress = 600
 
 /** A new visitor of a site, or 429. */
-export async function createVisitor(sql: Sql, sealer: Sealer, siteId: string, request: Caller): Promise<string> {
+export async function createVisitor(sql: Sql, sealer: Sealer, siteId: string, address: string): Promise<string> {
   const fault = `over ${visitorsPerMinute} new visitors a minute from one address`
-  await count(sql, [{ key: placeOf(siteId, request), most: visitorsPerMinute, fault }])
+  await count(sql, [{ key: subscriberKey(siteId, address), most: visitorsPerMinute, fault }])
   return sealer.seal(JSON.stringify([siteId, newId()]))
 }
 
@@ -48,11 +37,15 @@ export function openVisitor(sealer: Sealer, siteId: string, token: string): stri
 }
 
 /** One more message of a visitor of a site, or 429. */
-export async function countMessage(sql: Sql, siteId: string, visitorId: string, request: Caller): Promise<void> {
-  const place = `${placeOf(siteId, request)} messages`
+export async function countMessage(sql: Sql, siteId: string, visitorId: string, address: string): Promise<void> {
+  const subscriber = `${subscriberKey(siteId, address)} messages`
   await count(sql, [
     { key: visitorId, most: messagesPerMinute, fault: `over ${messagesPerMinute} messages a minute` },
-    { key: place, most: messagesPerAddress, fault: `over ${messagesPerAddress} messages a minute from one address` },
+    {
+      key: subscriber,
+      most: messagesPerAddress,
+      fault: `over ${messagesPerAddress} messages a minute from one address`,
+    },
   ])
 }
 
@@ -78,30 +71,5 @@ async function count(sql: Sql, limits: readonly Limit[]): Promise<void> {
   }
 }
 
-/** Whoever calls a site from one address, as a key. */
-const placeOf = (siteId: string, request: Caller) => `${siteId} ${networkOf(addressOf(request))}`
-
-/** Where a request comes from, as far as can be told. */
-export function addressOf({ ip, headers }: Caller): string {
-  if (isPublicAddress(plain(ip))) return plain(ip)
-  const handedOn = plain(
-    String(headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .at(-1)
-      ?.trim() ?? '',
-  )
-  return isIP(handedOn) ? handedOn : plain(ip)
-}
-
-/** An IPv4 address that came in by IPv6 is one. */
-const plain = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '')
-
-/** One subscriber's: of an IPv6 address its first 64 bits, for the rest is theirs to choose. */
-export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address
-  const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::')
-  const groups = head.split(':').filter(Boolean)
-  const last = tail?.split(':').filter(Boolean) ?? []
-  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - last.length) }, () => '0')
-  return [...groups, ...zeros, ...last].slice(0, 4).join(':')
-}
+/** All visitors of a site from one network. */
+const subscriberKey = (siteId: string, address: string) => `${siteId} ${networkOf(address)}`

@@ -112,7 +112,7 @@ export const webChatRoutes =
         },
       },
       async (request, reply) => {
-        const visitor_token = await createVisitor(db, sealer, request.visit.site.id, request)
+        const visitor_token = await createVisitor(db, sealer, request.visit.site.id, request.clientAddress)
         reply.code(201)
         return { data: { visitor_token } }
       },
@@ -129,7 +129,7 @@ export const webChatRoutes =
         }
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
-        await countMessage(db, site.id, visitorId, request)
+        await countMessage(db, site.id, visitorId, request.clientAddress)
         const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
         const said = { visitor_id: visitorId, message_id, text, name: name ?? null, at: new Date().toISOString() }
         const [report] = web.parse(site, said)
