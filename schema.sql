@@ -437,6 +437,7 @@ create table messages (
   sent_at timestamp with time zone,
   deleted_at timestamp with time zone,
   created_at timestamp with time zone not null,
+  broadcast_id uuid,
   constraint messages_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint messages_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),

@@ -60,7 +60,9 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding):
     pictures.set(filename, known)
     return known
   }
-  const past: Past = { workspaceId, ownerId, publicUrl, nowMs: Date.now(), templates, pictureOf }
+  const nowMs = Date.now()
+  const broadcastId = pastId(nowMs - spanOf(demoBroadcast.ago) - 60_000)
+  const past: Past = { workspaceId, ownerId, publicUrl, nowMs, templates, pictureOf, broadcastId }
   const people = createPeople(past)
   const { threads, recipients } = createThreads(past, people)
 
@@ -153,13 +155,13 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
   await sql`
     with added as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type, content_text,
-        content, media_url, template_name, external_id, status, error, reply_to_message_id, sent_at, created_at)
+        content, media_url, template_name, external_id, status, error, reply_to_message_id, broadcast_id, sent_at, created_at)
       select ${workspaceId}, conversation_id, id, direction, sender_type, sender_id, content_type, content_text, content,
-        media_url, template_name, external_id, status, error, reply_to_message_id, sent_at, created_at
+        media_url, template_name, external_id, status, error, reply_to_message_id, broadcast_id, sent_at, created_at
       from json_to_recordset(${json(threads.flatMap(({ messages }) => messages))}::text::json) as g (
         conversation_id uuid, id uuid, direction text, sender_type text, sender_id uuid, content_type text,
         content_text text, content jsonb, media_url text, template_name text, external_id text, status text, error text,
-        reply_to_message_id uuid, sent_at timestamptz, created_at timestamptz
+        reply_to_message_id uuid, broadcast_id uuid, sent_at timestamptz, created_at timestamptz
       )
       order by id
       returning workspace_id, id, created_at, status, 'pending' as status_before, direction
@@ -247,10 +249,9 @@ async function insertBroadcast(
   segmentId: string | null,
   recipients: readonly PastRecipient[],
 ): Promise<void> {
-  const { workspaceId, nowMs } = past
+  const { workspaceId, nowMs, broadcastId: id } = past
   const { name, ago, template } = demoBroadcast
   const startedMs = nowMs - spanOf(ago)
-  const id = pastId(startedMs - 60_000)
   const started = new Date(startedMs).toISOString()
   const completed = new Date(startedMs + recipients.length * 1_000).toISOString()
   const count = recipients.length

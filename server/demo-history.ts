@@ -21,6 +21,7 @@ export type Picture = { id: string; path: string; token: string; filename: strin
 export type Past = {
   workspaceId: string
   ownerId: string
+  broadcastId: string
   nowMs: number
   templates: readonly Template[]
   /** Where a picture is served from. */
@@ -43,6 +44,7 @@ export type PastMessage = {
   status: string
   error: string | null
   reply_to_message_id: string | null
+  broadcast_id: string | null
   sent_at: string | null
   created_at: string
   /** A file that came with it, or goes with it. */
@@ -216,6 +218,7 @@ function blank(atMs: number): PastMessage {
     status: 'read',
     error: null,
     reply_to_message_id: null,
+    broadcast_id: null,
     sent_at: null,
     created_at: timeOfId(id),
     picture: null,
@@ -254,6 +257,7 @@ function announce(past: Past, person: PastPerson, key: PersonKey, place: number)
     status: isFailed ? 'failed' : sent.includes(key) ? 'sent' : delivered.includes(key) ? 'delivered' : 'read',
     error: isFailed ? '131026: Message undeliverable' : null,
     external_id: isFailed ? null : externalIdOf('msgapp'),
+    broadcast_id: past.broadcastId,
   }
 }
 

@@ -115,10 +115,10 @@ test('a broadcast is accepted, everybody gets it once as a message of their conv
   for (const conversation of conversations) {
     const [message, ...more] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
     assert.equal(more.length, 0)
-    const { direction, sender_type, content_type, template_name, status } = message
+    const { direction, sender_type, content_type, template_name, status, broadcast_id } = message
     assert.deepEqual(
-      [direction, sender_type, content_type, template_name, status],
-      ['outbound', 'bot', 'template', 'hello_world', 'read'],
+      [direction, sender_type, content_type, template_name, status, broadcast_id],
+      ['outbound', 'bot', 'template', 'hello_world', 'read', id],
     )
   }
   assert.equal(await usageOf(db, api), 3)

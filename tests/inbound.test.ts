@@ -105,6 +105,10 @@ test('every kind of message is kept in our words', async (t) => {
     for (const [field, value] of Object.entries(expected)) assert.deepEqual(messages[0][field], value, given.type)
     if (given.reply_to) assert.equal(messages[0].reply_to_message_id, messages.at(-1).id)
     if (['location', 'contacts'].includes(given.type)) assert.ok(messages[0].content_text)
+    if (given.type === 'location') assert.equal(typeof messages[0].content.location.latitude, 'number')
+    if (given.type === 'contacts') assert.ok(messages[0].content.contacts[0].phones[0].phone)
+    if (given.type === 'document') assert.equal(messages[0].content.filename, 'a.pdf')
+    assert.deepEqual([messages[0].error, messages[0].broadcast_id], [null, null])
   }
   // A tap on a template's quick reply comes as a type of its own.
   const { msgapp_message_id: template } = (await api.post('/messages', { to: phone, ...hello })).body.data
@@ -121,6 +125,7 @@ test('every kind of message is kept in our words', async (t) => {
   for (const message of [unknown, unsupported]) {
     assert.deepEqual([message.content_type, message.content_text], ['unsupported', null])
   }
+  assert.deepEqual(unsupported.content.order, { catalog_id: '1' })
   assert.equal(conversation.unread_count, 14)
 })
 
@@ -227,10 +232,11 @@ test('without a report a message fails after 15 minutes; a later delivered still
   await sweepPending(db)
   const [failed] = await messagesOf(api, conversation.id)
   assert.equal(failed.status, 'failed')
+  assert.match(failed.error.message, /no report from the channel within 15 minutes$/)
   const status = { id: 'wamid.late', status: 'delivered', timestamp: now(), biz_opaque_callback_data: failed.id }
   await provider.callback(envelope({ statuses: [status] }))
   const [delivered] = await messagesOf(api, conversation.id)
-  assert.deepEqual([delivered.status, delivered.msgapp_message_id], ['delivered', 'wamid.late'])
+  assert.deepEqual([delivered.status, delivered.error, delivered.msgapp_message_id], ['delivered', null, 'wamid.late'])
   const [usage] = await db`select message_count from plan_usage`
   assert.equal(usage?.message_count, 1, 'what was sent counts, however late we hear of it')
 

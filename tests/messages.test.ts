@@ -273,6 +273,9 @@ test('the channel says no: 502 quotes it, the message is kept as failed, and not
   const [conversation] = (await api.get('/conversations')).body.data
   const [message] = await messagesOf(api, conversation.id)
   assert.deepEqual([message.status, message.msgapp_message_id], ['failed', null])
+  assert.equal(message.error.code, '131026')
+  assert.match(message.error.message, /^[A-Z]/)
+  assert.deepEqual([message.content, message.broadcast_id], [null, null])
   const [usage] = await db`select message_count from plan_usage`
   assert.equal(usage?.message_count, 0)
 })
@@ -299,7 +302,8 @@ test('a 500 or a line that broke: nobody knows, so it stays pending, is not sent
   assertRefused(await api.post('/messages', { to: phone, ...template('hello_world') }), 502, 'platform_error')
   assertRefused(await api.post('/messages', { to: '+14155550101', ...template('hello_world') }), 502, 'platform_error')
   const [dropped, broken] = (await api.get('/conversations')).body.data
-  assert.equal((await messagesOf(api, broken.id))[0].status, 'pending')
+  const [unknown] = await messagesOf(api, broken.id)
+  assert.deepEqual([unknown.status, unknown.error], ['pending', null])
   const [settled] = await until('the reports', async () => {
     const messages = await messagesOf(api, dropped.id)
     return messages[0].status === 'read' && messages

@@ -236,15 +236,26 @@ export type Message = {
   content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
   /** The text, the caption, the title of a tapped button, an emoji. */
   content_text: string | null
+  /** What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null. */
+  content: Record<string, unknown> | null
   /** Null until media a customer sent has been fetched. */
   media_url: string | null
   template_name: string | null
+  /** The broadcast that sent it. */
+  broadcast_id: string | null
   /** The primary channel's own id; delivery events refer to it. */
   msgapp_message_id: string | null
   /** The channel's id where it has one, otherwise ours. */
   message_id: string
   /** Inbound: `received`. Outbound moves up from `pending`. */
   status: "received" | "pending" | "sent" | "failed" | "delivered" | "read"
+  /** Why the message failed; null while its status is not `failed`. */
+  error: {
+    /** The channel's own error code where it gave one, else `platform_error`. */
+    code: string
+    /** For people; may change. */
+    message: string
+  } | null
   reply_to_message_id: string | null
   /** The id of the tapped button or row. */
   interactive_reply_id: string | null

@@ -122,6 +122,7 @@ async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Ju
       sender_type: 'bot',
       sender_id: null,
       reply_to_message_id: null,
+      broadcast_id: one.broadcast_id,
     })
     return { ...one, thread, message_id: id }
   })

@@ -120,6 +120,10 @@ function toIso(text: string): string {
   return `${day}T${time}.${fraction.padEnd(3, '0').slice(0, 3)}Z`
 }
 
+/** A `timestamptz` expression as the text that `connect` turns one into, for JSON that a statement builds. */
+export const isoTime = (sql: Sql, time: Fragment): Fragment =>
+  sql`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
 /** Whether an error is the database refusing a duplicate under the named unique constraint. */
 export function isDuplicate(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint

@@ -7,7 +7,7 @@
  */
 import type { ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
@@ -25,23 +25,31 @@ export type Message = {
   sender_type: (typeof senderTypes)[number]
   content_type: ContentType
   content_text: string | null
+  content: Record<string, unknown> | null
   media_url: string | null
   template_name: string | null
+  broadcast_id: string | null
   msgapp_message_id: string | null
   message_id: string
   status: MessageStatus
+  error: MessageError | null
   reply_to_message_id: string | null
   interactive_reply_id: string | null
   deleted_at: string | null
   created_at: string
 }
 
-/** What members see besides. */
+/** `code` is the channel's own where it gave one, else `platform_error`. */
+export type MessageError = { code: string; message: string }
+
+/** Columns that the public API does not show. */
 export type MessageDetails = {
-  error: string | null
-  content: Record<string, unknown> | null
+  /** The stored error: the channel's code and words. A `pending` message has one while its outcome is unknown. */
+  error_text: string | null
+  /** The stored content. A template's is what the customer sees of it. */
+  full_content: Record<string, unknown> | null
   sender_id: string | null
-  /** What the page of a visitor called it, and only that page is shown. */
+  /** The id that the visitor's page chose for its own message; shown to that page only. */
   client_id: string | null
 }
 
@@ -55,7 +63,7 @@ export async function listMessages(
 ): Promise<Page<Message & MessageDetails>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
   const rows = await sql<(Message & MessageDetails)[]>`
-    select ${messageColumns(sql, channel, publicUrl)}
+    select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id < ${before}
     order by m.id desc
@@ -70,7 +78,7 @@ export async function getMessage(
   publicUrl: string,
 ): Promise<(Message & MessageDetails) | undefined> {
   const [message] = await sql<(Message & MessageDetails)[]>`
-    select ${messageColumns(sql, channel, publicUrl)}
+    select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id = ${id}`
   return message
@@ -84,7 +92,7 @@ export async function getMessageNamed(
   publicUrl: string,
 ): Promise<(Message & MessageDetails) | undefined> {
   const [message] = await sql<(Message & MessageDetails)[]>`
-    select ${messageColumns(sql, channel, publicUrl)}
+    select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.external_id = ${name}`
   return message
@@ -98,7 +106,7 @@ export async function listMessagesAfter(
   publicUrl: string,
 ): Promise<(Message & MessageDetails)[]> {
   return sql<(Message & MessageDetails)[]>`
-    select ${messageColumns(sql, channel, publicUrl)}
+    select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
       and m.status <> 'pending'
@@ -137,13 +145,36 @@ export async function requireChannelOf(sql: Sql, workspaceId: string, conversati
   return conversation.channel
 }
 
-/** The fields of message `m` as the API shows them, and those for members. A path is one of our media store. */
-export function messageColumns(sql: Sql, channel: ChannelName, publicUrl: string): Fragment {
+/** The public fields of message `m` and those of `MessageDetails`. */
+export const allColumns = (sql: Sql, channel: ChannelName, publicUrl: string): Fragment => sql`
+  ${messageColumns(sql, sql`${channel}::text`, publicUrl)},
+  m.error as error_text, m.content as full_content, m.sender_id,
+  case when ${channel}::text = 'web' then nullif(split_part(m.external_id, ':', 2), '') end as client_id`
+
+/**
+ * The fields of message `m`, exactly as the API shows them. `channel` is an expression, because one statement may hold
+ * messages of several channels. A `media_url` that begins with a slash is a path of our media store.
+ */
+export function messageColumns(sql: Sql, channel: Fragment, publicUrl: string): Fragment {
   return sql`
     m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
-    case when m.media_url like '/%' then ${publicUrl} || m.media_url else m.media_url end as media_url,
-    m.template_name, ${channel === 'msgapp' ? sql`m.external_id` : sql`null`} as msgapp_message_id,
-    ${channel === 'web' ? sql`m.id::text` : sql`coalesce(m.external_id, m.id::text)`} as message_id, m.status, m.reply_to_message_id, m.interactive_reply_id,
-    m.deleted_at, m.created_at, m.error, m.content, m.sender_id,
-    ${channel === 'web' ? sql`nullif(split_part(m.external_id, ':', 2), '')` : sql`null`} as client_id`
+    -- A template's content is our own rendering and may hold media ids of the channel.
+    case when m.content_type <> 'template' then m.content end as content,
+    case when m.media_url like '/%' then ${publicUrl}::text || m.media_url else m.media_url end as media_url,
+    m.template_name, m.broadcast_id,
+    case when ${channel} = 'msgapp' then m.external_id end as msgapp_message_id,
+    case when ${channel} = 'web' then m.id::text else coalesce(m.external_id, m.id::text) end as message_id, m.status,
+    case when m.status = 'failed' then ${errorOf(sql)} end as error,
+    m.reply_to_message_id, m.interactive_reply_id, ${isoTime(sql, sql`m.deleted_at`)} as deleted_at,
+    ${isoTime(sql, sql`m.created_at`)} as created_at`
 }
+
+/** Errors are stored as `code: words`, as words alone, or as a code alone. */
+const errorOf = (sql: Sql): Fragment => sql`json_build_object(
+  'code', coalesce(substring(m.error from '^(\\d{1,9})(?:: |$)'), 'platform_error'),
+  'message', coalesce(
+    nullif(regexp_replace(m.error, '^\\d{1,9}(: |$)', ''), ''),
+    'the channel reported error ' || m.error,
+    'the channel gave no reason'
+  )
+)`

@@ -28,6 +28,8 @@ export type NewOutbound = {
   media_url: string | null
   template_name: string | null
   reply_to_message_id: string | null
+  /** The broadcast that sends it. */
+  broadcast_id: string | null
 }
 
 export type Outcome = {
@@ -87,7 +89,7 @@ async function prepareMessages(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
         workspace_id uuid, conversation_id uuid, id uuid, sender_type text, sender_id uuid, content_type text,
         content_text text, content jsonb, media_url text, template_name text, reply_to_message_id uuid,
-        created_at timestamptz
+        broadcast_id uuid, created_at timestamptz
       )
     ),
     -- In order, so that two batches with the same conversations never lock each other out.
@@ -101,9 +103,10 @@ async function prepareMessages(
     ${isReserved ? sql`counted as (select distinct workspace_id from given)` : countInPlan(sql)},
     added as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
-        content_text, content, media_url, template_name, status, reply_to_message_id, created_at)
+        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, created_at)
       select g.workspace_id, g.conversation_id, g.id, 'outbound', g.sender_type, g.sender_id, g.content_type,
-        g.content_text, g.content, g.media_url, g.template_name, 'pending', g.reply_to_message_id, g.created_at
+        g.content_text, g.content, g.media_url, g.template_name, 'pending', g.reply_to_message_id, g.broadcast_id,
+        g.created_at
       from given g
       join counted c on c.workspace_id = g.workspace_id
       join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id

@@ -16,7 +16,7 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { draftFields, readDraft } from './draft.ts'
-import { directions, listMessages, messageStatuses, senderTypes } from './messages.ts'
+import { directions, listMessages, type MessageError, messageStatuses, senderTypes } from './messages.ts'
 import type { Sender } from './send.ts'
 
 const tags = ['Messages']
@@ -28,11 +28,27 @@ export const messageFields = {
   sender_type: OneOf(senderTypes, { description: '`agent` is a member or the API, `bot` a broadcast.' }),
   content_type: OneOf(contentTypes),
   content_text: NullableText({ description: 'The text, the caption, the title of a tapped button, an emoji.' }),
+  content: Type.Unsafe<Record<string, unknown> | null>({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description:
+      'What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null.',
+  }),
   media_url: NullableText({ description: 'Null until media a customer sent has been fetched.' }),
   template_name: NullableText(),
+  broadcast_id: NullableText({ format: 'uuid', description: 'The broadcast that sent it.' }),
   msgapp_message_id: NullableText({ description: "The primary channel's own id; delivery events refer to it." }),
   message_id: Type.String({ description: "The channel's id where it has one, otherwise ours." }),
   status: OneOf(messageStatuses, { description: 'Inbound: `received`. Outbound moves up from `pending`.' }),
+  error: Type.Unsafe<MessageError | null>({
+    type: ['object', 'null'],
+    properties: {
+      code: Type.String({ description: "The channel's own error code where it gave one, else `platform_error`." }),
+      message: Type.String({ description: 'For people; may change.' }),
+    },
+    required: ['code', 'message'],
+    description: 'Why the message failed; null while its status is not `failed`.',
+  }),
   reply_to_message_id: NullableText({ format: 'uuid' }),
   interactive_reply_id: NullableText({ description: 'The id of the tapped button or row.' }),
   deleted_at: NullableDateTime,

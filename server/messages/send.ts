@@ -139,6 +139,7 @@ export function createSender(sending: Sending): Sender {
       conversation_id,
       id,
       reply_to_message_id: request.replyTo ?? null,
+      broadcast_id: null,
       sender_type: 'agent',
       sender_id: request.memberId ?? null,
     })
@@ -198,6 +199,7 @@ export function createSender(sending: Sending): Sender {
     const row = {
       ...message.row,
       reply_to_message_id: replyTo ?? null,
+      broadcast_id: null,
       sender_type: 'agent',
       sender_id: memberId,
     } as const
@@ -303,7 +305,7 @@ export function createSender(sending: Sending): Sender {
       // What has a name of the channel's was taken, whatever came of it since.
       if (message.message_id !== place.id || reached.has(message.status)) return message
       if (message.status === 'failed')
-        throw new ApiError('platform_error', message.error ?? 'the channel refused the message')
+        throw new ApiError('platform_error', message.error_text ?? 'the channel refused the message')
       if (Date.now() > deadline) {
         throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
       }

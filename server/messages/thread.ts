@@ -7,12 +7,15 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
-import { type directions, type Message, type MessageDetails, messageColumns, requireChannelOf } from './messages.ts'
+import { allColumns, type directions, type Message, type MessageDetails, requireChannelOf } from './messages.ts'
 
 export const mediaStates = ['pending', 'stored', 'failed'] as const
 
-export type MemberMessage = Message &
-  MessageDetails & {
+/** Members see the stored error and content. */
+export type MemberMessage = Omit<Message, 'error' | 'content'> &
+  Pick<MessageDetails, 'sender_id'> & {
+    error: MessageDetails['error_text']
+    content: MessageDetails['full_content']
     sender: { id: string; name: string } | null
     media: {
       mime_type: string | null
@@ -67,8 +70,9 @@ async function readThread(
   { conversationId, channel }: { conversationId: string; channel: ChannelName },
   range: Fragment,
 ): Promise<MemberMessage[]> {
-  const rows = await sql<Omit<MemberMessage, 'error_reason'>[]>`
-    select ${messageColumns(sql, channel, publicUrl)},
+  type Row = Message & MessageDetails & Pick<MemberMessage, 'sender' | 'media' | 'reply_to'>
+  const rows = await sql<Row[]>`
+    select ${allColumns(sql, channel, publicUrl)},
       (
         select json_build_object('id', a.id, 'name', coalesce(nullif(btrim(a.name), ''), a.email))
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
@@ -94,9 +98,11 @@ async function readThread(
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and ${range}`
   const { explainError } = channels[channel]
-  return rows.map((row) => ({
+  return rows.map(({ error_text, full_content, client_id: _, ...row }) => ({
     ...row,
-    error_reason: row.error === null ? null : (explainError?.(row.error) ?? inWords(row.error)),
+    error: error_text,
+    content: full_content,
+    error_reason: error_text === null ? null : (explainError?.(error_text) ?? inWords(error_text)),
   }))
 }
 

@@ -31,8 +31,9 @@ export type Place = { conversationId: string | undefined; after: string }
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
 export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
 
-/** A message as its visitor sees it: nothing that is for members. */
-export function toVisible({ error: _, content: __, sender_id: ___, client_id, ...message }: Message & MessageDetails) {
+/** A message as its visitor sees it, without what only members and API keys may see. */
+export function toVisible(row: Message & MessageDetails) {
+  const { error, content, broadcast_id, error_text, full_content, sender_id, client_id, ...message } = row
   return client_id === null ? message : { ...message, client_id }
 }
 

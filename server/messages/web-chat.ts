@@ -61,7 +61,8 @@ const WidgetSettings = Type.Object({
   position: OneOf(positions),
   ask_details: OneOf(detailWishes),
 })
-const VisitorMessage = Type.Object({ ...messageFields, client_id: Type.Optional(Uuid) })
+const { content: _, error: __, broadcast_id: ___, ...visitorFields } = messageFields
+const VisitorMessage = Type.Object({ ...visitorFields, client_id: Type.Optional(Uuid) })
 const NewVisitorMessage = Type.Object({
   text: Type.String(),
   name: Type.Optional(Type.String({ maxLength: 500 })),

@@ -89,6 +89,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     media_url: body.media_url ?? null,
     media: null,
     template_name: body.template?.name ?? null,
+    broadcast_id: null,
     msgapp_message_id: null,
     message_id: key,
     status: 'pending',
