@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import { createApp, createChannels } from '../server/app.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connect } from '../server/lib/db.ts'
+import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { createFolderStore } from '../server/lib/store.ts'
@@ -40,6 +41,7 @@ export async function lookAtService(): Promise<{ memberRoutes: RouteOptions[]; d
     settleDb: db,
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
+    health: createHealth(),
     sealer: createSealer('0'.repeat(64)),
     channels: createChannels(http),
     live: { announce: () => {}, listen: () => () => {}, stop: async () => {} },

@@ -33,6 +33,7 @@ import { createEraser } from './erase.ts'
 import { filterFields } from './filter-fields.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
+import type { Health } from './lib/health.ts'
 import type { Http } from './lib/http.ts'
 import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
@@ -76,6 +77,7 @@ export type Application = {
   settleDb: Db
   log: FastifyBaseLogger
   metrics: Metrics
+  health: Health
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   live: Live
@@ -120,6 +122,7 @@ export async function createApp(application: Application): Promise<App> {
     settleDb,
     log,
     metrics,
+    health,
     sealer,
     channels,
     live,
@@ -270,7 +273,7 @@ export async function createApp(application: Application): Promise<App> {
       { name: 'Broadcasts', description: 'One template to many, at the pace of your number, and how far it has got.' },
     ],
   })
-  await app.register(systemRoutes({ db, metrics, document: api ? document : undefined }))
+  await app.register(systemRoutes({ db, metrics, health, document: api ? document : undefined }))
   return app
 }
 

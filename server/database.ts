@@ -5,6 +5,7 @@
 import type { Config } from './config.ts'
 import { type Connecting, connect, type Db } from './lib/db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
+import { StartError } from './lib/start-error.ts'
 
 export type Database = {
   connect(max: number, options?: Pick<Connecting, 'hot' | 'byIndex' | 'relaxed'>): Db
@@ -34,5 +35,20 @@ function external(database: string | DatabaseAddress): Database {
     connect: (max, options) => connect({ database, max, ...options }),
     exited: new Promise(() => {}),
     stop: async () => {},
+  }
+}
+
+/**
+ * Opens every connection of the pools once. A pooler that has too few server connections accepts the client and lets its
+ * first statement wait, so without this check the service would start and hang under load.
+ */
+export async function requireConnections(pools: readonly Db[]): Promise<void> {
+  const reserving = pools.flatMap((pool) => Array.from({ length: pool.options.max }, () => pool.reserve()))
+  try {
+    for (const connection of await Promise.all(reserving)) connection.release()
+  } catch (error) {
+    throw new StartError(
+      `the database gives this process fewer than ${reserving.length + 1} connections (${error}); raise default_pool_size of the pooler, or max_connections of PostgreSQL`,
+    )
   }
 }

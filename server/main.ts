@@ -7,10 +7,11 @@ import pino from 'pino'
 import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
 import { type Config, environment, readConfig } from './config.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, requireConnections } from './database.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo.ts'
 import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
+import { createHealth } from './lib/health.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
 import { giveBackMemory } from './lib/memory.ts'
@@ -84,8 +85,9 @@ async function run(config: Config): Promise<void> {
     const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb, digestDb]
     stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
 
-    const migrations = await migrate(db)
+    const migrations = await migrate(db, { log })
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
+    if (config.databaseUrl) await requireConnections(pools)
     const encryptionKey = await resolveEncryptionKey(config)
     const sealer = createSealer(encryptionKey)
     await requireSameKey(db, sealer)
@@ -99,15 +101,16 @@ async function run(config: Config): Promise<void> {
 
     const http = createHttp()
     stops.push(http.stop)
-    const simulator = hasDemo ? await startSimulatorHost({ db, sealer, log, dataDir, origin }) : undefined
+    const health = createHealth()
+    const simulator = hasDemo ? await startSimulatorHost({ db, sealer, log, health, dataDir, origin }) : undefined
     if (simulator) stops.push(simulator.stop)
     const metrics = createMetrics()
-    const live = await startLive({ db, log })
+    const live = await startLive({ db, log, health })
     stops.push(live.stop)
     const guard = createGuard({ allowedCidrs: config.webhookAllowedCidrs })
     const poster = createPoster({ guard })
     stops.push(poster.stop)
-    const shared = { db, log, sealer, channels: createChannels(http), store, live, metrics }
+    const shared = { db, log, sealer, channels: createChannels(http), store, live, metrics, health }
     await keepDays(db)
     let worker: Worker | undefined
     if (roles.has('api') && (await buildPages())) log.info('the pages were built')

@@ -38,6 +38,7 @@ import { getBuiltInConnection, moveBuiltInConnections } from './channels/connect
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { claimFile } from './lib/exclusive.ts'
+import type { Health } from './lib/health.ts'
 import { startRepeating } from './lib/loop.ts'
 import { graphUrl, listRecentCustomers, loadSimulatorAccounts } from './simulator-accounts.ts'
 
@@ -50,6 +51,7 @@ type Hosting = {
   db: Db
   sealer: Sealer
   log: FastifyBaseLogger
+  health: Health
   dataDir: string
   /** How this process is reached. */
   origin: string
@@ -67,7 +69,14 @@ const startLock = 7_263_552
 /** On what one process hands on to another, which keeps it: nothing goes in circles. */
 const handedOn = 'x-simulator-handed-on'
 
-export async function startSimulatorHost({ db, sealer, log, dataDir, origin }: Hosting): Promise<SimulatorHost> {
+export async function startSimulatorHost({
+  db,
+  sealer,
+  log,
+  health,
+  dataDir,
+  origin,
+}: Hosting): Promise<SimulatorHost> {
   const dir = join(dataDir, 'simulator')
   const here = graphUrl(`${origin}/simulator`)
   let host: 'here' | URL | undefined
@@ -130,7 +139,7 @@ export async function startSimulatorHost({ db, sealer, log, dataDir, origin }: H
   for (await look(); !host; await look()) await sleep(200)
   // It may have been the host before, with reports that are not out yet.
   if (host !== 'here') await openSimulator('service')
-  const looking = startRepeating({ name: 'simulator-host', everyMs, log, run: look })
+  const looking = startRepeating({ name: 'simulator-host', everyMs, log, health, run: look })
 
   return {
     handle(request, response) {

@@ -5,12 +5,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Db } from './lib/db.ts'
-import { errorBody } from './lib/errors.ts'
+import type { Health } from './lib/health.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { isMigrated } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
 
-type System = { db: Db; metrics: Metrics; document: object | undefined }
+type System = { db: Db; metrics: Metrics; health: Health; document: object | undefined }
 
 const pageHeaders = {
   'content-security-policy':
@@ -29,23 +29,24 @@ const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 const types: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
 
 export const systemRoutes =
-  ({ db, metrics, document }: System) =>
+  ({ db, metrics, health, document }: System) =>
   async (app: App) => {
     watchDatabase(db, metrics)
-    let migrated = false
+    let isUpToDate = false
 
     app.get('/healthz', async () => ({ status: 'ok' }))
     app.get('/readyz', async (request, reply) => {
+      const failing = health.failing()
       try {
-        migrated ||= await within(patienceMs, isMigrated(db))
-        if (migrated) {
-          await within(patienceMs, db`select 1`)
-          return { status: 'ready' }
-        }
+        isUpToDate ||= await within(patienceMs, isMigrated(db))
+        if (isUpToDate) await within(patienceMs, db`select 1`)
+        else failing.push('migrations')
       } catch (error) {
         request.log.warn({ err: error }, 'the database does not answer')
+        failing.push('database')
       }
-      return reply.code(503).send(errorBody('internal', migrated ? 'the database does not answer' : 'not ready'))
+      if (failing.length > 0) return reply.code(503).send({ ready: false, failing })
+      return { ready: true, status: 'ready' }
     })
     app.get('/metrics', async (_request, reply) => {
       reply.type(metrics.contentType)

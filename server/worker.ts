@@ -13,6 +13,7 @@ import type { ChannelName } from './contacts/contacts.ts'
 import { filterFields } from './filter-fields.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
+import type { Health } from './lib/health.ts'
 import type { Live } from './lib/live.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
@@ -48,6 +49,7 @@ export type Working = {
   /** For the digest of messages. */
   digestDb: Db
   metrics: Metrics
+  health: Health
 }
 
 /** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries; `onBroadcast`: there is one to send. */
@@ -56,12 +58,15 @@ export type Worker = Loop & { onMedia(): void; onQueued(): void; onBroadcast(): 
 const minuteMs = 60_000
 
 export function startWorker(working: Working): Worker {
-  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, digestDb, metrics } = working
+  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, digestDb, metrics, health } =
+    working
+  const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
+    startRepeating({ ...task, log, health })
   const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
-  const media = startFetchingMedia({ db, sealer, channels, store, log, announce })
+  const media = startFetchingMedia({ db, sealer, channels, store, log, health, announce })
   const attempts = 'parley_webhook_attempts_total'
   const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
-  const webhooks = startDelivering({ db: queueDb, sealer, poster, log, count })
+  const webhooks = startDelivering({ db: queueDb, sealer, poster, log, health, count })
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
   const broadcasts = startBroadcasting({
@@ -72,6 +77,7 @@ export function startWorker(working: Working): Worker {
     channel: channels.msgapp,
     fields: filterFields,
     log,
+    health,
     announce,
     onQueued: () => {
       webhooks.wake()
@@ -82,37 +88,34 @@ export function startWorker(working: Working): Worker {
   const ends = [live.listen(deliveriesTopic, webhooks.wake), live.listen(broadcastsTopic, broadcasts.wake)]
   const loops = [
     media,
-    startRepeating({ name: 'statistics', everyMs: 1_000, log, run: () => analyzeGrown(db) }),
-    startRepeating({
+    repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
+    repeat({
       name: 'early-reports',
       everyMs: 1_000,
-      log,
       run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), announce, recipientsFollow),
     }),
     webhooks,
     broadcasts,
-    startDigesting({ db: digestDb, log }),
-    startRepeating({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, log, run: () => sweepEarly(db) }),
-    startRepeating({ name: 'sweep-deliveries', everyMs: minuteMs, log, run: () => sweepDeliveries(db) }),
-    startRepeating({ name: 'sweep-listeners', everyMs: 10 * minuteMs, log, run: () => sweepListeners(db) }),
-    startRepeating({ name: 'days-of-events', everyMs: 60 * minuteMs, log, run: () => keepDays(db) }),
-    startRepeating({
+    startDigesting({ db: digestDb, log, health }),
+    repeat({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, run: () => sweepEarly(db) }),
+    repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
+    repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
+    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db) }),
+    repeat({
       name: 'sweep-pending',
       everyMs: minuteMs,
-      log,
       run: async () => (await sweepPending(db, recipientsFollow)).forEach(announce),
     }),
-    startRepeating({
+    repeat({
       name: 'sweep-forgotten',
       everyMs: 60 * minuteMs,
-      log,
       run: async () => (await sweepForgotten(db, recipientsFollow)).forEach(announce),
     }),
-    startRepeating({ name: 'sweep-uploads', everyMs: 10 * minuteMs, log, run: () => sweepUploads(db, store, log) }),
-    startRepeating({ name: 'sweep-answers', everyMs: 10 * minuteMs, log, run: () => sweepAnswers(db) }),
-    startRepeating({ name: 'sweep-sessions', everyMs: 10 * minuteMs, log, run: () => sweepSessions(db) }),
-    startRepeating({ name: 'sweep-visitors', everyMs: 10 * minuteMs, log, run: () => sweepVisitors(db) }),
-    startRepeating({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, log, run: () => sweepEntries(db) }),
+    repeat({ name: 'sweep-uploads', everyMs: 10 * minuteMs, run: () => sweepUploads(db, store, log) }),
+    repeat({ name: 'sweep-answers', everyMs: 10 * minuteMs, run: () => sweepAnswers(db) }),
+    repeat({ name: 'sweep-sessions', everyMs: 10 * minuteMs, run: () => sweepSessions(db) }),
+    repeat({ name: 'sweep-visitors', everyMs: 10 * minuteMs, run: () => sweepVisitors(db) }),
+    repeat({ name: 'sweep-audit-log', everyMs: 60 * minuteMs, run: () => sweepEntries(db) }),
   ]
   let stopping: Promise<unknown> | undefined
   return {

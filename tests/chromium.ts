@@ -1,8 +1,7 @@
 /** Where a real browser is, for the tests that need one. */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { resolvePackage } from './packages.ts'
 
-const places = [
+const paths = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -21,19 +20,9 @@ export const chromiumFlags = [
   '--disable-sync',
 ]
 
-/** Find Chromium; with `install`, have the system's package manager bring it where that is possible. */
+/** Finds Chromium. With `install`, installs it with the system's package manager where that is possible. */
 export function resolveChromium({ install = false } = {}): string | undefined {
-  const found = places.find((place) => existsSync(place))
-  if (found || !install) return found
-  if (process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0) {
-    console.error('Installing Chromium for the browser tests…')
-    const apt = (...args: string[]) =>
-      spawnSync('apt-get', args, { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
-        .status === 0
-    if (apt('update') && apt('install', '-y', '--no-install-recommends', 'chromium')) return resolveChromium()
-  }
-  console.error(
-    'No Chromium here and none could be installed: the browser tests (dashboard, reference, phone) are left out.',
-  )
-  return undefined
+  const found = resolvePackage('chromium', paths, { install })
+  if (!found && install) console.error('Chromium is not available: the browser tests are skipped.')
+  return found
 }

@@ -130,6 +130,31 @@ test('several processes that migrate at once take turns', async (t) => {
   assert.deepEqual(await migrate(database.connect(1)), [])
 })
 
+test('a migration that waits for a lock gives way, tries again, and ends with a sentence', async (t) => {
+  const database = await createDatabase(t, { empty: true })
+  const [db, other] = [database.connect(2), database.connect(1)]
+  await db`create table migrations (name text primary key, applied_at timestamptz not null default now())`
+  const release = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const holding = other.begin(async (sql) => {
+    await sql`lock table migrations in share mode`
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  await assert.rejects(
+    migrate(db, { patienceMs: 0 }),
+    /^StartError: the migration 0001_\w+\.sql could not lock a table/,
+  )
+  const warned = Promise.withResolvers<unknown>()
+  const migrating = migrate(db, { log: { warn: (line: unknown) => warned.resolve(line) } })
+  assert.deepEqual(await warned.promise, { migration: '0001_accounts.sql' })
+  release.resolve()
+  await holding
+  assert.ok((await migrating).length > 0)
+  assert.equal(await isMigrated(db), true)
+})
+
 test('.env.example names every setting with its default', () => {
   const lines = Object.entries(settings).map(
     ([name, { default: value, meaning }]) => `# ${meaning}\n# ${name}=${value}\n`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import pino from 'pino'
-import { assertRefused, createBrowser, type Json, start } from './support.ts'
+import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -162,6 +162,20 @@ test('health, readiness and metrics tell an operator how it goes', async (t) => 
   assert.match(metrics, /parley_http_request_duration_seconds_bucket\{le="0\.1",method="GET",route="\/v1\/me"\} 1/)
   assert.match(metrics, /parley_database_connections\{state="\w+"\} \d+/)
   assert.match(metrics, /process_resident_memory_bytes \d+/)
+})
+
+test('readiness names a loop that keeps failing, until it works again', async (t) => {
+  const { url, db } = await start(t, { loopGraceMs: 100 })
+  const readiness = async () => {
+    const response = await fetch(`${url}/readyz`)
+    return { status: response.status, body: await response.json() }
+  }
+  assert.deepEqual(await readiness(), { status: 200, body: { ready: true, status: 'ready' } })
+  await db`alter table broadcasts rename to broadcasts_elsewhere`
+  await until('the loop to be named', async () => (await readiness()).status === 503)
+  assert.deepEqual(await readiness(), { status: 503, body: { ready: false, failing: ['broadcasts'] } })
+  await db`alter table broadcasts_elsewhere rename to broadcasts`
+  await until('the loop to work again', async () => (await readiness()).status === 200)
 })
 
 test('the document says what it must', async (t) => {

@@ -13,6 +13,7 @@ import type { Connection, FetchedMedia, MediaReference } from '../server/channel
 import { defaultPace, saveConnection } from '../server/channels/connections.ts'
 import { ConfigError, readConfig } from '../server/config.ts'
 import { createSealer } from '../server/lib/crypto.ts'
+import { createHealth } from '../server/lib/health.ts'
 import { newId } from '../server/lib/id.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { createServer } from '../server/lib/server.ts'
@@ -99,6 +100,7 @@ async function startMedia(t: TestContext) {
       sealer,
       store,
       log,
+      health: createHealth(),
       channels: {
         msgapp: {
           async fetchMedia(connection, media, maxBytes) {

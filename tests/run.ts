@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/pages.ts'
 import { resolveChromium } from './chromium.ts'
+import { resolvePgbouncer } from './pgbouncer.ts'
 import { createTemplate, testSettings } from './support.ts'
 
 const only = process.argv.slice(2)
@@ -18,6 +19,7 @@ if (only.length === 0) {
   if (check.status !== 0) process.exit(check.status ?? 1)
 }
 resolveChromium({ install: true })
+resolvePgbouncer({ install: true })
 await buildPages()
 
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))

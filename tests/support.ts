@@ -22,6 +22,7 @@ import { createApp, createChannels } from '../server/app.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
@@ -156,6 +157,8 @@ type Starting = {
   limits?: Serving['limits']
   trustedProxies?: Serving['trustedProxies']
   log?: Serving['log']
+  /** How long a background loop may fail before `/readyz` names it. */
+  loopGraceMs?: number
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
   allowedCidrs?: readonly string[]
   /** What names resolve to. */
@@ -178,6 +181,7 @@ export async function start(
     limits,
     trustedProxies,
     log = silent,
+    loopGraceMs,
     allowedCidrs = ['127.0.0.0/8'],
     resolver,
     setup = {},
@@ -204,7 +208,8 @@ export async function start(
       channels: createChannels(http),
       store: createStore({ dataDir, mediaS3: undefined }),
     }
-    const live = await startLive({ db: shared.db, log })
+    const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
+    const live = await startLive({ db: shared.db, log, health })
     const metrics = createMetrics()
     const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
     const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
@@ -213,7 +218,7 @@ export async function start(
     await keepDays(shared.db)
     const runDb = database.connect(2, { hot: true })
     const digestDb = database.connect(1, { hot: true, byIndex: true })
-    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics })
+    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics, health })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),
@@ -225,6 +230,7 @@ export async function start(
       onQueued: worker.onQueued,
       onBroadcast: worker.onBroadcast,
       metrics,
+      health,
       setup: { token: setupToken, getDemo: () => undefined, ...setup },
       publicUrl: reachableUrl,
       onMemberRoute: (route) => memberRoutes.push(route),

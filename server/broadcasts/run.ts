@@ -6,6 +6,7 @@
  * the database is held meanwhile. Every process that works does so side by
  * side: rows and their locks decide who does what.
  */
+
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, Connection, Sent, Template } from '../channels/channel.ts'
@@ -14,6 +15,7 @@ import { getTemplate } from '../channels/templates.ts'
 import { createBrief } from '../lib/brief.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import type { Health } from '../lib/health.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { within } from '../lib/time.ts'
@@ -37,6 +39,7 @@ export type Broadcasting = {
   channel: Channel
   fields: FilterFields
   log: FastifyBaseLogger
+  health: Health
   /** Members may be looking at this workspace. */
   announce: (workspaceId: string) => void
   /** There may be deliveries of what was made for a batch. */
@@ -85,7 +88,19 @@ type Open = {
 }
 
 export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop {
-  const { db, runDb, settleDb, sealer, channel, fields, log, announce, onQueued, count = () => {} } = broadcasting
+  const {
+    db,
+    runDb,
+    settleDb,
+    sealer,
+    channel,
+    fields,
+    log,
+    health,
+    announce,
+    onQueued,
+    count = () => {},
+  } = broadcasting
   const ledger = createLedger(runDb, settleDb, recipientsFollow)
   const learn = createLearning(runDb)
   const readConnection = createBrief((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
@@ -113,8 +128,10 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
   async function look(): Promise<void> {
     again = false
     try {
-      for (const { workspace_id, id } of await listDue(db)) await startScheduled(db, workspace_id, id)
-      for (const open of await listOpen(db)) await tend(open)
+      await health.watch('broadcasts', async () => {
+        for (const { workspace_id, id } of await listDue(db)) await startScheduled(db, workspace_id, id)
+        for (const open of await listOpen(db)) await tend(open)
+      })
     } catch (error) {
       log.error({ err: error }, 'broadcasts could not be looked after; the next look tries again')
     }
@@ -134,7 +151,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
   }
 
   function keep(running: Map<string, Promise<void>>, key: string, run: Promise<void>): void {
-    const ended = run
+    const ended = health
+      .watch('broadcast-sends', () => run)
       .catch((error) => log.error({ err: error }, 'a broadcast could not go on; the next look tries again'))
       .finally(() => running.delete(key))
     running.set(key, ended)

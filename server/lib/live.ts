@@ -8,6 +8,10 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from './db.ts'
+import type { Health } from './health.ts'
+import { newId } from './id.ts'
+import { startRepeating } from './loop.ts'
+import { within } from './time.ts'
 
 export type Live = {
   announce(topic: string): void
@@ -21,7 +25,13 @@ const tickMs = 25
 /** PostgreSQL takes 8,000 bytes a notification. */
 const maxPayload = 7_000
 
-export async function startLive({ db, log }: { db: Db; log: FastifyBaseLogger }): Promise<Live> {
+/** How often a process checks that its own notifications come back, and how long one may take. */
+const checkMs = 10_000
+const checkTimeoutMs = 5_000
+
+type Living = { db: Db; log: FastifyBaseLogger; health: Health }
+
+export async function startLive({ db, log, health }: Living): Promise<Live> {
   const listeners = new Map<string, Set<() => void>>()
   let waiting = new Set<string>()
   let timer: NodeJS.Timeout | undefined
@@ -48,25 +58,44 @@ export async function startLive({ db, log }: { db: Db; log: FastifyBaseLogger })
     }
   }
 
+  function announce(topic: string): void {
+    waiting.add(topic)
+    timer ??= setTimeout(() => {
+      const topics = waiting
+      waiting = new Set()
+      timer = undefined
+      sending = send(topics).catch((error) => log.warn({ err: error }, 'news could not be announced'))
+    }, tickMs)
+  }
+
+  function listen(topic: string, heard: () => void): () => void {
+    const heardOf = listeners.get(topic) ?? new Set()
+    listeners.set(topic, heardOf.add(heard))
+    return () => {
+      heardOf.delete(heard)
+      if (heardOf.size === 0) listeners.delete(topic)
+    }
+  }
+
+  /** Without notifications nothing fails visibly: streams stay silent. So a missing one must be an error. */
+  async function checkNotifications(): Promise<void> {
+    const topic = `check:${newId()}`
+    let end = () => {}
+    const received = new Promise<true>((resolve) => {
+      end = listen(topic, () => resolve(true))
+    })
+    announce(topic)
+    const isReceived = await within(checkTimeoutMs, received)
+    end()
+    if (!isReceived) throw new Error(`a notification did not come back within ${checkTimeoutMs / 1000} s`)
+  }
+  const checking = startRepeating({ name: 'notifications', everyMs: checkMs, log, health, run: checkNotifications })
+
   return {
-    announce(topic) {
-      waiting.add(topic)
-      timer ??= setTimeout(() => {
-        const topics = waiting
-        waiting = new Set()
-        timer = undefined
-        sending = send(topics).catch((error) => log.warn({ err: error }, 'news could not be announced'))
-      }, tickMs)
-    },
-    listen(topic, heard) {
-      const heardOf = listeners.get(topic) ?? new Set()
-      listeners.set(topic, heardOf.add(heard))
-      return () => {
-        heardOf.delete(heard)
-        if (heardOf.size === 0) listeners.delete(topic)
-      }
-    },
+    announce,
+    listen,
     async stop() {
+      await checking.stop()
       clearTimeout(timer)
       await sending
       await subscription.unlisten().catch(() => {})

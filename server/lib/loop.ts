@@ -1,33 +1,54 @@
 /**
- * Work that comes back by itself.
+ * Repeats a task until it is stopped.
  *
- * A run that fails is logged and the next one comes at its time; `stop` waits
- * for the run under way, so nothing is cut in half.
+ * A round that fails is logged and repeated after `retryMs`, also when the
+ * ordinary interval is longer: an hourly task does not wait an hour after a
+ * failure. `stop` waits for the round in flight.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Health } from './health.ts'
 
 export type Loop = { stop(): Promise<void> }
 
-type Repeating = { name: string; everyMs: number; log: FastifyBaseLogger; run: () => Promise<unknown> }
+type Repeating = {
+  name: string
+  everyMs: number
+  log: FastifyBaseLogger
+  health: Health
+  run: () => Promise<unknown>
+}
 
-export function startRepeating({ name, everyMs, log, run }: Repeating): Loop {
-  let underWay: Promise<void> | undefined
-  const turn = async () => {
-    try {
-      await run()
-    } catch (error) {
-      log.error({ err: error, loop: name }, 'a loop failed; it tries again at its next turn')
-    } finally {
-      underWay = undefined
-    }
+const retryMs = 10_000
+
+export function startRepeating({ name, everyMs, log, health, run }: Repeating): Loop {
+  let timer: NodeJS.Timeout | undefined
+  let inFlight: Promise<void> | undefined
+  let isStopped = false
+
+  function schedule(afterMs: number): void {
+    timer = setTimeout(() => {
+      inFlight = round()
+    }, afterMs)
   }
-  const timer = setInterval(() => {
-    underWay ??= turn()
-  }, everyMs)
+
+  async function round(): Promise<void> {
+    const startedAt = performance.now()
+    let intervalMs = everyMs
+    try {
+      await health.watch(name, run)
+    } catch (error) {
+      log.error({ err: error, loop: name }, 'a background task failed; it runs again')
+      intervalMs = Math.min(everyMs, retryMs)
+    }
+    if (!isStopped) schedule(Math.max(0, intervalMs - (performance.now() - startedAt)))
+  }
+
+  schedule(everyMs)
   return {
     async stop() {
-      clearInterval(timer)
-      await underWay
+      isStopped = true
+      clearTimeout(timer)
+      await inFlight
     },
   }
 }

@@ -8,22 +8,38 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Db } from './db.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { type Db, isLockTimeout, type ReservedSql } from './db.ts'
+import { newId } from './id.ts'
 import { StartError } from './start-error.ts'
+import { within } from './time.ts'
 
 export const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
 
 /** Any number will do, as long as nothing else of ours locks it. */
 const migrationLock = 7_263_551
 
-/** Bring the database up to date; answers the names of the migrations that ran. */
-export async function migrate(db: Db): Promise<string[]> {
+/**
+ * A statement that waits for a table lock makes every later statement on that table wait behind it. So a migration gives up
+ * after `lockTimeoutMs`, lets the others through, and tries again until `lockPatienceMs` have passed.
+ */
+const lockTimeoutMs = 2_000
+const lockRetryMs = 1_000
+const lockPatienceMs = 10 * 60_000
+
+type Migrating = { log?: Pick<FastifyBaseLogger, 'warn'>; patienceMs?: number }
+
+/** Brings the database up to date. Returns the names of the migrations that ran. */
+export async function migrate(db: Db, { log, patienceMs = lockPatienceMs }: Migrating = {}): Promise<string[]> {
   await requireVersion(db)
+  await requireSessions(db)
   const connection = await db.reserve()
   try {
-    // An index on a large table, or another process building one, takes what it takes.
+    // Building an index on a large table may take longer than any other statement.
     await connection`set statement_timeout = 0`
     await connection`select pg_advisory_lock(${migrationLock})`
+    await connection`select set_config('lock_timeout', ${String(lockTimeoutMs)}, false)`
     await connection`
       create table if not exists migrations (
         name text primary key,
@@ -31,20 +47,39 @@ export async function migrate(db: Db): Promise<string[]> {
       )`
     const applied = new Set((await connection<{ name: string }[]>`select name from migrations`).map(({ name }) => name))
     const pending = listMigrations().filter((name) => !applied.has(name))
+    const deadline = performance.now() + patienceMs
     for (const name of pending) {
-      await connection.unsafe(
-        `begin; ${readFileSync(join(migrationsDir, name), 'utf8')}; insert into migrations (name) values ('${name}'); commit`,
-      )
+      while (!(await runMigration(connection, name))) {
+        if (performance.now() > deadline) {
+          throw new StartError(
+            `the migration ${name} could not lock a table because another session holds it; end that session (a dump, for instance) and start again`,
+          )
+        }
+        log?.warn({ migration: name }, 'the migration waits: another session holds a lock on a table it changes')
+        await sleep(lockRetryMs)
+      }
     }
     return pending
-  } catch (error) {
-    // If the connection is what failed, this fails too, and what it failed of is what counts.
-    await connection`rollback`.catch(() => {})
-    throw error
   } finally {
     await connection`select pg_advisory_unlock(${migrationLock})`.catch(() => {})
     await connection`reset statement_timeout`.catch(() => {})
+    await connection`reset lock_timeout`.catch(() => {})
     connection.release()
+  }
+}
+
+/** Runs one migration in a transaction of its own. Returns false if it did not get a lock in time. */
+async function runMigration(connection: ReservedSql, name: string): Promise<boolean> {
+  try {
+    await connection.unsafe(
+      `begin; ${readFileSync(join(migrationsDir, name), 'utf8')}; insert into migrations (name) values ('${name}'); commit`,
+    )
+    return true
+  } catch (error) {
+    // Fails as well if the connection is lost. The first error is the one to report.
+    await connection`rollback`.catch(() => {})
+    if (isLockTimeout(error)) return false
+    throw error
   }
 }
 
@@ -69,3 +104,29 @@ async function requireVersion(db: Db): Promise<void> {
   if (server.encoding !== 'UTF8')
     throw new StartError(`the database must have the encoding UTF8; it has ${server.encoding}`)
 }
+
+/**
+ * Behind a pooler in transaction mode, consecutive statements of one client run in different sessions. Session locks and
+ * notifications, which this program needs, fail silently there. A notification that comes back proves a session of our own.
+ */
+async function requireSessions(db: Db): Promise<void> {
+  const channel = 'parley_session_check'
+  const token = newId()
+  let onReceived = () => {}
+  const received = new Promise<true>((resolve) => {
+    onReceived = () => resolve(true)
+  })
+  const { unlisten } = await db.listen(channel, (payload) => {
+    if (payload === token) onReceived()
+  })
+  await db`select pg_notify(${channel}, ${token})`
+  const isSession = await within(sessionCheckMs, received)
+  await unlisten()
+  if (!isSession) {
+    throw new StartError(
+      'DATABASE_URL leads to a connection pooler in transaction mode; Parley needs a direct connection or a pooler in session mode (pool_mode = session)',
+    )
+  }
+}
+
+const sessionCheckMs = 5_000

@@ -21,6 +21,7 @@ import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promis
 import type { FastifyBaseLogger } from 'fastify'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Db, Sql } from '../lib/db.ts'
+import type { Health } from '../lib/health.ts'
 import { idAt } from '../lib/id.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
 import { recountMessages } from './answers.ts'
@@ -47,7 +48,7 @@ type Pass = { from: string; beganMs: number; isWide: boolean }
 /** What a pass is after a batch: what is left of it, and when it began; undefined: another process is at it. */
 type Turn = { next: Pass | undefined; beganMs: number } | undefined
 
-export function startDigesting({ db, log }: { db: Db; log: FastifyBaseLogger }): Loop {
+export function startDigesting({ db, log, health }: { db: Db; log: FastifyBaseLogger; health: Health }): Loop {
   let isStopping = false
   let lastMs: number | undefined
   const run = async () => {
@@ -64,7 +65,7 @@ export function startDigesting({ db, log }: { db: Db; log: FastifyBaseLogger }):
       await sleep(performance.now() - began)
     }
   }
-  const loop = startRepeating({ name: 'digest', everyMs, log, run })
+  const loop = startRepeating({ name: 'digest', everyMs, log, health, run })
   return {
     async stop() {
       isStopping = true

@@ -17,6 +17,7 @@ import { getConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
+import type { Health } from '../lib/health.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Store } from '../lib/store.ts'
@@ -29,6 +30,7 @@ export type Fetching = {
   channels: Partial<Record<ChannelName, Pick<Channel, 'fetchMedia'>>>
   store: Store
   log: FastifyBaseLogger
+  health: Health
   /** A message of this workspace has its media now, or never will. */
   announce?: (workspaceId: string) => void
   /** For a fetch, from the question to the last byte kept. */
@@ -69,7 +71,7 @@ const letGoMs = 1_000
 export const mediaToken = (): string => randomToken()
 
 export function startFetchingMedia({ timeoutMs = 60_000, ...fetching }: Fetching): FetchingLoop {
-  const { db, log } = fetching
+  const { db, log, health } = fetching
   const underWay = new Set<Promise<void>>()
   const stopping = new AbortController()
   let looking: Promise<void> | undefined
@@ -112,7 +114,7 @@ export function startFetchingMedia({ timeoutMs = 60_000, ...fetching }: Fetching
     underWay.add(fetched)
   }
 
-  const polling = startRepeating({ name: 'fetch-media', everyMs: 1_000, log, run: look })
+  const polling = startRepeating({ name: 'fetch-media', everyMs: 1_000, log, health, run: look })
   lookUnlessBroken()
   return {
     wake() {

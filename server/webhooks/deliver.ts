@@ -16,6 +16,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
+import type { Health } from '../lib/health.ts'
 import type { Loop } from '../lib/loop.ts'
 import { within } from '../lib/time.ts'
 import type { Answered, Poster } from './post.ts'
@@ -37,6 +38,7 @@ export type Delivering = {
   sealer: Sealer
   poster: Poster
   log: FastifyBaseLogger
+  health: Health
   slots?: number
   /** Count an attempt by what came of it. */
   count?: (outcome: string) => void
@@ -85,7 +87,7 @@ const maxKnown = 2_000
 const graceMs = 5_500
 
 export function startDelivering(delivering: Delivering): DeliveringLoop {
-  const { db, sealer, poster, log, slots = 512, count = () => {} } = delivering
+  const { db, sealer, poster, log, health, slots = 512, count = () => {} } = delivering
   const endpoints = new Map<string, Endpoint>()
   const underWay = new Set<Promise<void>>()
   /** Opened, by their sealed text. */
@@ -94,7 +96,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     run: async (ended: readonly Ended[]) => {
       const lateFrom = performance.now() - (leaseSeconds - 1) * 1000
       const attempted = ended.map(({ claimedAt, ...one }) => ({ ...one, isLate: claimedAt < lateFrom }))
-      await settleAttempts(db, attempted)
+      await health.watch('settle-deliveries', () => settleAttempts(db, attempted))
       return attempted.map(() => undefined)
     },
     max: 200,
@@ -149,7 +151,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     try {
       const claimedAt = performance.now()
       const rooms = roomsOf(free)
-      const claimed = await claimDeliveries(db, free, rooms)
+      const claimed = await health.watch('deliver', () => claimDeliveries(db, free, rooms))
       noteMore(rooms, claimed, free)
       gather = Math.min(gatherMs.most, Math.max(gatherMs.least, performance.now() - claimedAt))
       for (const delivery of claimed) start(delivery, claimedAt)

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHealth } from './health.ts'
+
+const succeed = async () => 'done'
+const fail = async () => {
+  throw new Error('no database')
+}
+
+test('a loop fails after 30 s without a success, and recovers with the next one', async () => {
+  let now = 0
+  const health = createHealth({ now: () => now })
+  assert.equal(await health.watch('deliver', succeed), 'done')
+  await assert.rejects(health.watch('deliver', fail), /no database/)
+  await assert.rejects(health.watch('digest', fail))
+  assert.deepEqual(health.failing(), [])
+  now = 20_000
+  await health.watch('digest', succeed)
+  await assert.rejects(health.watch('digest', fail))
+  now = 30_000
+  await assert.rejects(health.watch('deliver', fail))
+  assert.deepEqual(health.failing(), ['deliver'])
+  now = 50_000
+  assert.deepEqual(health.failing(), ['deliver', 'digest'])
+  await health.watch('deliver', succeed)
+  assert.deepEqual(health.failing(), ['digest'])
+})

@@ -1,0 +1,17 @@
+/** Programs that tests need and that the system's package manager can install. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+/** Finds a program at one of `paths`. With `install`, installs `name` with apt-get first if that is possible. */
+export function resolvePackage(name: string, paths: readonly string[], { install = false } = {}): string | undefined {
+  const found = paths.find((path) => existsSync(path))
+  if (found || !install) return found
+  if (process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0) {
+    console.error(`Installing ${name} for the tests…`)
+    const apt = (...args: string[]) =>
+      spawnSync('apt-get', args, { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+        .status === 0
+    if (apt('update') && apt('install', '-y', '--no-install-recommends', name)) return resolvePackage(name, paths)
+  }
+  return undefined
+}
