@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { type Api, assertRefused, createBrowser, type Json, start, startSignedIn, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -128,6 +128,8 @@ test('every structured template of the demo goes over the wire as the provider w
 test('a value a template needs, a template that is not there or not approved: 400 names it, and nothing is made', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
+  const named = { bodyNamed: { name: 'Ann', time: '9' } }
+  const card = { headerMediaUrl: 'https://x.test/a.png', body: ['One'], buttonParams: { 0: 'one' } }
   for (const [given, message] of [
     [template('order_confirmed', ['only one']), /^template\.params\.body\[1\]: required/],
     [template('order_update', ['Ann', 'A-1']), /^template\.params\.buttonParams\.0: required/],
@@ -137,6 +139,23 @@ test('a value a template needs, a template that is not there or not approved: 40
     ],
     [template('appointment', { bodyNamed: { name: 'Ann', time: '9' } }), /headerMediaUrl: required/],
     [template('offer_carousel', { body: ['Ann'], cards: [{}, {}] }), /cards\[0\]\.headerMediaUrl: required/],
+    [
+      template('appointment', { bodyNamed: { name: '', time: '9' }, body: ['Ann'], headerMediaId: '1' }),
+      'template.params.bodyNamed.name: required',
+    ],
+    [
+      template('appointment', { ...named, headerMediaUrl: 'nope' }),
+      /^template\.params\.headerMediaUrl: must be an http/,
+    ],
+    [
+      template('appointment', { ...named, headerMediaUrl: 'ftp://x.test/a' }),
+      /^template\.params\.headerMediaUrl: must be/,
+    ],
+    [template('appointment', { ...named, headerMediaId: '' }), 'template.params.headerMediaId: must not be empty'],
+    [
+      template('offer_carousel', { body: ['Ann'], cards: [{ ...card, headerMediaUrl: 'nope' }, card] }),
+      /^template\.params\.cards\[0\]\.headerMediaUrl: must be an http or https URL/,
+    ],
     [template('no_such'), /^template\.name: there is no template no_such in en_US/],
     [{ type: 'template', template: { name: 'hello_world', language: 'de' } }, /in de/],
     [template('paused_promo'), /^template\.name: paused_promo in en_US is not approved \(paused\)/],
@@ -222,6 +241,8 @@ test('what cannot be sent is refused with the field and the rule', async (t) => 
     [{ to: phone, type: 'image' }, 'media_url: required'],
     [{ to: phone, type: 'image', media_url: 'nowhere' }, /^media_url: /],
     [{ to: phone, type: 'image', media_url: 'ftp://x.test/a' }, /^media_url: /],
+    [{ to: phone, text: ' \n\t\u00a0\u2003' }, 'text: must not be blank'],
+    [{ to: phone, type: 'image', media_url: url, text: '  ' }, 'text: must not be blank'],
     [{ to: phone, type: 'image', media_url: url, text: '😀'.repeat(1025) }, 'text: must have at most 1024 characters'],
     [{ to: phone, type: 'audio', media_url: url, text: 'x' }, /^text: a voice message/],
     [{ to: phone, text: 'x', reply_to_message_id: 'no' }, 'reply_to_message_id: not a uuid'],
@@ -264,6 +285,43 @@ test('a reply quotes a message of the same conversation, in both directions', as
   assert.equal(answer.reply_to_message_id, ours?.[0].id)
 })
 
+test('a message the channel has no id for cannot be quoted, and nothing is kept of the reply', async (t) => {
+  const { api, connect, browser } = await startSignedIn(t)
+  const provider = await connect()
+  await provider.writes({ from: phone, text: 'a question' })
+  const [{ id: conversationId }] = (await api.get('/conversations')).body.data
+  const quote = (reply_to_message_id: string) => ({ text: 'about that', reply_to_message_id })
+  for (const mode of ['reject', 'http_500']) {
+    await provider.fault({ to: phone, mode, code: 131026, count: 1 })
+    assertRefused(await api.post('/messages', { to: phone, text: mode }), 502, 'platform_error')
+    const [unsent, ...before] = await messagesOf(api, conversationId)
+    assert.deepEqual([unsent.content_text, unsent.msgapp_message_id], [mode, null])
+    const message = 'reply_to_message_id: the channel has no id for this message, so it cannot be quoted'
+    const path = `/conversations/${conversationId}/messages`
+    assertRefused(await api.post('/messages', { to: phone, ...quote(unsent.id) }), 400, 'bad_request', message)
+    assertRefused(await browser.call('POST', path, quote(unsent.id)), 400, 'bad_request', message)
+    assert.equal((await messagesOf(api, conversationId)).length, before.length + 1)
+  }
+
+  // On the social channel a message of several attachments is stored as several; the channel knows it by one id.
+  const parts = [1, 2].map((n) => ({ type: 'image', payload: { url: `${provider.simulatorUrl}/none/${n}` } }))
+  const person = { sender: { id: 'ann' }, timestamp: Date.now() }
+  await provider.callback(
+    { entry: [{ messaging: [{ ...person, message: { mid: 'mid-1', attachments: parts } }] }] },
+    'social',
+  )
+  const reaction = { mid: 'mid-1', action: 'react', emoji: '👍' }
+  await provider.callback({ entry: [{ messaging: [{ ...person, reaction }] }] }, 'social')
+  const [social] = (await api.get('/conversations?channel=social')).body.data
+  const stored = await messagesOf(api, social.id)
+  const second = stored.find(({ message_id }) => message_id === 'mid-1:1')
+  const reacted = stored.find(({ content_type }) => content_type === 'reaction')
+  const answers = (id: string) => browser.call('POST', `/conversations/${social.id}/messages`, quote(id))
+  assertRefused(await answers(reacted.id), 400, 'bad_request', /^reply_to_message_id: /)
+  assert.equal((await answers(second.id)).status, 201)
+  assert.deepEqual((await provider.sent('ann'))[0]?.body.reply_to, { mid: 'mid-1' })
+})
+
 test('the channel says no: 502 quotes it, the message is kept as failed, and nothing counts', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
@@ -278,6 +336,24 @@ test('the channel says no: 502 quotes it, the message is kept as failed, and not
   assert.deepEqual([message.content, message.broadcast_id], [null, null])
   const [usage] = await db`select message_count from plan_usage`
   assert.equal(usage?.message_count, 0)
+})
+
+test('a send the channel refuses does not rename the contact; one it accepts does', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const sendAs = (to: string, name: string) => api.post('/messages', { to, name, ...template('hello_world') })
+  const { contact_id } = (await sendAs(phone, 'Ann')).body.data
+  const nameOf = async (id: string) => (await api.get(`/contacts/${id}`)).body.data.name
+  const other = '+14155550101'
+  const nameless = (await api.post('/contacts', { phone: other })).body.data.id
+  for (const to of [phone, other]) await provider.fault({ to, mode: 'reject', code: 131026, count: 1 })
+  assertRefused(await sendAs(phone, 'Eve'), 502, 'platform_error')
+  assertRefused(await sendAs(other, 'Eve'), 502, 'platform_error')
+  assert.deepEqual([await nameOf(contact_id), await nameOf(nameless)], ['Ann', null])
+  // Together they share one statement; the newest message's name is stored.
+  const sent = await Promise.all([sendAs(phone, ' Ann Lee '), sendAs(other, 'Bob')])
+  assert.deepEqual([...new Set(sent.map(({ status }) => status))], [201])
+  assert.deepEqual([await nameOf(contact_id), await nameOf(nameless)], ['Ann Lee', 'Bob'])
 })
 
 test('what the channel refuses for the moment is sent again, twice at most', async (t) => {

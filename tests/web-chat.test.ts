@@ -335,6 +335,7 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
     [{}, 'text: required'],
     [{ text: '' }, 'text: must have 1 to 4096 characters'],
     [{ text: '🙂'.repeat(4097) }, 'text: must have 1 to 4096 characters'],
+    [{ text: ' \n\u00a0' }, 'text: must not be blank'],
     [{ text: null }, 'text: must be a string'],
     [{ text: 5 }, 'text: must be a string'],
     [{ text: 'a\0b' }, /^text: /],
@@ -350,11 +351,19 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
     assertRefused(await page.call('POST', '/messages', body), 400, 'bad_request', message)
   }
   assert.equal((await db`select 1 from contacts`).length, 0)
-  for (const text of ['🙂'.repeat(4096), '<script>alert(1)</script>', ' ', "'; drop table messages; --", 'a\u2028b']) {
-    const said = await page.says(text, { name: '', unknown: '\0' })
+  for (const text of [
+    '🙂'.repeat(4096),
+    '<script>alert(1)</script>',
+    ' x ',
+    "'; drop table messages; --",
+    'a\u2028b',
+  ]) {
+    const said = await page.says(text, { name: '  ', email: ' ', unknown: '\0' })
     assert.deepEqual([said.status, said.body.data?.content_text], [201, text], said.text)
   }
   assert.equal((await page.thread()).length, 5)
+  const [contact] = await db`select name, email from contacts`
+  assert.deepEqual(contact, { name: null, email: null })
 })
 
 test('a visitor who writes faster than a person is slowed down, and nobody else is', async (t) => {
@@ -396,6 +405,7 @@ test('a member answers a visitor with text, whenever they like, and with nothing
     [{ type: 'image', media_url: 'https://cdn.example/a.png' }, /^type: the web channel carries text/],
     [{ type: 'template', template: { name: 'hello_world' } }, /^type: /],
     [{ text: '' }, /^text: /],
+    [{ text: ' \n' }, 'text: must not be blank'],
     [{ text: 'x'.repeat(4097) }, /^text: /],
   ] as const) {
     assertRefused(await browser.call('POST', path, body), 400, 'bad_request', field)
@@ -404,9 +414,12 @@ test('a member answers a visitor with text, whenever they like, and with nothing
   await answers(conversation_id, 'late, but here')
   const quoting = await browser.call('POST', path, { text: 'about this', reply_to_message_id: id })
   assert.equal(quoting.body.data.reply_to_message_id, id)
+  const quotingOwn = { text: 'and this', reply_to_message_id: quoting.body.data.id }
+  assert.equal((await browser.call('POST', path, quotingOwn)).status, 201)
   assert.deepEqual(
     (await page.thread()).map(({ content_text, reply_to_message_id }) => [content_text, reply_to_message_id]),
     [
+      ['and this', quoting.body.data.id],
       ['about this', id],
       ['late, but here', null],
       ['question', null],

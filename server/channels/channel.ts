@@ -200,6 +200,11 @@ export type Channel = {
   windowMs: number | null
   /** How much longer a reply written by a person may be. */
   lateWindowMs: number | null
+  /**
+   * The id to quote a message by, from the id it was stored with and ours (null while it is unsent); null: it cannot be
+   * quoted. Absent: the stored id is the channel's.
+   */
+  quotableId?(externalId: string | null, ourId: string | null): string | null
   send(connection: Connection, outgoing: Outgoing): Promise<Sent>
   /** The challenge to answer with, or undefined when the verify token is wrong. */
   answerHandshake(connection: Connection, query: Record<string, unknown>): string | undefined

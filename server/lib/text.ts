@@ -48,6 +48,8 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
+export const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
+
 /** Length in characters (code points), as every limit of the API counts. */
 export function lengthOf(text: string): number {
   let length = text.length

@@ -5,7 +5,7 @@
 import type { TemplateParams } from '../channels/channel.ts'
 import { badRequest } from '../lib/errors.ts'
 import { OneOf, type Static, Type } from '../lib/schema.ts'
-import { lengthOf } from '../lib/text.ts'
+import { isHttpUrl, lengthOf } from '../lib/text.ts'
 
 const maxTextLength = 4096
 const maxCaptionLength = 1024
@@ -103,23 +103,34 @@ export function readDraft(body: Static<typeof Draft>): Draft {
   }
   if (type === 'text') {
     if (text === undefined) throw badRequest('text: required')
-    return { type, text: requireLength(text, 1, maxTextLength) }
+    return { type, text: requireText(text) }
   }
   if (mediaUrl === undefined) throw badRequest('media_url: required')
-  const url = URL.parse(mediaUrl)
-  if (!url || !/^https?:$/.test(url.protocol)) throw badRequest('media_url: must be an http or https URL')
+  if (!isHttpUrl(mediaUrl)) throw badRequest('media_url: must be an http or https URL')
   if (type === 'audio' && text !== undefined) throw badRequest('text: a voice message has no caption')
+  if (text) requireNotBlank(text)
   return {
     type,
-    media_url: mediaUrl,
+    media_url: mediaUrl.trim(),
     text: text || null,
     filename: type === 'document' ? body.filename || null : null,
   }
 }
 
-function requireLength(text: string, min: number, max: number): string {
+/** The text of a message, from the API, a member or a visitor: 1 to 4096 characters, at least one of them visible. */
+export function requireText(text: string): string {
+  requireLength(text, 1, maxTextLength)
+  requireNotBlank(text)
+  return text
+}
+
+function requireNotBlank(text: string): void {
+  if (text.trim() === '') throw badRequest('text: must not be blank')
+}
+
+function requireLength(text: string, min: number, max: number): void {
   const length = lengthOf(text)
-  if (length >= min && length <= max) return text
+  if (length >= min && length <= max) return
   throw badRequest(
     min > 0 ? `text: must have ${min} to ${max} characters` : `text: must have at most ${max} characters`,
   )

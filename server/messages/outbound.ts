@@ -12,6 +12,7 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
+import { fold } from '../lib/text.ts'
 import { doubting } from './answers.ts'
 import { andFollow, type Follower, isHeld } from './follow.ts'
 import { countOutcomes } from './outcomes.ts'
@@ -39,6 +40,8 @@ export type Outcome = {
   status: 'sent' | 'failed' | 'unknown'
   external_id: string | null
   error: string | null
+  /** The name the caller gave for the contact, stored if the channel accepted the message. */
+  rename?: { contact_id: string; name: string } | undefined
 }
 
 export type Ledger = {
@@ -202,15 +205,19 @@ async function settleMessages(
   outcomes: readonly Outcome[],
   follower: Follower | undefined,
 ): Promise<undefined[]> {
+  const rows = outcomes.map(({ rename, ...outcome }) =>
+    rename ? { ...outcome, contact_id: rename.contact_id, name: rename.name, name_key: fold(rename.name) } : outcome,
+  )
   await sql`
     with given as (
       select *
-      from json_to_recordset(${JSON.stringify(outcomes)}::text::json) as g (
-        workspace_id uuid, conversation_id uuid, id uuid, status text, external_id text, error text
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+        workspace_id uuid, conversation_id uuid, id uuid, status text, external_id text, error text, contact_id uuid,
+        name text, name_key text
       )
     ),
     locked as (
-      select g.workspace_id, g.conversation_id, g.id, g.status, g.external_id, g.error,
+      select g.workspace_id, g.conversation_id, g.id, g.status, g.external_id, g.error, g.contact_id, g.name, g.name_key,
         m.status as status_before,
         -- A second try may be sent long after its message was made, and the sweep may come in between.
         m.status = 'failed' and m.external_id is null and g.status = 'sent' as was_given_up
@@ -230,6 +237,19 @@ async function settleMessages(
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
         case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as places
+    ),
+    -- The names to store: of accepted messages only, the newest of each contact. The sort reads all of locked before the
+    -- first contact is changed, so messages are locked before contacts.
+    new_names as (
+      select distinct on (workspace_id, contact_id) workspace_id, contact_id, name, name_key
+      from locked
+      where status = 'sent' and name is not null
+      order by workspace_id, contact_id, id desc
+    ),
+    renamed_contacts as (
+      update contacts c set name = n.name, name_key = n.name_key, updated_at = now()
+      from new_names n
+      where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
     ),
     ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
     ${doubting(sql, sql`settled`)}

@@ -11,7 +11,7 @@ import type { Channel, Connection, Content, Person, Sent, Template } from '../ch
 import { getConnection, noteOutcome, requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import { identitiesOf, type Learnt, learnPeople, renamePeople, type Who } from '../contacts/people.ts'
+import { identitiesOf, type Learnt, learnPeople, type Who } from '../contacts/people.ts'
 import { requirePhone } from '../contacts/phone.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
@@ -112,7 +112,7 @@ export function createSender(sending: Sending): Sender {
     const { workspaceId, draft } = request
     const channel = channels.msgapp
     const phone = requirePhone(request.to, request.defaultCountry, 'to')
-    const name = request.name?.trim() ? request.name : undefined
+    const name = request.name?.trim() || undefined
     const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: name ?? null }
     const [found, ours, template] = await Promise.all([
       find(who),
@@ -126,7 +126,7 @@ export function createSender(sending: Sending): Sender {
       const known = { conversation_id: conversationId, contact_id: found.contact_id, contact_created: false }
       if (earlier) return { message_id: id, msgapp_message_id: earlier.msgapp_message_id ?? '', ...known }
     }
-    const quoted = await requireQuoted(sql, workspaceId, conversationId, request.replyTo)
+    const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, request.replyTo)
     if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
     const message = await toContent(channel, ours, draft, template)
 
@@ -145,7 +145,8 @@ export function createSender(sending: Sending): Sender {
     })
     const { thread, isPrepared } = found?.conversation_id
       ? { thread: { ...found, conversation_id: found.conversation_id, contact_created: false }, isPrepared: false }
-      : await makeThread(who, toRow)
+      : // A contact that exists is renamed when the channel accepts the message, not before.
+        await makeThread(found ? { ...who, name: null } : who, toRow)
     const person = { phone, user_id: null, name: null, username: null }
     const externalId = await deliver(channel, ours, thread, person, {
       row: toRow(thread),
@@ -189,7 +190,7 @@ export function createSender(sending: Sending): Sender {
         : await getConnection(sql, sealer, workspaceId, conversation.channel)
     if (!connection) throw badRequest(`the workspace has no ${conversation.channel} connection`)
     requireSendable(conversation.channel, draft)
-    const quoted = await requireQuoted(sql, workspaceId, conversationId, replyTo)
+    const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, replyTo)
     const late = draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, true)
     const template =
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
@@ -279,13 +280,14 @@ export function createSender(sending: Sending): Sender {
     const { workspace_id, conversation_id, id } = row
     if (!isPrepared) await ledger.prepare(row)
     announce(workspace_id, channel.name, conversation_id)
-    if (rename && rename !== thread.name) {
-      await renamePeople(sql, [{ workspace_id, contact_id: thread.contact_id, name: rename }])
-    }
     const outgoing = { message_id: id, to: person, content, reply_to: quoted, late_reply: late }
     onSend(connection)
     const sent = await sendPatiently(channel, connection, outgoing)
-    await ledger.settle(toOutcome(row, sent))
+    const isRenamed = rename !== undefined && rename !== thread.name
+    await ledger.settle({
+      ...toOutcome(row, sent),
+      rename: isRenamed ? { contact_id: thread.contact_id, name: rename } : undefined,
+    })
     announce(workspace_id, channel.name, conversation_id)
     await noteSent(sql, connection, thread.contact_id, person, sent, learn)
     if (sent.ok) return sent.external_id

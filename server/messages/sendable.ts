@@ -39,22 +39,27 @@ export function requireSendable(channel: ChannelName, draft: Draft): void {
   }
 }
 
-/** The channel's id of the message to quote: one of this conversation that reached the channel. */
+/** The channel's id of the message to quote; 400 when it is of another conversation, or the channel has no id for it. */
 export async function requireQuoted(
   sql: Sql,
   workspaceId: string,
+  channel: Channel,
   conversationId: string | null | undefined,
   id: string | undefined,
 ): Promise<string | null> {
   if (id === undefined) return null
-  const [quoted] =
+  const [message] =
     conversationId && isUuid(id)
-      ? await sql<{ external_id: string | null }[]>`
-          select external_id from messages
+      ? await sql<{ external_id: string | null; is_sent: boolean }[]>`
+          select external_id, status not in ('pending', 'failed') as is_sent from messages
           where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
       : []
-  if (!quoted) throw badRequest('reply_to_message_id: no message of this conversation')
-  return quoted.external_id
+  if (!message) throw badRequest('reply_to_message_id: no message of this conversation')
+  const { external_id, is_sent } = message
+  const quoted = channel.quotableId ? channel.quotableId(external_id, is_sent ? id : null) : external_id
+  if (quoted === null)
+    throw badRequest('reply_to_message_id: the channel has no id for this message, so it cannot be quoted')
+  return quoted
 }
 
 /** How the channel names the contact of a conversation. */

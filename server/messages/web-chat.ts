@@ -25,7 +25,7 @@ import type { Live } from '../lib/live.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { lengthOf } from '../lib/text.ts'
+import { requireText } from './draft.ts'
 import { toReceived } from './inbound.ts'
 import type { Intake } from './intake.ts'
 import { getMessage, getMessageNamed, listMessages } from './messages.ts'
@@ -49,7 +49,6 @@ declare module 'fastify' {
   }
 }
 
-const maxTextLength = 4096
 const streamsPerVisitor = 8
 const heartbeatMs = 25_000
 
@@ -123,20 +122,18 @@ export const webChatRoutes =
       '/web-chat/:site_id/messages',
       { schema: { params: Site, body: NewVisitorMessage, response: { 201: DataOf(VisitorMessage) } } },
       async (request, reply) => {
-        const { text, name, email, client_id } = request.body
-        const length = lengthOf(text)
-        if (length < 1 || length > maxTextLength) {
-          throw badRequest(`text: must have 1 to ${maxTextLength} characters`)
-        }
+        const { text, client_id } = request.body
+        const name = request.body.name?.trim() || null
+        const email = request.body.email?.trim() || null
+        requireText(text)
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
         const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
-        const said = { visitor_id: visitorId, message_id, text, name: name ?? null, at: new Date().toISOString() }
+        const said = { visitor_id: visitorId, message_id, text, name, at: new Date().toISOString() }
         const [report] = web.parse(site, said)
         if (report?.kind !== 'message') throw badRequest('text: cannot be kept')
-        const more = { email: email ?? null }
-        const kept = await intake.keep(toReceived(site.workspace_id, 'web', report, more))
+        const kept = await intake.keep(toReceived(site.workspace_id, 'web', report, { email }))
         if (kept) live.announce(visitorTopic(visitorId))
         const message = kept
           ? await getMessage(

@@ -106,7 +106,8 @@ function asksOfHeader(header: Header | null, values: Values, onChange: PartProps
     label,
     hint,
     value: values[path] ?? '',
-    onChange: (value) => onChange({ ...values, [path]: value }),
+    // The service refuses a value that is present but empty.
+    onChange: (value) => onChange({ ...values, [path]: value || undefined }),
   })
   if (header?.kind === 'text') {
     return header.variable ? [ask('headerText', text.headerText, exampleOf(header.variable.example))] : []
@@ -130,7 +131,10 @@ function asksOfPlace(values: Values, onChange: PartProps['onChange']): Ask[] {
     path: `headerLocation.${name}`,
     label: labels[name],
     value: place[name] ?? '',
-    onChange: (value) => onChange({ ...values, headerLocation: { ...place, [name]: value } }),
+    onChange: (value) => {
+      const isRequired = name === 'latitude' || name === 'longitude'
+      onChange({ ...values, headerLocation: { ...place, [name]: value || (isRequired ? '' : undefined) } })
+    },
   }))
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Template, TemplateParams } from '../channel.ts'
 import { fixture } from '../fake-http.ts'
-import { fillTemplate } from './template.ts'
+import { fillTemplate, previewTemplate } from './template.ts'
 
 const listed = (fixture('msgapp/answers/templates') as { data: (Template & { id: string })[] }).data
 const named = (name: string): Template => {
@@ -243,6 +243,44 @@ test('a value that is missing is named as the caller would write it', () => {
   }
 })
 
+test('a value that is present but empty, or a URL that is not http or https, is named and nothing stands in for it', () => {
+  const url = 'https://cdn.example/1.pdf'
+  const card = { headerMediaId: '1', body: ['a'], buttonParams: { '0': 'x' } }
+  const place = { latitude: '1', longitude: '2' }
+  const http = 'must be an http or https URL'
+  const cases: [string, TemplateParams, string][] = [
+    ['appointment', { headerMediaId: '1', bodyNamed: { name: '' }, body: ['Ana', '9'] }, 'bodyNamed.name: required'],
+    ['appointment', { headerMediaId: '1', body: ['Ana', ''] }, 'body[1]: required'],
+    ['order_confirmed', { body: ['Ana', 'A'], bodyNamed: { '2': '' } }, 'bodyNamed.2: required'],
+    ['order_code', { headerText: '', body: ['1'], buttonParams: { '0': 'x' } }, 'headerText: required'],
+    ['sign_in_code', { body: ['123456'], buttonParams: { '0': '' } }, 'buttonParams.0: required'],
+    ['order_update', { body: ['Ana', 'A'], buttonParams: { '0': 'x', '1': '' } }, 'buttonParams.1: must not be empty'],
+    ['survey', { buttonParams: { '0': '' } }, 'buttonParams.0: must not be empty'],
+    ['receipt', { headerMediaUrl: url, headerFilename: '' }, 'headerFilename: must not be empty'],
+    ['receipt', { headerMediaUrl: url, headerMediaId: '' }, 'headerMediaId: must not be empty'],
+    ['receipt', { headerMediaUrl: '', headerMediaId: '1' }, 'headerMediaUrl: must not be empty'],
+    ['receipt', { headerMediaUrl: 'nope' }, `headerMediaUrl: ${http}`],
+    ['receipt', { headerMediaUrl: 'javascript:alert(1)' }, `headerMediaUrl: ${http}`],
+    ['where_we_are', { headerLocation: { ...place, name: '' } }, 'headerLocation.name: must not be empty'],
+    [
+      'offer_carousel',
+      { body: ['Ana'], cards: [card, { ...card, headerMediaId: undefined, headerMediaUrl: 'nope' }] },
+      `cards[1].headerMediaUrl: ${http}`,
+    ],
+  ]
+  for (const [name, params, message] of cases) {
+    const expected = { ok: false, fault: 'params', message: `template.params.${message}` }
+    assert.deepEqual(fillTemplate(named(name), params), expected)
+  }
+  // What the template has no place for is ignored, whatever it is.
+  assert.ok(
+    fillTemplate(named('hello_world'), { headerMediaUrl: 'nope', headerText: '', buttonParams: { '0': '' } }).ok,
+  )
+  assert.ok(fillTemplate(named('appointment'), { headerMediaId: '1', headerFilename: '', body: ['Ana', '9', ''] }).ok)
+  const preview = previewTemplate(named('receipt'), { headerMediaUrl: 'htt', headerFilename: '' })
+  assert.deepEqual(preview.ok && preview.missing, ['headerMediaUrl'])
+})
+
 test('names that every object has are no values', () => {
   const result = fillTemplate(made([body('{{constructor}} {{toString}}')], 'NAMED'), { bodyNamed: {} })
   assert.deepEqual(result, { ok: false, fault: 'params', message: 'template.params.bodyNamed.constructor: required' })
@@ -404,5 +442,5 @@ function supply(params: Record<string, unknown>, message: string): void {
   }
   const last = steps.at(-1) ?? ''
   assert.equal(at[last], undefined, `${path} was supplied already`)
-  at[last] = 'x'
+  at[last] = last === 'headerMediaUrl' ? 'https://x.test/a.png' : 'x'
 }

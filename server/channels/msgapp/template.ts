@@ -1,18 +1,21 @@
 /**
- * A stored template and a caller's values, turned into what goes over the wire
- * and what a person reads. Pure.
+ * Fills a stored template with a caller's values: the components for the wire
+ * and the text a person reads. Pure.
  *
- * Everything the template has a variable for must have a value, and the first
- * that has none is named as the caller would write it. What the template does
- * not have is ignored. Values are taken literally: text in them that looks
- * like a variable stays as it is. A preview goes the same way and stops
- * nowhere: what has no value stands as its variable does.
+ * Every variable of the template needs a value. The first faulty value is named
+ * as the caller would write it: a required one that is missing, one that is
+ * present but empty, a URL that is not http or https. Values the template has
+ * no place for are ignored, whatever they are. Values are literal: text in them
+ * that looks like a variable stays as it is. A preview collects the names of
+ * missing values instead of refusing, and shows the variable in their place.
  */
+
+import { isHttpUrl } from '../../lib/text.ts'
 import type { Filled, Previewed, Shown, ShownCard, Template, TemplateParams } from '../channel.ts'
 import { type Json, recordOf } from '../reading.ts'
 
 export function fillTemplate(template: Template, params: TemplateParams): Filled {
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack: refuse }, 'template.params.')
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack }, 'template.params.')
   if ('fault' in part) return { ok: false, ...part }
   const { wire, shown } = part
   return { ok: true, components: wire, text: shown.body ?? '', content: shown }
@@ -21,11 +24,11 @@ export function fillTemplate(template: Template, params: TemplateParams): Filled
 /** `missing` names values as `params` does: `body[1]`, `cards[0].headerMediaUrl`. */
 export function previewTemplate(template: Template, params: TemplateParams): Previewed {
   const missing: string[] = []
-  const lack: Lacking = (name, placeholder) => {
-    missing.push(name)
+  const collect: Lacking = (name, placeholder, rule) => {
+    if (rule !== notEmpty) missing.push(name)
     return placeholder
   }
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack }, '')
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack: collect }, '')
   if ('fault' in part) return { ok: false, fault: 'template', message: part.message }
   return { ok: true, shown: part.shown, missing }
 }
@@ -33,8 +36,8 @@ export function previewTemplate(template: Template, params: TemplateParams): Pre
 const isNamed = ({ parameter_format }: Template) => parameter_format.toUpperCase() === 'NAMED'
 
 type Fault = { fault: 'params' | 'template'; message: string }
-/** There is no value of this name: what stands in its place, or that it cannot be done without. */
-type Lacking = (name: string, placeholder: string, or?: string) => string | Fault
+/** Handles a value that cannot be used: refuses it, or gives the placeholder that a preview shows instead. */
+type Lacking = (name: string, placeholder: string, rule?: string) => string | Fault
 type Filling = { isNamed: boolean; lack: Lacking }
 type Buttons = (Json & { text: string | null })[]
 type Part = { wire: Json[]; shown: Shown & { buttons: Buttons } }
@@ -98,10 +101,16 @@ function fillHeader(
     }
   }
   if (format === 'IMAGE' || format === 'VIDEO' || format === 'DOCUMENT') {
-    const { headerMediaId: id } = params
-    const link = params.headerMediaUrl || (id ? undefined : lack(`${path}headerMediaUrl`, '', ' (or headerMediaId)'))
+    const { headerMediaId: id, headerMediaUrl: url, headerFilename } = params
+    const optional = { headerMediaId: id, ...(format === 'DOCUMENT' ? { headerFilename } : {}) }
+    const fault = faultOfOptional({ ...optional, ...(id ? { headerMediaUrl: url } : {}) }, path, lack)
+    if (fault) return fault
+    const isUsable = id || (url && isHttpUrl(url))
+    const link = isUsable
+      ? url?.trim()
+      : lack(`${path}headerMediaUrl`, '', url ? notHttp : 'required (or headerMediaId)')
     if (typeof link === 'object') return link
-    const filename = format === 'DOCUMENT' && params.headerFilename ? { filename: params.headerFilename } : {}
+    const filename = format === 'DOCUMENT' && headerFilename ? { filename: headerFilename } : {}
     const kind = format.toLowerCase()
     return {
       wire: [{ type: 'header', parameters: [{ type: kind, [kind]: { ...(id ? { id } : { link }), ...filename } }] }],
@@ -109,14 +118,16 @@ function fillHeader(
     }
   }
   if (format === 'LOCATION') {
-    const given = params.headerLocation
-    const lacking = given ? undefined : lack(`${path}headerLocation`, '')
-    if (!given) return typeof lacking === 'object' ? lacking : { wire: [], shown: { format } }
-    const { name, address } = given
-    const latitude = given.latitude || lack(`${path}headerLocation.latitude`, '')
+    const input = params.headerLocation
+    const lacking = input ? undefined : lack(`${path}headerLocation`, '')
+    if (!input) return typeof lacking === 'object' ? lacking : { wire: [], shown: { format } }
+    const { name, address } = input
+    const latitude = input.latitude || lack(`${path}headerLocation.latitude`, '')
     if (typeof latitude !== 'string') return latitude
-    const longitude = given.longitude || lack(`${path}headerLocation.longitude`, '')
+    const longitude = input.longitude || lack(`${path}headerLocation.longitude`, '')
     if (typeof longitude !== 'string') return longitude
+    const fault = faultOfOptional({ name, address }, `${path}headerLocation.`, lack)
+    if (fault) return fault
     const location = { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) }
     return {
       wire: [{ type: 'header', parameters: [{ type: 'location', location }] }],
@@ -136,9 +147,12 @@ function fillBody(
   if (typeof text !== 'string') return unreadable('its body has no text')
   const values = new Map<string, string>()
   for (const [i, name] of variablesOf(text, isNamed).entries()) {
-    const byName = params.bodyNamed && Object.hasOwn(params.bodyNamed, name) ? params.bodyNamed[name] : undefined
-    const called = isPositional(name, isNamed) ? `${path}body[${i}]` : `${path}bodyNamed.${name}`
-    const value = byName || params.body?.[i] || lack(called, `{{${name}}}`)
+    const { bodyNamed = {}, body = [] } = params
+    const isByName = Object.hasOwn(bodyNamed, name)
+    const isListed = !isByName && (body[i] !== undefined || isPositional(name, isNamed))
+    // A name that `bodyNamed` carries decides, also when its value is empty.
+    const input = isByName ? bodyNamed[name] : body[i]
+    const value = input || lack(isListed ? `${path}body[${i}]` : `${path}bodyNamed.${name}`, `{{${name}}}`)
     if (typeof value !== 'string') return value
     values.set(name, value)
   }
@@ -159,7 +173,7 @@ function fillButtons(
     const button = recordOf(item)
     if (!button || typeof button.type !== 'string') return unreadable('a button has no type')
     const type = button.type.toUpperCase()
-    const given = params.buttonParams?.[i]
+    const input = params.buttonParams?.[i]
     const text = typeof button.text === 'string' ? button.text : null
     const emit = (sub_type: string, parameter: Json) =>
       wire.push({ type: 'button', sub_type, index: String(i), parameters: [parameter] })
@@ -168,26 +182,26 @@ function fillButtons(
     if (type === 'URL') {
       if (typeof button.url !== 'string') return unreadable('a button has no address')
       const names = variablesOf(button.url, false)
-      const value = names.length === 0 ? '' : given || lacking()
+      const value = names.length === 0 ? '' : input || lacking()
       if (typeof value !== 'string') return value
       if (names.length > 0) emit('url', { type: 'text', text: value })
       shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value]))) })
     } else if (type === 'COPY_CODE') {
-      const value = given || lacking()
+      const value = input || lacking()
       if (typeof value !== 'string') return value
       emit('copy_code', { type: 'coupon_code', coupon_code: value })
       shown.push({ type, text, code: value })
     } else if (type === 'OTP') {
-      // The code on the button is the one in the body, so it need not be said twice.
-      const code = given || params.body?.[0] || lacking()
+      // The code on the button is the one in the body, so the caller need not repeat it.
+      const code = (input ?? params.body?.[0]) || lacking()
       if (typeof code !== 'string') return code
       emit('url', { type: 'text', text: code })
       shown.push({ type, text, code })
-    } else if (type === 'QUICK_REPLY') {
-      if (given) emit('quick_reply', { type: 'payload', payload: given })
-      shown.push({ type, text })
-    } else if (type === 'FLOW') {
-      if (given) emit('flow', { type: 'action', action: { flow_token: given } })
+    } else if (type === 'QUICK_REPLY' || type === 'FLOW') {
+      const fault = faultOfOptional({ [i]: input }, `${path}buttonParams.`, lack)
+      if (fault) return fault
+      if (input && type === 'FLOW') emit('flow', { type: 'action', action: { flow_token: input } })
+      else if (input) emit('quick_reply', { type: 'payload', payload: input })
       shown.push({ type, text })
     } else if (needsValue(button)) {
       return unreadable(`a button has a variable that cannot be filled: ${type}`)
@@ -246,5 +260,14 @@ function needsValue(component: Json): boolean {
   return hasVariable(JSON.stringify(rest)) || recordOf(rest.limited_time_offer)?.has_expiration === true
 }
 
-const refuse: Lacking = (name, _placeholder, or = '') => ({ fault: 'params', message: `${name}: required${or}` })
+/** Refuses the first of these values that is present but empty. */
+function faultOfOptional(values: Record<string, string | undefined>, path: string, lack: Lacking): Fault | undefined {
+  const name = Object.keys(values).find((each) => values[each] === '')
+  const lacking = name === undefined ? undefined : lack(path + name, '', notEmpty)
+  return typeof lacking === 'object' ? lacking : undefined
+}
+
+const notEmpty = 'must not be empty'
+const notHttp = 'must be an http or https URL'
+const lack: Lacking = (name, _placeholder, rule = 'required') => ({ fault: 'params', message: `${name}: ${rule}` })
 const unreadable = (what: string): Fault => ({ fault: 'template', message: what })

@@ -70,6 +70,12 @@ function readItem({ account_id }: Connection, item: Json): Report[] {
   return [ignored('of a kind we do not read', Object.keys(item).join(' '))]
 }
 
+/** Undoes what `parse` adds to ids: a further attachment is quoted by its message; a reaction cannot be quoted. */
+export function quotableId(externalId: string | null): string | null {
+  if (externalId === null || externalId.includes(':reaction:')) return null
+  return externalId.replace(/:\d+$/, '')
+}
+
 type Parties = { at: string; isOurs: boolean; sender: Json | undefined; recipient: Json | undefined }
 
 function readMessage(message: Json, { at, isOurs, sender, recipient }: Parties): Report[] {

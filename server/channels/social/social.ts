@@ -11,7 +11,7 @@ import { ask, errorOf, probe, refuse, settle } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
-import { parse } from './parse.ts'
+import { parse, quotableId } from './parse.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const maxTextBytes = 1_000
@@ -22,6 +22,7 @@ export function createSocial(http: Http): Channel {
     name: 'social',
     windowMs: dayMs,
     lateWindowMs: 7 * dayMs,
+    quotableId,
     send: (connection, outgoing) => send(http, connection, outgoing),
     answerHandshake,
     isSigned,

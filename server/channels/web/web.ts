@@ -28,6 +28,7 @@ export function createWeb(): Channel {
     name: 'web',
     windowMs: null,
     lateWindowMs: null,
+    quotableId: (_externalId, ourId) => ourId,
     send: async () => ({ ok: true, external_id: null, person: null }),
     answerHandshake: () => undefined,
     isSigned: () => false,
