@@ -70,10 +70,10 @@ export const pageRoutes = (pages: Pages) => async (app: App) => {
   for (const [path, file] of pages.files) {
     const isNamedByContent = path.startsWith('/assets/')
     const cache = isNamedByContent ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
-    app.get(path, { exposeHeadRoute: true }, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
+    app.get(path, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
   }
   for (const path of ['/', ...rooms.flatMap((room) => [`/${room}`, `/${room}/*`])]) {
-    app.get(path, { exposeHeadRoute: true }, async (request, reply) => sendPage(request, reply, pages))
+    app.get(path, async (request, reply) => sendPage(request, reply, pages))
   }
 }
 

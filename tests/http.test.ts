@@ -62,6 +62,83 @@ test('unknown paths and wrong methods are not found, after the key', async (t) =
   }
 })
 
+test('HEAD answers wherever GET does: the same status and headers, no body, and no open stream', async (t) => {
+  const { api, url, owner, connect, memberRoutes } = await start(t, { pages: true })
+  const { connections } = await connect()
+  const contact = (await api.post('/contacts', { phone: '+14155550100' })).body.data
+  const browser = createBrowser(url, url)
+  const cookie = (await browser.signIn(owner)).headers.get('set-cookie')?.split(';')[0] ?? ''
+  const member = { cookie }
+  const upload = await fetch(`${url}/app/api/uploads`, {
+    method: 'POST',
+    headers: { ...member, origin: url, 'content-type': 'text/plain' },
+    body: 'a file',
+  })
+  const { data: file }: Json = await upload.json()
+  const visitors = await fetch(`${url}/web-chat/${connections.web.id}/visitors`, { method: 'POST' })
+  const { data: visitor }: Json = await visitors.json()
+  const program = { authorization: `Bearer ${await api.key('contacts:read', 'conversations:read', 'webhooks:manage')}` }
+  const plain = memberRoutes
+    .filter(({ method, url: path }) => method === 'GET' && !path.includes(':'))
+    .map(({ url: path }): [string, Record<string, string>] => [path, member])
+  assert.ok(plain.length > 15)
+  const asked: [path: string, headers: Record<string, string>][] = [
+    ...['/', '/inbox/x', '/docs', '/openapi.json', '/healthz', '/readyz', '/metrics', '/widget.js', '/nowhere'].map(
+      (path): [string, Record<string, string>] => [path, {}],
+    ),
+    ...['/me', '/contacts', `/contacts/${contact.id}`, '/conversations', '/webhooks', '/events/stream', '/nowhere'].map(
+      (path): [string, Record<string, string>] => [`/v1${path}`, program],
+    ),
+    ['/v1/me', {}],
+    ['/app/api/session', {}],
+    ...plain,
+    [new URL(file.media_url).pathname, {}],
+    [new URL(file.media_url).pathname, { range: 'bytes=0-1' }],
+    [`/web-chat/${connections.web.id}/stream?token=${visitor.visitor_token}`, {}],
+  ]
+  const changing = /^(date|x-request-id|x-ratelimit-remaining|transfer-encoding|connection|keep-alive)$/
+  const headersOf = (response: Response) =>
+    Object.fromEntries([...response.headers].filter(([name]) => !changing.test(name)))
+  for (const [path, headers] of asked) {
+    const abort = new AbortController()
+    const got = await fetch(url + path, { headers, signal: abort.signal })
+    const expected = headersOf(got)
+    abort.abort()
+    const head = await fetch(url + path, { method: 'HEAD', headers })
+    assert.equal(head.status, got.status, path)
+    // What is counted changes from one request to the next.
+    if (path === '/metrics') expected['content-length'] = head.headers.get('content-length') ?? ''
+    assert.deepEqual(headersOf(head), expected, path)
+    assert.equal(await head.text(), '', path)
+  }
+})
+
+test('a wrong method on a known path names those there are, after the key', async (t) => {
+  const { api, url } = await start(t, { pages: true })
+  const id = '01890000-0000-7000-8000-000000000000'
+  for (const [method, path, allow] of [
+    ['PUT', '/me', 'GET, HEAD'],
+    ['DELETE', '/contacts', 'GET, HEAD, POST'],
+    ['PUT', `/segments/${id}`, 'DELETE, GET, HEAD, PATCH'],
+    ['GET', '/messages', 'POST'],
+    ['OPTIONS', '/messages', 'POST'],
+    ['GET', '/nowhere', null],
+  ] as const) {
+    const refused = await api.call(method, path)
+    assertRefused(refused, 404, 'not_found')
+    assert.equal(refused.headers.get('allow'), allow, path)
+    assert.equal((await api.call(method, path, { key: null })).headers.get('allow'), null)
+  }
+  for (const [path, allow] of [
+    ['/healthz', 'GET, HEAD'],
+    ['/inbox/x', 'GET, HEAD'],
+    ['/nowhere', null],
+  ] as const) {
+    const refused = await fetch(url + path, { method: 'POST' })
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [404, allow], path)
+  }
+})
+
 test('a body that is no JSON is refused in words', async (t) => {
   const { api } = await start(t)
   const refused = async (raw: string | Uint8Array, message: RegExp, headers: Record<string, string> = {}) =>

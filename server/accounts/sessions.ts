@@ -51,7 +51,7 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
   app.decorateRequest('session')
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    if (request.method !== 'GET') requireSameOrigin(request, publicUrl)
+    if (!/^(GET|HEAD)$/.test(request.method)) requireSameOrigin(request, publicUrl)
     const { members } = request.routeOptions.config
     if (members === 'public') return
     const session = await getSession(sql, tokenOf(request))

@@ -101,6 +101,8 @@ export function createCrowd(app: App, most: number): Crowd {
         if (response.writableLength > maxUnread) response.destroy()
         else response.write(text)
       }
+      // HEAD asks for the headers alone. What follows finds the stream closed.
+      if (reply.request.method === 'HEAD') response.end()
       write(retryMs === undefined ? ': welcome\n\n' : `retry: ${retryMs}\n\n`)
       let isAsking = false
       /** One at a time, or a slow database would be asked ever more often. */

@@ -5,7 +5,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -16,6 +16,7 @@ import Fastify, {
   type FastifyTypeProvider,
   LogController,
   type onResponseHookHandler,
+  type onSendHookHandler,
   type preValidationHookHandler,
   type RawServerDefault,
 } from 'fastify'
@@ -39,6 +40,10 @@ declare module 'fastify' {
     rawBody: Buffer | undefined
     /** Where the request comes from. Use this instead of `ip`, which is the last proxy's. */
     clientAddress: string
+  }
+  interface FastifyInstance {
+    /** The methods a path has; none when it is unknown. */
+    allowedAt(path: string): string[]
   }
   interface FastifyContextConfig {
     /** A file is sent here, which takes its time on a slow line: `handlerTimeout` bounds it instead of `requestTimeoutMs`. */
@@ -111,7 +116,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     },
     serverFactory: (handler) => {
       const server = tls ? createHttpsServer({ ...http, ...tls }) : createHttpServer(http)
-      return server.on('request', boundPipelining(handler))
+      return server.on('request', boundPipelining(routeHeadAsGet(handler)))
     },
   }) as unknown as App
 
@@ -141,12 +146,17 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
   })
 
   app.addHook('onRequest', (request, reply, done) => {
+    if (headRequests.has(request.raw)) request.raw.method = 'HEAD'
     reply.header('x-request-id', request.id)
     done()
   })
+  const known = createPathIndex()
+  app.decorate('allowedAt', known.methodsAt)
   // Hooks a route does not need cost every request of it, so each route gets its own.
   app.addHook('onRoute', (route) => {
     const { schema, url } = route
+    known.add(url, listOf(route.method))
+    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody]
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
@@ -168,6 +178,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     else done()
   })
   app.setNotFoundHandler((request, reply) => {
+    reply.headers(allowHeader(request))
     if (sendMissingPage && wantsPage(request)) sendMissingPage(request, reply.code(404))
     else answerUnknownPath(request, reply)
   })
@@ -188,18 +199,39 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
 }
 
 /**
- * Unknown paths of a part of the API: refused after its hooks that were added
- * so far, such as who calls, and before anything looks at a body.
+ * Unknown paths and wrong methods in a part of the API: refused after the hooks that were added so far, such as the key
+ * check, and before the body is read.
  */
 export function refuseUnknownPaths(app: App): void {
   app.setNotFoundHandler(answerUnknownPath)
   app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 ? new ApiError('not_found', 'no such path') : undefined)
+    done(request.is404 ? new ApiError('not_found', 'no such path', allowHeader(request)) : undefined)
   })
 }
 
 function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): void {
   reply.code(404).send(errorBody('not_found', 'no such path'))
+}
+
+/** `Allow`, when the path exists for other methods. */
+function allowHeader({ server, url }: FastifyRequest): Record<string, string> {
+  const methods = server.allowedAt(url.split('?')[0] ?? '')
+  return methods.length > 0 ? { allow: methods.join(', ') } : {}
+}
+
+/** Which methods a path has. It is asked only for paths that were not found, so a scan over all routes will do. */
+function createPathIndex() {
+  const routes: { pattern: RegExp; methods: readonly string[] }[] = []
+  return {
+    add(url: string, methods: readonly string[]): void {
+      const source = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')
+      routes.push({ pattern: new RegExp(`^${source.replaceAll('*', '.*')}$`), methods })
+    },
+    methodsAt(path: string): string[] {
+      const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods)
+      return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].sort()
+    },
+  }
 }
 
 /** A browser that opens an address says that it takes HTML; scripts and pictures do not, and programs also name JSON. */
@@ -293,6 +325,30 @@ function boundPipelining(handle: (request: IncomingMessage, response: ServerResp
 }
 
 const maxPipelined = 100
+
+/** HEAD requests on their way to the route of GET. */
+const headRequests = new WeakSet<IncomingMessage>()
+
+/**
+ * HEAD is answered by the route of GET. The router sees a GET; from the first hook on the method is HEAD again. Node
+ * sends no body, because the response was created for a HEAD.
+ */
+function routeHeadAsGet(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'HEAD') {
+      headRequests.add(request)
+      request.method = 'GET'
+    }
+    handle(request, response)
+  }
+}
+
+/** A file or an export is not read to the end for the sake of its headers. */
+const dropHeadBody: onSendHookHandler<unknown> = (request, _reply, payload, done) => {
+  if (request.method !== 'HEAD' || !(payload instanceof Readable)) return done(null, payload)
+  payload.destroy()
+  done(null, null)
+}
 
 export const listOf = <Hook>(hooks: Hook | Hook[] | undefined): Hook[] =>
   hooks === undefined ? [] : ([hooks].flat() as Hook[])

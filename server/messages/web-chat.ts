@@ -80,7 +80,7 @@ export const webChatRoutes =
       const widget = readWidget(site?.widget ?? {})
       const isAsking = request.method === 'OPTIONS'
       // A browser leaves it out only where a page of our own reads.
-      const origin = request.headers.origin ?? (request.method === 'GET' ? ownOrigin : undefined)
+      const origin = request.headers.origin ?? (/^(GET|HEAD)$/.test(request.method) ? ownOrigin : undefined)
       const isAllowed = widget.allowed_origins.length === 0 || widget.allowed_origins.some((each) => each === origin)
       const cors = corsOf(widget, isAllowed ? origin : undefined)
       reply.headers(cors)
