@@ -141,6 +141,7 @@ create table channel_connections (
   widget jsonb not null default '{}'::jsonb,
   callback_verified_at timestamp with time zone,
   callback_received_at timestamp with time zone,
+  signals jsonb not null default '[]'::jsonb,
   constraint channel_connections_one_a_channel UNIQUE (workspace_id, channel),
   constraint channel_connections_pkey PRIMARY KEY (workspace_id, id),
   constraint channel_connections_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -539,6 +540,9 @@ create table templates (
   parameter_format text not null,
   components jsonb not null,
   updated_at timestamp with time zone not null,
+  status_reason text,
+  quality text,
+  previous_category text,
   constraint templates_pkey PRIMARY KEY (workspace_id, name, language),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );

@@ -183,7 +183,7 @@ export async function createApp(application: Application): Promise<App> {
     const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
     const count = metrics.counter(
       'parley_channel_callbacks_total',
-      'Channel callbacks, by what came of them.',
+      'Channel callbacks by outcome; one with different outcomes counts for each.',
       'outcome',
     )
 

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import type { Channel, Template } from '../server/channels/channel.ts'
 import { getConnection, listConnections, noteOutcome, settleCheck } from '../server/channels/connections.ts'
-import { getTemplate, listTemplates, refreshTemplates, setTemplateStatus } from '../server/channels/templates.ts'
+import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from '../server/channels/templates.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../server/simulator-accounts.ts'
 import { assertRefused, createBrowser, createDatabase, type Json, publicUrl, start, type World } from './support.ts'
@@ -56,6 +56,7 @@ test('a channel is connected, shown without its secrets, and keeps its address w
     base_url: 'https://graph.facebook.com',
     api_version: 'v25.0',
     simulator: null,
+    signals: [],
   })
   assert.ok(verify_token.length >= 20)
   assert.deepEqual(await list(), [connected.body.data])
@@ -217,6 +218,131 @@ test('a check says what is wrong and is remembered', async (t) => {
   assert.equal((await browser.call('POST', `/channels/${web.id}/check`)).body.data.state, 'connected')
 })
 
+/** A change of the account, as the provider posts it. */
+const accountChange = (field: string, value: Json, at = Date.now()) => ({
+  object: 'whatsapp_business_account',
+  entry: [{ time: Math.floor(at / 1000), changes: [{ field, value }] }],
+})
+
+test('what the provider reports about the account is on its card until it is resolved, dismissed or over', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const { id } = provider.connections.msgapp
+  const owner = createBrowser(world.url)
+  await owner.signIn(world.owner)
+  const agent = await member(world, 'agent')
+  const signals = async (browser = owner): Promise<Json[]> =>
+    (await browser.call('GET', '/channels')).body.data.find((one: Json) => one.id === id).signals
+  const report = async (field: string, value: Json, at?: number) =>
+    assert.equal(await provider.callback(accountChange(field, value, at)), 200)
+  assert.deepEqual(await signals(), [])
+
+  const inAnHour = Math.floor(Date.now() / 1000) + 3_600
+  const limits = [{ restriction_type: 'RESTRICTED_BIZ_INITIATED_MESSAGING', expiration: inAnHour }]
+  await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: limits })
+  const [restriction, ...none] = await signals(agent)
+  assert.deepEqual(none, [])
+  assert.deepEqual(
+    [restriction.severity, restriction.text, Date.parse(restriction.expires_at)],
+    ['restriction', 'The provider restricted this account: it cannot start conversations.', inAnHour * 1000],
+  )
+  // Whatever follows, the list stays short and the restriction stays in it.
+  const named = (name: string) => ({ message_template_name: name, message_template_language: 'en_US' })
+  for (let i = 0; i < 22; i++) await report('message_template_status_update', { event: 'PAUSED', ...named(`t${i}`) })
+  const many = await signals()
+  assert.deepEqual([many.length, many[0].key], [20, 'account_restriction'])
+
+  // A late report changes nothing, the resolving one removes its signal and no other.
+  await report('message_template_status_update', { event: 'APPROVED', ...named('t21') }, Date.now() - 3_600_000)
+  assert.equal((await signals()).length, 20)
+  await report('message_template_status_update', { event: 'APPROVED', ...named('t21') })
+  const left = await signals()
+  assert.equal(left.length, 19)
+  assert.ok(!left.some(({ key }) => key === 'template_status:t21:en_US'))
+
+  const dismiss = (signal: Json, browser = owner) =>
+    browser.call('POST', `/channels/${id}/signals/dismiss`, { key: signal.key, at: signal.at })
+  assertRefused(await dismiss(left[1], agent), 403, 'forbidden')
+  const stranger = createBrowser(world.url)
+  await stranger.signIn((await world.workspace()).owner)
+  assertRefused(await dismiss(left[1], stranger), 404, 'not_found')
+  assert.equal((await dismiss({ ...left[1], at: new Date(0).toISOString() })).status, 200)
+  assert.equal((await signals()).length, 19, 'what was reported again since then stays')
+  assert.equal((await dismiss(left[1])).status, 200)
+  assert.deepEqual(await signals(), [left[0], ...left.slice(2)])
+
+  const over = [{ ...limits[0], expiration: inAnHour - 7_200 }]
+  await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: over })
+  assert.ok((await signals()).every(({ severity }) => severity !== 'restriction'))
+  assert.deepEqual(
+    (await owner.call('PUT', '/channels/msgapp', { account_id: '7' })).body.data.signals,
+    [],
+    'another account begins without',
+  )
+})
+
+test('messages for a number that is not connected are counted as ignored, and the card says so', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const message = { from: '14155550100', id: 'wamid.1', timestamp: '1750000000', type: 'text', text: { body: 'hi' } }
+  const metadata = { display_phone_number: '15550009999', phone_number_id: '999' }
+  const counted = async () => {
+    const text = await (await fetch(`${world.url}/metrics`)).text()
+    const count = (outcome: string) =>
+      Number(new RegExp(`callbacks_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1] ?? 0)
+    return { ignored: count('ignored'), malformed: count('malformed') }
+  }
+  const post = async (field: string, value: Json) =>
+    assert.equal(await provider.callback({ entry: [{ changes: [{ field, value }] }] }), 200)
+  await post('messages', { metadata, messages: [message] })
+  await post('messages', { metadata, messages: [message] })
+  assert.deepEqual(await counted(), { ignored: 2, malformed: 0 })
+  const [{ signals }] = (await browser.call('GET', '/channels')).body.data
+  assert.deepEqual(
+    signals.map(({ severity, text }: Json) => [severity, text]),
+    [['warning', 'Messages for +15550009999 were ignored: this number is not connected.']],
+  )
+  assert.deepEqual((await world.api.get('/conversations')).body.data, [])
+  await post('flows', { event: 'FLOW_STATUS_CHANGE' })
+  assert.deepEqual(await counted(), { ignored: 3, malformed: 0 })
+  await post('messages', { messages: [{ ...message, from: undefined }] })
+  assert.deepEqual(await counted(), { ignored: 3, malformed: 1 })
+})
+
+test('members see what the provider changed of a template: status with its reason, quality and category', async (t) => {
+  const world = await start(t)
+  const provider = await world.connect()
+  const browser = createBrowser(world.url)
+  await browser.signIn(world.owner)
+  const refresh = () => browser.call('POST', '/templates/refresh')
+  await refresh()
+  const template = async () => {
+    const { data } = (await browser.call('GET', '/templates')).body
+    const { status, status_reason, quality, category, previous_category } = data.find(
+      ({ name }: Json) => name === 'order_update',
+    )
+    return { status, status_reason, quality, category, previous_category }
+  }
+  const report = (field: string, value: Json) =>
+    provider.callback(
+      accountChange(field, { message_template_name: 'order_update', message_template_language: 'en_US', ...value }),
+    )
+  const fresh = { status_reason: null, quality: null, previous_category: null }
+  assert.deepEqual(await template(), { status: 'APPROVED', category: 'UTILITY', ...fresh })
+  await report('message_template_quality_update', { new_quality_score: 'RED' })
+  await report('template_category_update', { previous_category: 'UTILITY', new_category: 'MARKETING' })
+  await report('message_template_status_update', { event: 'PAUSED', reason: 'INCORRECT_CATEGORY' })
+  const changed = { status_reason: 'Incorrect category.', quality: 'RED', previous_category: 'UTILITY' }
+  assert.deepEqual(await template(), { status: 'PAUSED', category: 'MARKETING', ...changed })
+  await report('message_template_status_update', { event: 'APPROVED', reason: 'NONE' })
+  assert.deepEqual(await template(), { status: 'APPROVED', category: 'MARKETING', ...changed, status_reason: null })
+  // The provider's list says nothing of the quality, so what was reported stays.
+  await refresh()
+  assert.equal((await template()).quality, 'RED')
+})
+
 test('a connection that is not there, or is somebody else’s, is not found', async (t) => {
   const world = await startBare(t)
   const { browser, workspace, url, list } = world
@@ -269,6 +395,9 @@ test('templates are the provider’s list; one that does not answer takes nothin
         category: 'UTILITY',
         parameter_format: 'POSITIONAL',
         components,
+        status_reason: null,
+        quality: null,
+        previous_category: null,
       },
     ],
   )
@@ -325,7 +454,7 @@ test('a refresh replaces the list whole, and its callers share one that begins a
   assert.equal(await refresh(), false)
   assert.equal((await names()).length, 3)
 
-  await setTemplateStatus(db, workspaceId, 'b', 'en_US', 'PAUSED')
+  await changeTemplate(db, workspaceId, { name: 'b', language: 'en_US', changes: { status: 'PAUSED' } })
   assert.equal((await getTemplate(db, workspaceId, 'b', 'en_US'))?.status, 'PAUSED')
   answers.push([template('b'), template('c'), template('nul', { components: ['\0'] })])
   await refresh()

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { brokenMessages } from '../server/channels/broken.ts'
+import { fixture } from '../server/channels/fake-http.ts'
 import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, createBrowser, type Json, start, until } from './support.ts'
@@ -512,8 +515,108 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
     envelope({ messages: [bad, null, text(phone, 'good'), { type: 'text' }], statuses: [null, 7] }),
   )
   assert.equal(await post(mixed, sign(mixed)), 200)
-  const [one] = await db`select count(*)::int as n from messages`
-  assert.equal(one?.n, 1)
+  // Without a usable id it is kept under one of ours; without a sender there is no conversation for it.
+  const stored = await db`select content_text from messages order by content_text`
+  assert.deepEqual(
+    stored.map(({ content_text }) => content_text),
+    ['good', 'x'],
+  )
+})
+
+test('nothing a customer sent is lost, whatever is wrong inside the message, and its neighbours are kept', async (t) => {
+  const { api, connect, db } = await start(t)
+  const provider = await connect()
+  const number = phone.slice(1)
+  const brokenOf = (channel: 'msgapp' | 'social', count: number) =>
+    fc
+      .sample(brokenMessages(channel), { seed: 2, numRuns: count })
+      .map((message, i) => ({ message, id: `${channel}.${i}` }))
+  const broken = brokenOf('msgapp', 250).map(({ message, id }) => ({ ...message, id, from: number }))
+  const neighbours = Array.from({ length: 250 }, (_, i) => text(phone, 'between', `between.${i}`))
+  const messages = broken.flatMap((message, i) => [message, neighbours[i] ?? message])
+  assert.equal(await provider.callback(envelope({ messages })), 200)
+  const items = brokenOf('social', 150).map(({ message, id }) => ({
+    sender: { id: '90000001' },
+    timestamp: Date.now(),
+    message: { ...message, mid: id },
+  }))
+  assert.equal(await provider.callback({ object: 'instagram', entry: [{ messaging: items }] }, 'social'), 200)
+
+  const kept = await db<{ channel: string; external_id: string }[]>`
+    select v.channel, m.external_id from messages m
+    join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+    where m.direction = 'inbound'`
+  const idsOf = (wanted: string) =>
+    kept.filter(({ channel }) => channel === wanted).map(({ external_id }) => external_id)
+  assert.deepEqual(idsOf('msgapp').toSorted(), messages.map(({ id }) => id).toSorted())
+  // Further attachments of a social message are messages of their own.
+  const first = idsOf('social').filter((id) => !id.includes(':'))
+  assert.deepEqual(first.toSorted(), items.map(({ message }) => message.mid).toSorted())
+  for (const conversation of await conversationsOf(api)) {
+    assert.equal((await messagesOf(api, conversation.id)).length, 100, 'every one can be read')
+  }
+})
+
+test('structured content can be read with a key, in the structure of the channel', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const captured = (name: string) =>
+    fixture(name) as { entry: { changes: { value: { messages: Json[] } }[]; messaging: { message: Json }[] }[] }
+  const names = ['order', 'form-reply', 'contacts', 'location', 'text-from-ad', 'text-about-product']
+  const messages = names.map((name) => captured(`msgapp/${name}`).entry[0]?.changes[0]?.value.messages[0])
+  assert.equal(await provider.callback(envelope({ messages })), 200)
+  const socialNames = ['reel', 'post', 'share', 'story-mention', 'story-reply', 'from-ad']
+  const messaging = socialNames.map((name, i) => {
+    const item = captured(`social/${name}`).entry[0]?.messaging[0]
+    return { ...item, recipient: undefined, message: { ...item?.message, mid: `mid.${i}` } }
+  })
+  assert.equal(await provider.callback({ object: 'instagram', entry: [{ messaging }] }, 'social'), 200)
+  const [social, msgapp] = await conversationsOf(api)
+  const partsOf = async ({ id }: Json) =>
+    (await messagesOf(api, id)).toReversed().map(({ content }) => Object.keys(content ?? {}).join())
+  assert.deepEqual(await partsOf(msgapp), [
+    'type,order',
+    'form',
+    'contacts',
+    'location',
+    'referral',
+    'referred_product',
+  ])
+  assert.deepEqual(await partsOf(social), [...Array(4).fill('attachment'), 'story', 'referral'])
+  const [order, form] = (await messagesOf(api, msgapp.id)).toReversed()
+  assert.deepEqual(order.content.order.product_items, [
+    { product_retailer_id: 'sku', quantity: 2, item_price: 30, currency: 'USD' },
+  ])
+  assert.deepEqual(form.content.form, { name: 'flow', response: { flow_token: 't1', size: 'L' } })
+})
+
+test('a message in a group, a call and an unreadable one appear with what there is; a call appears once', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const from = phone.slice(1)
+  const messages = [
+    { ...text(phone, 'hi all'), group_id: 'Y2FwaV9ncm91cDox' },
+    { from, id: 'wamid.none', timestamp: now() },
+    { from, id: 'wamid.tap', timestamp: now(), type: 'interactive' },
+  ]
+  assert.equal(await provider.callback(envelope({ messages })), 200)
+  const call = { id: 'wacid.1', from, timestamp: now(), direction: 'USER_INITIATED' }
+  for (const event of ['connect', 'terminate']) {
+    const value = { messaging_product: 'whatsapp', calls: [{ ...call, event }] }
+    assert.equal(await provider.callback({ entry: [{ changes: [{ field: 'calls', value }] }] }), 200)
+  }
+  const [conversation] = await conversationsOf(api)
+  const shown = (await messagesOf(api, conversation.id)).map(({ content_type, content_text, content }) => {
+    assert.deepEqual([content_type, content_text], ['unsupported', null])
+    return content
+  })
+  assert.deepEqual(shown, [
+    { type: 'call', call: { event: 'connect', direction: 'USER_INITIATED' } },
+    { type: 'interactive' },
+    null,
+    { type: 'text', group_id: 'Y2FwaV9ncm91cDox', text: { body: 'hi all' } },
+  ])
+  assert.equal(conversation.unread_count, 4)
 })
 
 test('the handshake answers the challenge to whoever has the verify token, and members see what the provider did', async (t) => {

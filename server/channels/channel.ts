@@ -4,8 +4,10 @@
  * An adapter turns a provider's dialect into these types and back. It has no
  * SQL and no rules: it never decides whether something may be sent, and never
  * throws for what the other side said. What a provider reports is a list of
- * `Report`s; what it answers to a send is a `Sent`. Unknown things become
- * `ignored`, with a reason for the log, and never stop their neighbours.
+ * `Report`s; what it answers to a send is a `Sent`. A message of a known sender
+ * is always a report, `unsupported` when its content cannot be read. Anything
+ * else becomes `ignored` (not used here) or `malformed` (not readable), with a
+ * reason for the log, and never stops its neighbours.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -89,10 +91,36 @@ export type Report =
   | { kind: 'revoke'; from: Person | null; external_id: string; at: string }
   /** A person has a new number or user id. */
   | { kind: 'moved'; from: Person; to: Person; at: string }
-  | { kind: 'template'; name: string; language: string; status: string }
+  | { kind: 'template'; name: string; language: string; changes: TemplateChanges }
+  | ({ kind: 'signal' } & Signal)
   /** The person wants no marketing any more, or wants it again. */
   | { kind: 'preference'; from: Person; wants: 'stop' | 'resume'; at: string }
-  | { kind: 'ignored'; reason: string }
+  | { kind: 'ignored' | 'malformed'; reason: string }
+
+/** What the provider changed of a template: the fields that are present. */
+export type TemplateChanges = {
+  status?: string
+  /** Why it has this status, in the provider's words; null when it gave no reason. */
+  status_reason?: string | null
+  quality?: string
+  category?: string
+}
+
+export const severities = ['restriction', 'warning', 'info'] as const
+export type Severity = (typeof severities)[number]
+
+/**
+ * Something about the account that members should know. A later signal with the same `key` replaces it; `resolved` removes
+ * it. `restriction`: the provider blocks part of the account's messages.
+ */
+export type Signal = {
+  key: string
+  severity: Severity | 'resolved'
+  text: string
+  at: string
+  /** When it ends by itself. */
+  expires_at: string | null
+}
 
 export type Written = {
   external_id: string
@@ -104,7 +132,10 @@ export type Written = {
   /** The channel id of the message it answers or reacts to. */
   reply_to: string | null
   interactive_reply_id: string | null
-  /** What does not fit in a line of text, for whoever shows it: a place, cards, a form's answer. */
+  /**
+   * What does not fit in a line of text, in the provider's own structure: a location, contact cards, an order, a form's
+   * answer, a referral, a shared post. No media ids or tokens. `docs/message-content.md` lists it by type.
+   */
   content: Record<string, unknown> | null
 }
 
@@ -117,6 +148,10 @@ export type Template = {
   category: string
   parameter_format: string
   components: unknown
+  /** Why it has its status, how customers take it (`GREEN`, `YELLOW`, `RED`), and its category before the last change. */
+  status_reason?: string | null
+  quality?: string | null
+  previous_category?: string | null
 }
 
 /** The values of a template send, as the API takes them. */

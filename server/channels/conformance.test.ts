@@ -7,8 +7,9 @@ import fc from 'fast-check'
 import type { Http } from '../lib/http.ts'
 import { isUuid } from '../lib/id.ts'
 import { isStorable } from '../lib/text.ts'
-import { type Channel, type Content, contentTypes, type Person, type Report, type Sent } from './channel.ts'
-import { connectionOf, fakeHttp, fixture, outgoing, type Scripted } from './fake-http.ts'
+import { brokenMessages, change, fixturesOf, odd, replaceAt } from './broken.ts'
+import { type Channel, type Content, contentTypes, type Person, type Report, type Sent, severities } from './channel.ts'
+import { connectionOf, fakeHttp, outgoing, type Scripted } from './fake-http.ts'
 import { createMsgapp } from './msgapp/msgapp.ts'
 import { createSocial } from './social/social.ts'
 import { createWeb } from './web/web.ts'
@@ -56,8 +57,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
   const create = adapters[name]
   const connection = connectionOf(name)
   const parse = (body: unknown) => create(fakeHttp()).parse(connection, body)
-  const folder = new URL(`${name}/fixtures/`, import.meta.url)
-  const fixtures = globSync('*.json', { cwd: folder }).map((file) => fixture(`${name}/${file.replace('.json', '')}`))
+  const fixtures = fixturesOf(name)
 
   test(`${name} says its name and its windows`, () => {
     const { name: said, windowMs, lateWindowMs } = create(fakeHttp())
@@ -70,7 +70,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
       const reports = parse(payload)
       assert.ok(reports.length > 0)
       reports.forEach(assertWellFormed)
-      assert.deepEqual(parse(payload), reports)
+      assert.deepEqual(parse(payload).map(withoutOwnTime), reports.map(withoutOwnTime))
     }
   })
 
@@ -103,10 +103,9 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
 
   test(`${name} reads captured payloads in which something is wrong, and still reads their neighbours`, () => {
     const payload = fc.constantFrom(...fixtures)
-    const change = fc.record({ at: fc.nat(), to: fc.oneof(odd, fc.jsonValue(), fc.constant(undefined)) })
     fc.assert(
       fc.property(payload, fc.array(change, { minLength: 1, maxLength: 4 }), (payload, changes) => {
-        const broken = changes.reduce((body, { at, to }) => replaceAt(body, at, to), structuredClone(payload))
+        const broken = changes.reduce<unknown>((body, each) => replaceAt(body, each), structuredClone(payload))
         parse(broken).forEach(assertWellFormed)
         if (name === 'web') return
         const { entry } = (fixtures.find((body) => parse(body)[0]?.kind === 'message') ?? {}) as { entry: unknown[] }
@@ -116,6 +115,32 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
       { seed: 1, numRuns: 2_000 },
     )
   })
+
+  if (name !== 'web') {
+    test(`${name} keeps every message of a known sender once, whatever is wrong inside it`, () => {
+      fc.assert(
+        fc.property(brokenMessages(name), (message) => {
+          const [before, broken, after] = [messageOf('before'), { ...message, ...idsOf('broken') }, messageOf('after')]
+          const reports = parse(callbackOf([before, broken, after]))
+          reports.forEach(assertWellFormed)
+          const ids = reports.map((report) => (report.kind === 'message' ? report.external_id : report.kind))
+          const further = ids.slice(2, -1)
+          assert.deepEqual([...ids.slice(0, 2), ids.at(-1)], ['before', 'broken', 'after'])
+          // A social message with several attachments is several of ours.
+          assert.ok(further.every((id) => name === 'social' && id.startsWith('broken:')))
+        }),
+        { seed: 1, numRuns: 3_000 },
+      )
+    })
+
+    const idsOf = (id: string) => (name === 'msgapp' ? { id, from: '5215512345678' } : { mid: id })
+    const messageOf = (id: string) =>
+      name === 'msgapp' ? { ...idsOf(id), type: 'text', text: { body: 'hi' } } : { ...idsOf(id), text: 'hi' }
+    const callbackOf = (messages: object[]) =>
+      name === 'msgapp'
+        ? { entry: [{ changes: [{ field: 'messages', value: { messages } }] }] }
+        : { entry: [{ messaging: messages.map((message) => ({ sender: { id: '1' }, message })) }] }
+  }
 
   test(`${name} settles a send whatever is answered`, async () => {
     const status = fc.oneof(fc.integer({ min: 100, max: 599 }), fc.constantFrom(200, 400, 429, 500))
@@ -230,19 +255,6 @@ const contents: Content[] = [
   { type: 'template', name: 'hello_world', language: 'en_US', components: [] },
 ]
 
-/** Values that readers stumble over. */
-const odd: fc.Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom<unknown>(
-    ...['', '\0', '\ud800', 'a\udc00b', '\0\0', 'x'.repeat(513), 'x'.repeat(70_000), '🙂'.repeat(33_000)],
-    ...['-1', '0', '1e3', '99999999999999999999', '1750000000', 1750000000, 1.5e308, -0, Number.POSITIVE_INFINITY],
-    ...[null, true, false, [], {}, [[]], [null], { toString: 1, valueOf: 1 }, { length: 3 }, '{{1}}'],
-    ...['constructor', '__proto__', 'toString', 'hasOwnProperty'],
-    JSON.parse('{"__proto__":{"id":"x"},"constructor":7}'),
-    JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`),
-  ),
-  fc.string({ unit: 'binary' }),
-)
-
 /** The names and the plain values that occur in captured payloads. */
 function wordsOf(value: unknown): { names: string[]; values: unknown[] } {
   const names = new Set<string>()
@@ -260,29 +272,13 @@ function wordsOf(value: unknown): { names: string[]; values: unknown[] } {
   return { names: [...names], values: [...values] }
 }
 
-/** Replace, or with undefined remove, the value at one of the places of a JSON value. */
-function replaceAt(body: unknown, at: number, to: unknown): unknown {
-  const places: [Record<string, unknown>, string][] = []
-  const visit = (value: unknown, depth: number) => {
-    if (typeof value !== 'object' || value === null || depth > 20) return
-    for (const [name, part] of Object.entries(value)) {
-      places.push([value as Record<string, unknown>, name])
-      visit(part, depth + 1)
-    }
-  }
-  visit(body, 0)
-  const place = places[at % Math.max(1, places.length)]
-  if (!place) return to
-  const [holder, name] = place
-  if (to === undefined) delete holder[name]
-  else holder[name] = structuredClone(to)
-  return body
-}
-
 const listOf = (body: unknown): unknown[] => {
   const entry = (body as { entry?: unknown } | null)?.entry
   return Array.isArray(entry) ? entry : []
 }
+
+/** A signal may come without a time of the provider's, and then has ours. */
+const withoutOwnTime = (report: Report) => (report.kind === 'signal' ? withoutTime(report) : report)
 
 const withoutTime = (report: Report) => ({ ...report, at: undefined })
 
@@ -330,12 +326,21 @@ function assertWellFormed(report: Report): void {
     case 'edit':
       assert.ok(report.text !== null && isText(report.text, 65_536))
       break
-    case 'template':
-      assert.ok(isId(report.name) && isId(report.language) && /^[A-Z_]+$/.test(report.status))
+    case 'template': {
+      const { status, quality, category } = report.changes
+      assert.ok(isId(report.name) && isId(report.language))
+      for (const word of [status, quality, category]) assert.ok(word === undefined || /^[A-Z_]+$/.test(word))
+      break
+    }
+    case 'signal':
+      assert.ok(isId(report.key) && (report.severity === 'resolved' || severities.includes(report.severity)))
+      assert.ok(isText(report.text, 1_000) && report.text !== null && !report.text.includes('undefined'))
+      assert.ok(report.expires_at === null || isTime(report.expires_at))
       break
     case 'preference':
       assert.ok(['stop', 'resume'].includes(report.wants))
       break
+    case 'malformed':
     case 'ignored':
       assert.ok(report.reason !== '' && report.reason.length <= 2_000 && isStorable(report.reason))
       break

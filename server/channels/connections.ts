@@ -12,6 +12,7 @@ import type { Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Connection } from './channel.ts'
+import { currentSignals, type StoredSignal } from './signals.ts'
 import { deleteTemplates } from './templates.ts'
 import type { Widget } from './widget.ts'
 
@@ -34,6 +35,8 @@ export type ListedConnection = Pick<
   last_error: string | null
   checked_at: string | null
   simulator: SimulatorKind | null
+  /** What the provider reported about the account, restrictions first. */
+  signals: StoredSignal[]
 }
 
 export async function getConnection(
@@ -97,11 +100,13 @@ export async function listConnections(
   publicUrl: string,
 ): Promise<ListedConnection[]> {
   const rows = await sql<(Row & Shown)[]>`
-    select ${connectionColumns(sql)}, simulator, state, last_error, checked_at, callback_verified_at, callback_received_at
+    select ${connectionColumns(sql)}, simulator, state, last_error, checked_at, callback_verified_at,
+      callback_received_at, signals
     from channel_connections
     where workspace_id = ${workspaceId}
     order by id`
-  return rows.map(({ secrets: sealed, workspace_id: _, is_private: __, ...shown }) => {
+  return rows.map(({ secrets: sealed, workspace_id: _, is_private: __, ...row }) => {
+    const shown = { ...row, signals: currentSignals(row.signals) }
     if (shown.channel === 'web') return { ...shown, callback_url: null, verify_token: null }
     const secrets = tryOpening(sealer, sealed)
     const callback_url = callbackUrl(publicUrl, shown)
@@ -143,7 +148,8 @@ export async function saveConnection(
       last_error = case when excluded.state = 'failing' then c.last_error end, updated_at = now(),
       -- What another account's provider did says nothing of this one's.
       callback_verified_at = case when ${isSameAccount(sql)} then c.callback_verified_at end,
-      callback_received_at = case when ${isSameAccount(sql)} then c.callback_received_at end
+      callback_received_at = case when ${isSameAccount(sql)} then c.callback_received_at end,
+      signals = case when ${isSameAccount(sql)} then c.signals else '[]' end
     returning ${connectionColumns(sql)}`
   if (!row) throw new Error('a connection just saved is not there')
   noted.delete(row.id)
@@ -276,7 +282,7 @@ type Secrets = Pick<Connection, 'access_token' | 'app_secret' | 'verify_token'>
 type Row = Omit<Connection, keyof Secrets> & { secrets: string }
 type Shown = Pick<
   ListedConnection,
-  'simulator' | 'state' | 'last_error' | 'checked_at' | 'callback_verified_at' | 'callback_received_at'
+  'simulator' | 'state' | 'last_error' | 'checked_at' | 'callback_verified_at' | 'callback_received_at' | 'signals'
 >
 
 const unopened = 'its secrets were sealed with another ENCRYPTION_KEY; enter them again'

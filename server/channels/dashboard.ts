@@ -20,12 +20,24 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import type { Channel, CheckStep } from './channel.ts'
+import { type Channel, type CheckStep, severities } from './channel.ts'
 import { deleteConnection, listConnections, requireConnection, requireMsgapp, settleCheck } from './connections.ts'
 import { configureConnection } from './settings.ts'
+import { dismissSignal } from './signals.ts'
 import { listTemplates, refreshTemplates } from './templates.ts'
 
 const states = ['unchecked', 'connected', 'failing'] as const
+
+const SignalView = Type.Object(
+  {
+    key: Type.String(),
+    severity: OneOf(severities, { description: '`restriction`: the provider blocks messages of the account.' }),
+    text: Type.String(),
+    at: DateTime,
+    expires_at: NullableDateTime,
+  },
+  { title: 'Signal' },
+)
 
 const ConnectionView = Type.Object({
   id: Uuid,
@@ -43,6 +55,7 @@ const ConnectionView = Type.Object({
   base_url: Type.String(),
   api_version: Type.String(),
   simulator: NullableText(),
+  signals: Type.Array(SignalView, { description: 'What the provider reported about the account, restrictions first.' }),
 })
 
 const Settings = Type.Object({
@@ -70,6 +83,9 @@ const TemplateView = Type.Object({
   category: Type.String(),
   parameter_format: Type.String(),
   components: Type.Unknown(),
+  status_reason: NullableText({ description: 'Why it has its status, in the words of the provider.' }),
+  quality: NullableText({ description: 'GREEN, YELLOW or RED, once the provider rated it.' }),
+  previous_category: NullableText({ description: 'Its category before the provider changed it.' }),
   updated_at: DateTime,
 })
 
@@ -120,6 +136,24 @@ export const channelDashboard =
         const outcome = toOutcome(steps)
         await settleCheck(db, workspaceId, id, outcome)
         return { data: { state: outcome.state, steps } }
+      },
+    )
+    app.post(
+      '/channels/:id/signals/dismiss',
+      {
+        config: {
+          members: managers,
+          audit: { action: 'channel.signal_dismissed', summary: ({ key }: { key: string }) => key },
+        },
+        schema: {
+          params: IdParams,
+          body: Type.Object({ key: Type.String({ maxLength: 600 }), at: DateTime }),
+          response: { 200: DataOf(Type.Object({ key: Type.String(), dismissed: Type.Literal(true) })) },
+        },
+      },
+      async ({ session: { workspaceId }, params: { id }, body }) => {
+        await dismissSignal(db, workspaceId, id, body)
+        return { data: { key: body.key, dismissed: true as const } }
       },
     )
     app.delete(

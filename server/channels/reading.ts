@@ -5,6 +5,7 @@
  * text that comes out can be kept: no NUL, no lone surrogate, no more of it
  * than we have room for.
  */
+import { createHash } from 'node:crypto'
 import { isStorable } from '../lib/text.ts'
 import type { Person, Report } from './channel.ts'
 
@@ -35,6 +36,12 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= maxId && isStorable(value) ? value : undefined
 }
 
+/** An id for an item that came without a usable one: the same each time the provider repeats the item. */
+export const derivedIdOf = (item: Json): string =>
+  `derived:${createHash('sha256').update(JSON.stringify(item)).digest('hex')}`
+
+export const isDerivedId = (id: string): boolean => id.startsWith('derived:')
+
 /** Those parts that are there, with every text in them storable; null when there are none, or absurdly much of them. */
 export function contentOf(value: Json): Json | null {
   const kept = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
@@ -53,6 +60,24 @@ export function storableJson(value: unknown, depth = 0): unknown {
     Object.entries(value)
       .filter(([, item]) => item !== undefined)
       .map(([name, item]) => [storable(name, maxName), storableJson(item, depth + 1)]),
+  )
+}
+
+const fileTypes = new Set(['image', 'video', 'audio', 'document', 'sticker'])
+const fileHandles = new Set(['id', 'sha256', 'url'])
+
+/**
+ * A part of a message without the ids, hashes and download links of its files: they open only with the connection's token,
+ * so they are of no use to a reader. `name` is the name of the part, which says whether it is a file.
+ */
+export function withoutFileHandles(value: unknown, name = '', depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth >= maxDepth) return value
+  if (Array.isArray(value)) return value.map((item) => withoutFileHandles(item, name, depth + 1))
+  const isFile = fileTypes.has(name) || Object.hasOwn(value, 'mime_type') || Object.hasOwn(value, 'sha256')
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([field]) => !isFile || !fileHandles.has(field))
+      .map(([field, part]) => [field, withoutFileHandles(part, field, depth + 1)]),
   )
 }
 
@@ -85,13 +110,13 @@ export function usernameOf(value: unknown): string | null {
   return textOf(typeof value === 'string' ? value.replace(/^@/, '') : value, maxName)
 }
 
-/** Every item of a list that is an object, each by itself; `what` it is a list of. */
+/** Reads every item of a list by itself. `what` names the items in the reason for one that is not an object. */
 export function itemsOf(list: unknown, what: string, read: (item: Json) => Report[]): Report[] {
   if (list === undefined || list === null) return []
-  if (!Array.isArray(list)) return [ignored(`${what}: not a list`)]
+  if (!Array.isArray(list)) return [malformed(`${what}: not a list`)]
   return list.flatMap((value) => {
     const item = recordOf(value)
-    return item ? read(item) : [ignored(`${what}: not an object`)]
+    return item ? read(item) : [malformed(`${what}: not an object`)]
   })
 }
 
@@ -100,10 +125,20 @@ export function isOther(id: unknown, ours: string): boolean {
   return id !== undefined && id !== null && id !== ours && !(typeof id === 'number' && String(id) === ours)
 }
 
-/** `quoted` is what the provider said: for the log, so shortened. */
-export function ignored(reason: string, quoted?: unknown): Report {
-  return { kind: 'ignored', reason: quoted === undefined ? reason : `${reason}: ${quote(quoted)}` }
-}
+/** Something readable that this service does not use. `quoted` goes to the log, shortened. */
+export const ignored = (reason: string, quoted?: unknown): Report => ({
+  kind: 'ignored',
+  reason: withQuote(reason, quoted),
+})
+
+/** Something that cannot be read. */
+export const malformed = (reason: string, quoted?: unknown): Report => ({
+  kind: 'malformed',
+  reason: withQuote(reason, quoted),
+})
+
+const withQuote = (reason: string, quoted: unknown): string =>
+  quoted === undefined ? reason : `${reason}: ${quote(quoted)}`
 
 function quote(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(storable(value, 200))

@@ -8,13 +8,14 @@
 
 import type { Sql } from '../lib/db.ts'
 import { createNextRuns } from '../lib/next-run.ts'
-import type { Channel, Connection, Template } from './channel.ts'
+import type { Channel, Connection, Template, TemplateChanges } from './channel.ts'
 
-export type ListedTemplate = Template & { updated_at: string }
+export type ListedTemplate = Required<Template> & { updated_at: string }
 
 export async function listTemplates(sql: Sql, workspaceId: string): Promise<ListedTemplate[]> {
   return sql<ListedTemplate[]>`
-    select external_id, name, language, status, category, parameter_format, components, updated_at
+    select external_id, name, language, status, category, parameter_format, components, status_reason, quality,
+      previous_category, updated_at
     from templates
     where workspace_id = ${workspaceId}
     order by name, language`
@@ -47,17 +48,24 @@ export function refreshTemplates(sql: Sql, channel: Channel, connection: Connect
   })
 }
 
-/** What the provider says of one template; one we do not have is found by the next refresh. */
-export async function setTemplateStatus(
+/** What the provider changed of one template. One we do not have is found by the next refresh. */
+export async function changeTemplate(
   sql: Sql,
   workspaceId: string,
-  name: string,
-  language: string,
-  status: string,
+  { name, language, changes }: { name: string; language: string; changes: TemplateChanges },
 ): Promise<void> {
+  const { status = null, status_reason = null, quality = null, category = null } = changes
   await sql`
-    update templates set status = ${status}, updated_at = now()
-    where workspace_id = ${workspaceId} and name = ${name} and language = ${language} and status <> ${status}`
+    update templates set
+      status = coalesce(${status}, status),
+      status_reason = case when ${status}::text is null then status_reason else ${status_reason} end,
+      quality = coalesce(${quality}, quality),
+      previous_category = case when category <> ${category} then category else previous_category end,
+      category = coalesce(${category}, category),
+      updated_at = now()
+    where workspace_id = ${workspaceId} and name = ${name} and language = ${language}
+      and (status <> ${status} or status_reason is distinct from ${status_reason} and ${status}::text is not null
+        or quality is distinct from coalesce(${quality}, quality) or category <> ${category})`
 }
 
 /** Forget them all: they were another account's. */
@@ -72,29 +80,44 @@ export async function replaceTemplates(sql: Sql, workspaceId: string, listed: re
   )
   const text = JSON.stringify([...byName.values()])
   await sql`
-    with given as (
+    with
+    -- The provider's list.
+    given as (
       select external_id, name, language, status, category, parameter_format,
-        coalesce(components, '[]') as components
+        coalesce(components, '[]') as components, status_reason, quality, previous_category
       from jsonb_to_recordset(${text}::text::jsonb) as given (
-        external_id text, name text, language text, status text, category text, parameter_format text, components jsonb
+        external_id text, name text, language text, status text, category text, parameter_format text, components jsonb,
+        status_reason text, quality text, previous_category text
       )
     ),
+    -- Ours that the provider no longer lists.
     gone as (
       delete from templates t
       where t.workspace_id = ${workspaceId}
         and not exists (select from given g where g.name = t.name and g.language = t.language)
     )
     insert into templates as t
-      (workspace_id, name, language, external_id, status, category, parameter_format, components, updated_at)
-    select ${workspaceId}, name, language, external_id, status, category, parameter_format, components, now()
+      (workspace_id, name, language, external_id, status, category, parameter_format, components, status_reason, quality,
+        previous_category, updated_at)
+    select ${workspaceId}, name, language, external_id, status, category, parameter_format, components, status_reason,
+      quality, previous_category, now()
     from given
     -- So that two processes that refresh at once never lock each other out.
     order by name collate "C", language collate "C"
     on conflict (workspace_id, name, language) do update set
       external_id = excluded.external_id, status = excluded.status, category = excluded.category,
-      parameter_format = excluded.parameter_format, components = excluded.components, updated_at = excluded.updated_at
+      parameter_format = excluded.parameter_format, components = excluded.components,
+      -- What a report said stays until the list says otherwise.
+      status_reason = case when excluded.status = t.status then coalesce(excluded.status_reason, t.status_reason)
+        else excluded.status_reason end,
+      quality = coalesce(excluded.quality, t.quality),
+      previous_category = case when excluded.category = t.category
+        then coalesce(excluded.previous_category, t.previous_category) else t.category end,
+      updated_at = excluded.updated_at
     where (t.external_id, t.status, t.category, t.parameter_format, t.components) is distinct from
-      (excluded.external_id, excluded.status, excluded.category, excluded.parameter_format, excluded.components)`
+        (excluded.external_id, excluded.status, excluded.category, excluded.parameter_format, excluded.components)
+      or excluded.status_reason <> coalesce(t.status_reason, '') or excluded.quality <> coalesce(t.quality, '')
+      or excluded.previous_category <> coalesce(t.previous_category, '')`
 }
 
 /** A template with text that PostgreSQL cannot keep, a NUL or half a character, is left out; its neighbours are not. */

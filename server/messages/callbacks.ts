@@ -1,12 +1,12 @@
 /**
  * `/channels/{channel}/{connection id}`: where providers report.
  *
- * The connection's id says whose report it is, the signature over the very
- * bytes proves it. A signed callback answers 200 once everything in it is
- * committed, and so does one of a shape nobody knows: the provider would only
- * repeat it for days.
+ * The connection's id names the workspace; the signature over the raw bytes
+ * proves the sender. A signed callback answers 200 once everything in it is
+ * committed. One that cannot be read also answers 200, or the provider would
+ * repeat it for days: it is logged and counted.
  */
-import type { Channel } from '../channels/channel.ts'
+import type { Channel, Report } from '../channels/channel.ts'
 import { getConnectionById, noteCallback } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -21,9 +21,12 @@ export type Callbacks = {
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   intake: Intake
-  /** Count a callback by what came of it. */
-  count: (outcome: 'taken' | 'unsigned' | 'malformed') => void
+  /** Counts a callback; one with items of different outcomes counts once for each outcome. */
+  count: (outcome: CallbackOutcome) => void
 }
+
+/** `taken`: something of it was stored. `ignored`: understood and not used. `malformed`: an item could not be read. */
+export type CallbackOutcome = 'taken' | 'ignored' | 'malformed' | 'unsigned'
 
 /** Providers send up to 3 MB. */
 const bodyLimit = 4 * 1024 * 1024
@@ -72,8 +75,9 @@ export const callbackRoutes =
       }
       const reports = adapter.parse(connection, payload)
       await intake.take(connection, reports)
-      const ignored = reports.filter(({ kind }) => kind === 'ignored').length
-      count(reports.length > 0 && ignored === reports.length ? 'malformed' : 'taken')
-      return { data: { taken: reports.length - ignored } }
+      new Set(reports.map(outcomeOf)).forEach(count)
+      return { data: { taken: reports.filter((report) => outcomeOf(report) === 'taken').length } }
     })
   }
+
+const outcomeOf = ({ kind }: Report): CallbackOutcome => (kind === 'ignored' || kind === 'malformed' ? kind : 'taken')

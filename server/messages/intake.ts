@@ -11,7 +11,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { toKeys } from '../accounts/opt-out-words.ts'
 import type { Channel, Connection, Report } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
-import { setTemplateStatus } from '../channels/templates.ts'
+import { noteSignal } from '../channels/signals.ts'
+import { changeTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
 import { identitiesOf, learnPeople, movePerson, type Who } from '../contacts/people.ts'
@@ -88,7 +89,8 @@ export function createIntake(intaking: Intaking): Intake {
     }
   }
 
-  async function takeRest({ workspace_id: workspaceId, channel }: Connection, report: Report): Promise<void> {
+  async function takeRest(connection: Connection, report: Report): Promise<void> {
+    const { workspace_id: workspaceId, channel } = connection
     switch (report.kind) {
       case 'echo':
         return keepEcho(db, workspaceId, channel, report, follower)
@@ -105,9 +107,14 @@ export function createIntake(intaking: Intaking): Intake {
         }
         return
       case 'template':
-        return setTemplateStatus(db, workspaceId, report.name, report.language, report.status)
+        return changeTemplate(db, workspaceId, report)
+      case 'signal':
+        return noteSignal(db, connection, report)
       case 'ignored':
         log.info({ channel, workspace: workspaceId, reason: report.reason }, 'a report was ignored')
+        return
+      case 'malformed':
+        log.warn({ channel, workspace: workspaceId, reason: report.reason }, 'a report could not be read')
         return
       default:
         return

@@ -9,7 +9,17 @@ import type { Http } from '../../lib/http.ts'
 import type { Channel, Connection, Content, Outgoing, Person, Sent, Template } from '../channel.ts'
 import { ask, errorOf, probe, refuse, settle } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
-import { idOf, type Json, personOf, phoneOf, recordOf, recordsOf, storableJson, textOf } from '../reading.ts'
+import {
+  idOf,
+  isDerivedId,
+  type Json,
+  personOf,
+  phoneOf,
+  recordOf,
+  recordsOf,
+  storableJson,
+  textOf,
+} from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
 import { explainError } from './errors.ts'
 import { parse } from './parse.ts'
@@ -23,6 +33,8 @@ export function createMsgapp(http: Http): Channel {
     name: 'msgapp',
     windowMs: 24 * 60 * 60 * 1000,
     lateWindowMs: null,
+    // A message that came without an id, and a call, are unknown to the provider as messages.
+    quotableId: (id) => (id === null || isDerivedId(id) || id.startsWith('wacid.') ? null : id),
     send: (connection, outgoing) => send(http, connection, outgoing),
     answerHandshake,
     isSigned,
@@ -115,7 +127,8 @@ async function listTemplates(http: Http, connection: Connection): Promise<Templa
       path: [connection.account_id, 'message_templates'],
       query: {
         limit: '100',
-        fields: 'id,name,language,status,category,parameter_format,components',
+        fields:
+          'id,name,language,status,category,parameter_format,components,quality_score,rejected_reason,previous_category',
         ...(after === undefined ? {} : { after }),
       },
       timeoutMs: 15_000,
@@ -147,6 +160,20 @@ function readTemplate(item: Json): Template[] {
       category: textOf(item.category, 100) ?? '',
       parameter_format: textOf(item.parameter_format, 100) ?? 'POSITIONAL',
       components: storableJson(item.components ?? null),
+      ...healthOf(item),
     },
   ]
+}
+
+/** What the provider thinks of a template. It leaves out what does not apply, or writes `NONE` or `UNKNOWN`. */
+function healthOf(item: Json): Pick<Template, 'status_reason' | 'quality' | 'previous_category'> {
+  const word = (value: unknown) => (value === 'NONE' || value === 'UNKNOWN' ? null : textOf(value, 100))
+  const status_reason = word(item.rejected_reason)
+  const quality = word(recordOf(item.quality_score)?.score)
+  const previous_category = word(item.previous_category)
+  return {
+    ...(status_reason === null ? {} : { status_reason }),
+    ...(quality === null ? {} : { quality }),
+    ...(previous_category === null ? {} : { previous_category }),
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Person, Report, Written } from '../channel.ts'
+import type { Person, Report, Signal, TemplateChanges, Written } from '../channel.ts'
 import { connectionOf, fixture } from '../fake-http.ts'
 import { parse } from './parse.ts'
 
@@ -52,6 +52,22 @@ const status = (status: 'sent' | 'delivered' | 'read' | 'failed', changes = {}):
   ...changes,
 })
 const ignored = (reason: string): Report => ({ kind: 'ignored', reason })
+const malformed = (reason: string): Report => ({ kind: 'malformed', reason })
+const signal = (key: string, severity: Signal['severity'], text: string, more: Partial<Signal> = {}): Report => ({
+  kind: 'signal',
+  key,
+  severity,
+  text,
+  at,
+  expires_at: null,
+  ...more,
+})
+const template = (changes: TemplateChanges): Report => ({
+  kind: 'template',
+  name: 'order_update',
+  language: 'es_MX',
+  changes,
+})
 const newUserId = 'MX.22222222222222222222'
 
 const expected: Record<string, Report[]> = {
@@ -195,7 +211,7 @@ const expected: Record<string, Report[]> = {
     message('call', {
       content_type: 'unsupported',
       content: {
-        type: 'call_permission_reply',
+        type: 'interactive',
         interactive: {
           type: 'call_permission_reply',
           call_permission_reply: {
@@ -234,7 +250,8 @@ const expected: Record<string, Report[]> = {
     message('unsupported', {
       content_type: 'unsupported',
       content: {
-        type: 'poll_creation',
+        type: 'unsupported',
+        unsupported: { type: 'poll_creation' },
         errors: [
           {
             code: 131051,
@@ -246,12 +263,36 @@ const expected: Record<string, Report[]> = {
       },
     }),
   ],
-  'unknown-type': [message('hologram', { content_type: 'unsupported', content: { type: 'hologram' } })],
+  'unknown-type': [
+    message('hologram', { content_type: 'unsupported', content: { type: 'hologram', hologram: { depth: 3 } } }),
+  ],
   edit: [{ kind: 'edit', from: ana, external_id: 'wamid.IN.text', text: 'fixed', at }],
   'edit-caption': [{ kind: 'edit', from: ana, external_id: 'wamid.IN.image', text: 'Back view', at }],
   revoke: [{ kind: 'revoke', from: ana, external_id: 'wamid.IN.text', at }],
-  'request-welcome': [ignored('somebody opened the chat and wrote nothing: "wamid.IN.request_welcome"')],
-  'in-a-group': [ignored('a message in a group')],
+  'request-welcome': [
+    message('request_welcome', { content_type: 'unsupported', content: { type: 'request_welcome' } }),
+  ],
+  'in-a-group': [
+    message('group', {
+      content_type: 'unsupported',
+      content: {
+        type: 'text',
+        group_id: 'Y2FwaV9ncm91cDoxNzA1NTU1MDEzOToxMjAzNjM0MDQ2OTQyMzM4MjAZD',
+        text: { body: 'hi all' },
+      },
+    }),
+  ],
+  standby: [message('text', { content_text: '¿Tienen café? ☕' })],
+  call: [
+    {
+      kind: 'message',
+      from: ana,
+      ...written('wacid.HBgLMTIxODU1NTI4MjgVAgASGCAyODRCQUIx', {
+        content_type: 'unsupported',
+        content: { type: 'call', call: { event: 'connect', direction: 'USER_INITIATED' } },
+      }),
+    },
+  ],
   'number-changed': [{ kind: 'moved', from: unnamed('+5215512345678'), to: unnamed('+5215587654321'), at }],
   'number-changed-old': [{ kind: 'moved', from: unnamed('+5215512345678'), to: unnamed('+5215587654321'), at }],
   'user-id-changed': [
@@ -273,35 +314,122 @@ const expected: Record<string, Report[]> = {
   ],
   'status-unknown': [ignored('a status we do not know: "deleted"')],
   'status-of-another': [status('delivered', { message_id: null, recipient: null })],
-  'template-status': [{ kind: 'template', name: 'order_update', language: 'es_MX', status: 'PAUSED' }],
-  'template-reinstated': [{ kind: 'template', name: 'order_update', language: 'es_MX', status: 'APPROVED' }],
-  'template-quality': [ignored('a field we do not read: "message_template_quality_update"')],
+  'template-status': [
+    template({ status: 'PAUSED', status_reason: 'Paused for 3 hours.' }),
+    signal(
+      'template_status:order_update:es_MX',
+      'warning',
+      'Template order_update (es_MX) is paused at the provider. Paused for 3 hours.',
+    ),
+  ],
+  'template-reinstated': [
+    template({ status: 'APPROVED', status_reason: null }),
+    signal(
+      'template_status:order_update:es_MX',
+      'resolved',
+      'Template order_update (es_MX) is approved at the provider.',
+    ),
+  ],
+  'template-quality': [
+    template({ quality: 'YELLOW' }),
+    signal(
+      'template_quality:order_update:es_MX',
+      'warning',
+      'Quality of template order_update (es_MX) is medium. The provider may pause it.',
+    ),
+  ],
+  'template-category': [
+    template({ category: 'MARKETING' }),
+    signal(
+      'template_category:order_update:es_MX',
+      'warning',
+      'The provider changed the category of template order_update (es_MX) to marketing. Its price may change.',
+    ),
+  ],
+  'template-category-soon': [
+    template({ category: 'UTILITY' }),
+    signal(
+      'template_category:order_update:es_MX',
+      'warning',
+      'The provider will change the category of template order_update (es_MX) to marketing. Its price may change.',
+    ),
+  ],
   preference: [
     { kind: 'preference', from: unnamed(ana.phone, ana.user_id), wants: 'stop', at },
     { kind: 'preference', from: unnamed(ana.phone), wants: 'resume', at: '2025-06-15T15:07:40.000Z' },
   ],
   echo: [{ kind: 'echo', to: unnamed(ana.phone), ...written('wamid.ECHO.1', { content_text: 'I am on my way' }) }],
   'account-error': [
-    ignored(
-      'an error of the account: "130429: Rate limit hit. Message failed to send because there were too many messages sent from this phone number in a short period of time"',
+    signal(
+      'error:130429',
+      'warning',
+      'The provider reported an error. 130429: Rate limit hit. Message failed to send because there were too many messages sent from this phone number in a short period of time',
     ),
   ],
   'user-action': [ignored('a change with neither messages nor statuses')],
-  'number-quality': [ignored('a field we do not read: "phone_number_quality_update"')],
-  'account-restricted': [ignored('a field we do not read: "account_update"')],
-  'another-number': [ignored('of another number: "999"')],
+  'number-quality': [
+    signal('number_quality:+15550001111', 'info', 'The provider raised the throughput of +15550001111. Limit: none.'),
+  ],
+  'number-flagged': [
+    signal(
+      'number_quality:+15550001111',
+      'warning',
+      'The provider lowered the sending limit of +15550001111. Limit: 1,000 customers in 24 hours.',
+    ),
+  ],
+  'number-name': [
+    signal(
+      'number_name:+15550001111',
+      'warning',
+      'Display name “Ruiz & Co” of +15550001111: rejected (name employee).',
+    ),
+  ],
+  'account-restricted': [
+    signal(
+      'account_restriction',
+      'restriction',
+      'The provider restricted this account: it cannot start conversations.',
+      { expires_at: '2025-06-22T13:46:40.000Z' },
+    ),
+  ],
+  'account-banned': [signal('account_ban', 'restriction', 'The provider will disable this account on June 20, 2025.')],
+  'account-reinstated': [signal('account_ban', 'info', 'The provider reinstated this account.')],
+  'account-violation': [signal('account_violation', 'warning', 'The provider found a policy violation: adult.')],
+  'account-verified': [ignored('an account update we do not read: "VERIFIED_ACCOUNT"')],
+  'account-alert': [
+    signal(
+      'alert:INCREASED_CAPABILITIES_ELIGIBILITY_NEED_MORE_INFO',
+      'warning',
+      'More information is needed to raise the messaging limit.',
+    ),
+  ],
+  'account-review': [signal('account_review', 'restriction', 'Review of this account by the provider: rejected.')],
+  history: [signal('history', 'info', 'The provider sent the chat history of the phone app. It is not imported.')],
+  'another-number': [
+    signal('foreign:999', 'warning', 'Messages for +15550001111 were ignored: this number is not connected.'),
+    ignored('messages for +15550001111: this number is not connected'),
+  ],
   batch: [
     message('b1', { content_text: 'one' }),
     message('b2', { content_text: 'two' }, { ...unnamed('+525511112222'), name: 'Luis' }),
-    ignored('a message without a usable id'),
+    malformed('a message without a usable sender: 7'),
     status('delivered'),
-    ignored('of another account: "999"'),
+    signal(
+      'foreign:999',
+      'warning',
+      'Messages for account 999 were ignored: this connection is for account 102290129340398.',
+    ),
+    ignored('messages for account 999: this connection is for account 102290129340398'),
     status('read', { recipient: unnamed(ana.phone, ana.user_id) }),
   ],
 }
 
 for (const [name, reports] of Object.entries(expected)) {
-  test(`msgapp reads ${name}`, () => assert.deepEqual(parse(connection, fixture(`msgapp/${name}`)), reports))
+  test(`msgapp reads ${name}`, (t) => {
+    // What the provider gives no time for has ours.
+    t.mock.timers.enable({ apis: ['Date'], now: Date.parse(at) })
+    assert.deepEqual(parse(connection, fixture(`msgapp/${name}`)), reports)
+  })
 }
 
 const one = (message: Record<string, unknown>, contacts?: unknown) => {
@@ -352,37 +480,80 @@ test('text that cannot be kept is mended, text without end is cut, and never wit
   assert.equal((named as { from: Person }).from.name, '🙂'.repeat(250))
 })
 
-test('an id that is none is not mended but ignored', () => {
-  for (const id of ['', 7, null, {}, 'x'.repeat(513), 'a\0b', '\ud800']) assert.equal(one({ id })?.kind, 'ignored')
-  for (const message_id of ['', 7, undefined]) {
-    assert.equal(one({ type: 'reaction', reaction: { message_id, emoji: '👍' } })?.kind, 'ignored')
+test('a message without a usable id gets one, the same whenever it is repeated', () => {
+  const idOf = (message: Record<string, unknown>) => (one(message) as { external_id: string }).external_id
+  for (const id of ['', 7, null, {}, 'x'.repeat(513), 'a\0b', '\ud800', undefined]) {
+    assert.match(idOf({ id }), /^derived:[0-9a-f]{64}$/)
+    assert.equal(idOf({ id }), idOf({ id }))
+    assert.notEqual(idOf({ id }), idOf({ id, timestamp: '1750000001' }))
   }
 })
 
-test('a message from nobody is ignored, unless the only contact says who it is', () => {
-  assert.equal(one({ from: undefined })?.kind, 'ignored')
-  assert.equal(one({ from: 'Ana' })?.kind, 'ignored')
+test('a message without a usable sender is malformed, unless the only contact says who it is', () => {
+  assert.equal(one({ from: undefined })?.kind, 'malformed')
+  assert.equal(one({ from: 'Ana' })?.kind, 'malformed')
   const from = (one({ from: undefined }, [{ wa_id: '15550100', user_id: 'US.1' }]) as { from: Person }).from
   assert.deepEqual(from, unnamed('+15550100', 'US.1'))
   const instead = (one({ from: 'US.123' }) as { from: Person }).from
   assert.deepEqual(instead, unnamed(null, 'US.123'))
 })
 
-test('a known type in an unknown shape is ignored; with an error of the provider it is unsupported', () => {
-  const shapes = [
-    { type: 'text', text: { body: 5 } },
-    { type: 'image', image: {} },
-    { type: 'location', location: { latitude: 'x' } },
-    { type: 'contacts', contacts: [] },
-    { type: 'interactive', interactive: { type: 'button_reply' } },
-    { type: 'button', button: null },
-    { type: 'reaction' },
+test('what cannot be read is unsupported with its parts, without what opens only with the token', () => {
+  const errors = [{ code: 131052 }]
+  const shapes: [Record<string, unknown>, Record<string, unknown>][] = [
+    [
+      { type: 'text', text: { body: 5 } },
+      { type: 'text', text: { body: 5 } },
+    ],
+    [{ type: undefined, text: { body: 'hi' } }, { text: { body: 'hi' } }],
+    [
+      { type: 'image', image: { id: 5, sha256: 'x', url: '', caption: 'Front' }, errors },
+      { type: 'image', image: { caption: 'Front' }, errors },
+    ],
+    [
+      { type: 'hologram', hologram: { file: { id: '5', mime_type: 'model/gltf', url: 'https://x.test' } } },
+      { type: 'hologram', hologram: { file: { mime_type: 'model/gltf' } } },
+    ],
+    [
+      { type: 'location', location: { latitude: 'x' } },
+      { type: 'location', location: { latitude: 'x' } },
+    ],
+    [
+      { type: 'contacts', contacts: [] },
+      { type: 'contacts', contacts: [] },
+    ],
+    [
+      { type: 'interactive', interactive: { type: 'button_reply' } },
+      { type: 'interactive', interactive: { type: 'button_reply' } },
+    ],
+    [{ type: 'interactive' }, { type: 'interactive' }],
+    [{ type: 'button', button: null }, { type: 'button' }],
+    [
+      { type: 'reaction', reaction: { message_id: 7, emoji: '👍' } },
+      { type: 'reaction', reaction: { message_id: 7, emoji: '👍' } },
+    ],
+    [
+      { type: 'edit', edit: { message: { type: 'text' } } },
+      { type: 'edit', edit: { message: { type: 'text' } } },
+    ],
+    [
+      { type: 'revoke', revoke: {} },
+      { type: 'revoke', revoke: {} },
+    ],
   ]
-  for (const shape of shapes) {
-    assert.equal(one(shape)?.kind, 'ignored', shape.type)
-    const report = one({ ...shape, errors: [{ code: 1 }] })
-    assert.ok(report?.kind === 'message' && report.content_type === 'unsupported', shape.type)
+  for (const [shape, content] of shapes) {
+    const report = one({ text: undefined, ...shape })
+    assert.ok(report?.kind === 'message', String(shape.type))
+    assert.deepEqual([report.content_type, report.content_text, report.content], ['unsupported', null, content])
   }
+})
+
+test('a call of the business, or of no known person, is no message', () => {
+  const callback = (call: Record<string, unknown>) =>
+    parse(connection, { entry: [{ changes: [{ field: 'calls', value: { calls: [{ id: 'c', ...call }] } }] }] })[0]
+  assert.equal(callback({ from: '15550100', direction: 'BUSINESS_INITIATED' })?.kind, 'ignored')
+  assert.equal(callback({})?.kind, 'malformed')
+  assert.equal(callback({ from: '15550100' })?.kind, 'message')
 })
 
 test('values whose own methods lie do no harm', () => {

@@ -2,22 +2,23 @@
  * What the provider of `msgapp` posts, in our words.
  *
  * A callback holds entries, an entry changes, a change messages or statuses,
- * any number of each. Every item is read by itself: one that makes no sense is
- * ignored with a reason, and its neighbours are read. A message of a kind we
- * know in a shape we do not is ignored; one of a kind we do not know, or that
- * the provider could not hand over, is `unsupported`, so that the customer is
- * not left unheard.
+ * any number of each. Every item is read by itself. A message of a known sender
+ * always becomes a message: one whose content cannot be read, or that was
+ * written in a group, is `unsupported` with its parts as `content`. Without a
+ * usable sender there is no conversation, so that one is malformed.
  */
 import { isUuid } from '../../lib/id.ts'
 import type { Connection, ContentType, MediaReference, Person, Report, Written } from '../channel.ts'
 import { describeError } from '../graph.ts'
 import {
   contentOf,
+  derivedIdOf,
   idOf,
   ignored,
   isOther,
   itemsOf,
   type Json,
+  malformed,
   maxName,
   personOf,
   phoneOf,
@@ -26,109 +27,148 @@ import {
   textOf,
   timeOf,
   usernameOf,
+  withoutFileHandles,
 } from '../reading.ts'
+import { foreignMessages, readAccountChange, signal } from './account.ts'
 
 export function parse(connection: Connection, body: unknown): Report[] {
   const callback = recordOf(body)
-  if (!callback) return [ignored('not an object')]
+  if (!callback) return [malformed('not an object')]
   if (callback.object !== undefined && callback.object !== 'whatsapp_business_account') {
     return [ignored('of another product', callback.object)]
   }
   const reports = itemsOf(callback.entry, 'entry', (entry) => {
-    if (isOther(entry.id, connection.account_id)) return [ignored('of another account', entry.id)]
-    return itemsOf(entry.changes, 'change', (change) => readChange(connection, change))
+    if (isOther(entry.id, connection.account_id)) return readForeignEntry(connection, entry)
+    return itemsOf(entry.changes, 'change', (change) => readChange(connection, change, timeOf(entry.time)))
   })
-  return reports.length > 0 ? reports : [ignored('nothing in it')]
+  return reports.length > 0 ? reports : [malformed('no entries')]
 }
 
-function readChange(connection: Connection, change: Json): Report[] {
+function readForeignEntry({ account_id }: Connection, { id, changes }: Json): Report[] {
+  if (!recordsOf(changes).some(({ value }) => hasMessages(value))) return [ignored('of another account', id)]
+  return foreignMessages(id, `account ${textOf(id, 50)}`, `this connection is for account ${account_id}`)
+}
+
+const hasMessages = (value: unknown): boolean => {
+  const { messages, calls } = recordOf(value) ?? {}
+  return recordsOf(messages).length + recordsOf(calls).length > 0
+}
+
+/** `at` is the entry's time, which only changes of the account carry. */
+function readChange(connection: Connection, change: Json, at: string): Report[] {
   const value = recordOf(change.value)
-  if (!value) return [ignored('a change without a value')]
-  const number = recordOf(value.metadata)?.phone_number_id
-  if (isOther(number, connection.phone_number_id)) return [ignored('of another number', number)]
+  if (!value) return [malformed('a change without a value')]
+  const { phone_number_id: number, display_phone_number } = recordOf(value.metadata) ?? {}
+  if (isOther(number, connection.phone_number_id)) {
+    if (!hasMessages(value)) return [ignored('of another number', number)]
+    const shown = phoneOf(display_phone_number) ?? textOf(display_phone_number, 50) ?? `number id ${textOf(number, 50)}`
+    return foreignMessages(number, shown, 'this number is not connected')
+  }
   switch (change.field) {
     case 'messages':
     case undefined:
       return readMessages(value)
+    case 'calls':
+      return readCalls(value)
     case 'smb_message_echoes':
       return itemsOf(value.message_echoes, 'echo', (echo) => [readEcho(echo)])
-    case 'message_template_status_update':
-      return [readTemplateStatus(value)]
     case 'user_preferences':
       return itemsOf(value.user_preferences, 'preference', (preference) => [readPreference(preference)])
     case 'user_id_update':
       return Array.isArray(value.user_id_update)
         ? itemsOf(value.user_id_update, 'user id', (update) => [readUserIdUpdate(update)])
         : [readUserIdUpdate(value)]
-    default:
-      return [ignored('a field we do not read', change.field)]
+    default: {
+      const reports = readAccountChange(change.field, value, at)
+      if (reports) return reports
+      // Messages under a field we do not know (`standby`, for one) are messages all the same.
+      return hasMessages(value) ? readMessages(value) : [ignored('a field we do not read', change.field)]
+    }
   }
 }
 
 function readMessages(value: Json): Report[] {
-  const contacts = recordsOf(value.contacts)
-  const byName = new Map(contacts.flatMap((contact) => namesOf(contact).map((name) => [name, contact])))
-  const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0)
-  // A single contact beside a single item is about it, whatever it is called.
-  const isSingle = contacts.length === 1 && lengthOf(value.messages) + lengthOf(value.statuses) === 1
-  const named = (person: Person): Person => {
-    const contact = byName.get(person.phone ?? '') ?? byName.get(person.user_id ?? '') ?? (isSingle && contacts[0])
-    return contact ? addNames(person, contact) : person
-  }
+  const named = nameFinder(value)
   const reports = [
     ...itemsOf(value.messages, 'message', (message) => [readMessage(message, named)]),
     ...itemsOf(value.statuses, 'status', (status) => [readStatus(status, named)]),
-    ...itemsOf(value.errors, 'error', (error) => [ignored('an error of the account', describeError(error))]),
+    ...itemsOf(value.errors, 'error', (error) => [readAccountError(error)]),
   ]
   return reports.length > 0 ? reports : [ignored('a change with neither messages nor statuses')]
 }
 
+/** Adds to a person the names that `contacts` has for them. */
+function nameFinder(value: Json): (person: Person) => Person {
+  const contacts = recordsOf(value.contacts)
+  const byName = new Map(contacts.flatMap((contact) => namesOf(contact).map((name) => [name, contact])))
+  const lengthOf = (list: unknown) => (Array.isArray(list) ? list.length : 0)
+  // A single contact beside a single item is about it, whatever it is called.
+  const itemCount = lengthOf(value.messages) + lengthOf(value.statuses) + lengthOf(value.calls)
+  const only = contacts.length === 1 && itemCount === 1 ? contacts[0] : undefined
+  return (person) => {
+    const contact = byName.get(person.phone ?? '') ?? byName.get(person.user_id ?? '') ?? only
+    return contact ? addNames(person, contact) : person
+  }
+}
+
 function readMessage(message: Json, named: (person: Person) => Person): Report {
-  const external_id = idOf(message.id)
-  if (!external_id) return ignored('a message without a usable id')
-  if (message.group_id !== undefined) return ignored('a message in a group')
   if (message.type === 'system') return readMove(message)
   const from = named(whoIs(message.from, message.from_user_id))
-  const change = isSomebody(from) ? readChangeOfMessage(message, from) : undefined
-  if (change) return change
-  if (!isSomebody(from)) return ignored('a message from nobody', external_id)
-  const written = readWritten(external_id, message)
-  return 'reason' in written ? ignored(written.reason, written.quoted) : { kind: 'message', from, ...written }
+  if (!isSomebody(from)) return malformed('a message without a usable sender', message.id)
+  return readCorrection(message, from) ?? { kind: 'message', from, ...readWritten(message) }
 }
 
 function readEcho(echo: Json): Report {
-  const external_id = idOf(echo.id)
-  if (!external_id) return ignored('an echo without a usable id')
-  const change = readChangeOfMessage(echo, null)
-  if (change) return change
+  if (echo.type === 'system') return ignored('a system message', echo.id)
+  const correction = readCorrection(echo, null)
+  if (correction) return correction
   const to = whoIs(echo.to, echo.to_user_id)
-  if (!isSomebody(to)) return ignored('an echo to nobody', external_id)
-  const written = readWritten(external_id, echo)
-  return 'reason' in written ? ignored(written.reason, written.quoted) : { kind: 'echo', to, ...written }
+  if (!isSomebody(to)) return malformed('an echo without a usable recipient', echo.id)
+  return { kind: 'echo', to, ...readWritten(echo) }
 }
 
-/** An edit or a revocation, which is no new message; undefined for what is one. */
-function readChangeOfMessage({ type, timestamp, ...message }: Json, from: Person | null): Report | undefined {
+/**
+ * A call of a customer, as a message without content: Parley answers no calls, and members should see that one came. Its
+ * further events have the same id, so they change nothing.
+ */
+function readCalls(value: Json): Report[] {
+  const named = nameFinder(value)
+  const reports = itemsOf(value.calls, 'call', (call) => {
+    const { event, direction, status, start_time, end_time, duration } = call
+    if (direction === 'BUSINESS_INITIATED') return [ignored('a call of the business', call.id)]
+    const from = named(whoIs(call.from, call.from_user_id))
+    if (!isSomebody(from)) return [malformed('a call without a usable caller', call.id)]
+    const shown = contentOf({ event, direction, status, start_time, end_time, duration }) ?? {}
+    const written = { ...emptyMessage(call), content: contentOf({ type: 'call', call: shown }) }
+    return [{ kind: 'message', from, ...written }]
+  })
+  return reports.length > 0 ? reports : [ignored('a change without calls')]
+}
+
+/** An edit or a revocation that can be applied; neither is a new message. */
+function readCorrection(message: Json, from: Person | null): Report | undefined {
+  const { type, timestamp } = message
   if (type !== 'edit' && type !== 'revoke') return undefined
   const change = recordOf(message[type])
   const external_id = idOf(change?.original_message_id)
-  if (!external_id) return ignored(`${type} of a message without a usable id`)
+  if (!external_id) return undefined
   const at = timeOf(timestamp)
   if (type === 'revoke') return { kind: 'revoke', from, external_id, at }
   const edited = recordOf(change?.message) ?? {}
   const part =
     typeof edited.type === 'string' && Object.hasOwn(edited, edited.type) ? recordOf(edited[edited.type]) : undefined
   const text = textOf(part?.body) ?? textOf(part?.caption)
-  return text === null ? ignored('an edit without text', external_id) : { kind: 'edit', from, external_id, text, at }
+  return text === null ? undefined : { kind: 'edit', from, external_id, text, at }
 }
 
-/** Somebody has a new number or user id. Older payloads say `new_wa_id` where newer ones say `wa_id`. */
+/** A person has a new number or user id. Older payloads say `new_wa_id` where newer ones say `wa_id`. */
 function readMove(message: Json): Report {
   const system = recordOf(message.system) ?? {}
   const from = whoIs(message.from, message.from_user_id)
   const to = whoIs(system.new_wa_id ?? system.wa_id, system.user_id)
+  if (!isSomebody(from)) return malformed('a system message about no person', message.id)
   const isSame = (to.phone ?? from.phone) === from.phone && (to.user_id ?? from.user_id) === from.user_id
-  if (!isSomebody(from) || isSame) return ignored('a system message', system.type ?? message.type)
+  if (isSame) return ignored('a system message', system.type ?? message.type)
   return { kind: 'moved', from, to, at: timeOf(message.timestamp) }
 }
 
@@ -151,7 +191,7 @@ const statuses: Readonly<Record<string, 'sent' | 'delivered' | 'read' | 'failed'
 
 function readStatus(item: Json, named: (person: Person) => Person): Report {
   const external_id = idOf(item.id)
-  if (!external_id) return ignored('a status without a usable id')
+  if (!external_id) return malformed('a status without a usable id')
   const status = typeof item.status === 'string' && Object.hasOwn(statuses, item.status) && statuses[item.status]
   if (!status) return ignored('a status we do not know', item.status)
   const ours = item.biz_opaque_callback_data
@@ -168,15 +208,12 @@ function readStatus(item: Json, named: (person: Person) => Person): Report {
   }
 }
 
-function readTemplateStatus(value: Json): Report {
-  const name = idOf(value.message_template_name)
-  // Samples write `en-US` here, every other place `en_US`.
-  const language = idOf(value.message_template_language)?.replaceAll('-', '_')
-  const event = typeof value.event === 'string' ? value.event.toUpperCase() : ''
-  if (!name || !language || !/^[A-Z_]{1,64}$/.test(event))
-    return ignored('a template status without name, language or event')
-  const status = event === 'REINSTATED' || event === 'UNARCHIVED' ? 'APPROVED' : event
-  return { kind: 'template', name, language, status }
+/** An error of the account itself, of no message. */
+function readAccountError(error: Json): Report {
+  const text = describeError(error)
+  if (text === '') return malformed('an error without words')
+  const [code] = text.split(':')
+  return signal(`error:${textOf(code, 100)}`, 'warning', `The provider reported an error. ${text}`)
 }
 
 function readPreference(preference: Json): Report {
@@ -185,27 +222,18 @@ function readPreference(preference: Json): Report {
     return ignored('a preference we do not know', category)
   if (value !== 'stop' && value !== 'resume') return ignored('a preference we do not know', value)
   const from = whoIs(wa_id, user_id)
-  if (!isSomebody(from)) return ignored('a preference of nobody')
+  if (!isSomebody(from)) return malformed('a preference of no person')
   return { kind: 'preference', from, wants: value, at: timeOf(timestamp) }
 }
 
-type Unwritten = { reason: string; quoted?: unknown }
 type Said = Pick<Written, 'content_type' | 'content_text'> & Partial<Omit<Written, 'content'>> & { content?: Json }
 
-/** What was written, in whatever way; the reason when nothing can be made of it. */
-function readWritten(external_id: string, message: Json): Written | Unwritten {
-  const { type, errors } = message
-  if (typeof type !== 'string') return { reason: 'a message without a type', quoted: external_id }
-  if (type === 'system') return { reason: 'a system message', quoted: external_id }
-  if (type === 'request_welcome') return { reason: 'somebody opened the chat and wrote nothing', quoted: external_id }
-  const said = sayOf(type, message) ?? (recordsOf(errors).length > 0 ? unsupported({ type, errors }) : undefined)
-  if (!said) return { reason: 'a message whose content cannot be read, of type', quoted: type }
+/** What was written. A type or a shape we do not know, and anything in a group, is `unsupported`. */
+function readWritten(message: Json): Written {
+  const said = (isInGroup(message) ? undefined : sayOf(message)) ?? unsupportedOf(message)
   const { id, forwarded, frequently_forwarded, referred_product } = recordOf(message.context) ?? {}
   return {
-    external_id,
-    at: timeOf(message.timestamp),
-    media: null,
-    interactive_reply_id: null,
+    ...emptyMessage(message),
     reply_to: idOf(id) ?? null,
     ...said,
     content: contentOf({
@@ -217,8 +245,22 @@ function readWritten(external_id: string, message: Json): Written | Unwritten {
   }
 }
 
-/** By type. Undefined when a type we know has not the shape we know. */
-function sayOf(type: string, message: Json): Said | undefined {
+const emptyMessage = (item: Json): Written => ({
+  external_id: idOf(item.id) ?? derivedIdOf(item),
+  at: timeOf(item.timestamp),
+  content_type: 'unsupported',
+  content_text: null,
+  media: null,
+  reply_to: null,
+  interactive_reply_id: null,
+  content: null,
+})
+
+const isInGroup = ({ group_id }: Json): boolean => group_id !== undefined && group_id !== null
+
+/** Undefined for a type or a shape we do not know. */
+function sayOf(message: Json): Said | undefined {
+  const { type } = message
   switch (type) {
     case 'text':
       return sayText(recordOf(message.text))
@@ -231,21 +273,36 @@ function sayOf(type: string, message: Json): Said | undefined {
     case 'location':
       return sayLocation(recordOf(message.location))
     case 'contacts':
-      return sayContacts(recordsOf(message.contacts))
+      return sayContacts(message.contacts)
     case 'interactive':
       return sayInteractive(recordOf(message.interactive))
     case 'button':
       return sayTap('button', textOf(recordOf(message.button)?.text), recordOf(message.button)?.payload)
     case 'reaction':
       return sayReaction(recordOf(message.reaction))
-    case 'order':
-      return unsupported({ type, order: message.order })
     default:
-      return unsupported({ type: recordOf(message.unsupported)?.type ?? type, errors: message.errors })
+      return undefined
   }
 }
 
-const unsupported = (content: Json): Said => ({ content_type: 'unsupported', content_text: null, content })
+/** Fields of a message around its content; `context` and `referral` are read for every type. */
+const envelope = new Set([
+  'from',
+  'from_user_id',
+  'from_parent_user_id',
+  'to',
+  'id',
+  'timestamp',
+  'context',
+  'referral',
+])
+
+/** The content in the provider's own structure. */
+function unsupportedOf(message: Json): Said {
+  const parts = Object.entries(message).filter(([name]) => !envelope.has(name))
+  const content = Object.fromEntries(parts.map(([name, part]) => [name, withoutFileHandles(part, name)]))
+  return { content_type: 'unsupported', content_text: null, content }
+}
 
 function sayText(text: Json | undefined): Said | undefined {
   const content_text = textOf(text?.body)
@@ -273,7 +330,7 @@ function sayMedia(content_type: ContentType, part: Json | undefined): Said | und
 }
 
 function sayLocation(location: Json | undefined): Said | undefined {
-  const { latitude, longitude, name, address, url } = location ?? {}
+  const { latitude, longitude, name, address } = location ?? {}
   const isPlace = [latitude, longitude].every(
     (degree) => typeof degree === 'number' || /^-?\d/.test(textOf(degree) ?? ''),
   )
@@ -282,18 +339,19 @@ function sayLocation(location: Json | undefined): Said | undefined {
   return {
     content_type: 'location',
     content_text: words.join(', ') || textOf(`${latitude}, ${longitude}`, maxName),
-    content: { location: { latitude, longitude, name, address, url } },
+    content: { location },
   }
 }
 
-function sayContacts(contacts: Json[]): Said | undefined {
-  const names = contacts.map((contact) => {
+function sayContacts(contacts: unknown): Said | undefined {
+  const cards = recordsOf(contacts)
+  const names = cards.map((contact) => {
     const { formatted_name, first_name, last_name } = recordOf(contact.name) ?? {}
     const parts = [first_name, last_name].map((part) => textOf(part, maxName)).filter((part) => part !== null)
     const [phone] = recordsOf(contact.phones)
     return textOf(formatted_name, maxName) ?? (parts.join(' ') || textOf(phone?.phone, maxName))
   })
-  if (contacts.length === 0) return undefined
+  if (cards.length === 0) return undefined
   return {
     content_type: 'contacts',
     content_text: textOf(names.filter((name) => name !== null).join(', ')),
@@ -302,8 +360,7 @@ function sayContacts(contacts: Json[]): Said | undefined {
 }
 
 function sayInteractive(interactive: Json | undefined): Said | undefined {
-  if (!interactive) return undefined
-  const { type, button_reply, list_reply, nfm_reply } = interactive
+  const { type, button_reply, list_reply, nfm_reply } = interactive ?? {}
   if (type === 'button_reply' || type === 'list_reply') {
     const reply = recordOf(type === 'button_reply' ? button_reply : list_reply)
     const said = sayTap('interactive', textOf(reply?.title), reply?.id)
@@ -315,7 +372,7 @@ function sayInteractive(interactive: Json | undefined): Said | undefined {
     if (textOf(body) === null && response === undefined) return undefined
     return { content_type: 'interactive', content_text: textOf(body), content: { form: { name, response } } }
   }
-  return unsupported({ type, interactive })
+  return undefined
 }
 
 function sayTap(content_type: 'button' | 'interactive', content_text: string | null, id: unknown): Said | undefined {

@@ -1,141 +1,162 @@
 /**
  * What the provider of `social` posts, in our words.
  *
- * Each item of `messaging` is one thing that happened between the account and
- * one person. What the account itself wrote, here or in the provider's app,
- * comes back as an echo. A message may hold several attachments; ours holds
- * one, so the further ones become messages of their own, with the attachment's
- * place behind the id.
+ * Each item of `messaging` is one event between the account and one person;
+ * `standby` holds the same while another app answers the conversation. What the
+ * account itself wrote, here or in the provider's app, comes back as an echo. A
+ * message may hold several attachments and ours holds one, so the further ones
+ * become messages of their own, with the attachment's index behind the id.
+ *
+ * Everything a known person sent becomes a message: what cannot be read is
+ * `unsupported` with its parts as `content`.
  */
 import type { Connection, ContentType, Person, Report, Written } from '../channel.ts'
 import {
   contentOf,
+  derivedIdOf,
   idOf,
   ignored,
+  isDerivedId,
   isOther,
   itemsOf,
   type Json,
+  malformed,
   maxName,
   personOf,
   recordOf,
-  recordsOf,
   textOf,
   timeOf,
+  withoutFileHandles,
 } from '../reading.ts'
 
 export function parse(connection: Connection, body: unknown): Report[] {
   const callback = recordOf(body)
-  if (!callback) return [ignored('not an object')]
+  if (!callback) return [malformed('not an object')]
   if (callback.object !== undefined && callback.object !== 'instagram') {
     return [ignored('of another product', callback.object)]
   }
   const reports = itemsOf(callback.entry, 'entry', (entry) => {
-    if (isOther(entry.id, connection.account_id)) return [ignored('of another account', entry.id)]
+    if (isOther(entry.id, connection.account_id)) {
+      return Array.isArray(entry.messaging) ? toOther(entry.id) : [ignored('of another account', entry.id)]
+    }
     return [
       ...itemsOf(entry.messaging, 'messaging', (item) => readItem(connection, item)),
+      ...itemsOf(entry.standby, 'standby', (item) => readItem(connection, item)),
       // The test button of the provider's console wraps the same item in another way.
       ...itemsOf(entry.changes, 'change', (change) => {
         const item = recordOf(change.value)
-        return item ? readItem(connection, item) : [ignored('a change without a value')]
+        return item ? readItem(connection, item) : [malformed('a change without a value')]
       }),
-      ...itemsOf(entry.standby, 'standby', () => [ignored('another app has the conversation')]),
     ]
   })
-  return reports.length > 0 ? reports : [ignored('nothing in it')]
+  return reports.length > 0 ? reports : [malformed('no entries')]
+}
+
+/** Messages for an account that is not the connected one cannot be answered from here, and members should know. */
+function toOther(id: unknown): Report[] {
+  const account = textOf(typeof id === 'number' ? String(id) : id, 100) ?? 'without an id'
+  const text = `Messages for account ${account} were ignored: this account is not connected.`
+  const at = new Date().toISOString()
+  return [
+    { kind: 'signal', key: `foreign:${account}`, severity: 'warning', text, at, expires_at: null },
+    ignored('of another account', account),
+  ]
 }
 
 function readItem({ account_id }: Connection, item: Json): Report[] {
   const sender = recordOf(item.sender)
   const recipient = recordOf(item.recipient)
-  const isOurs = sender?.id === account_id
-  if (!isOurs && recordOf(item.message)?.is_echo !== true && isOther(recipient?.id, account_id)) {
-    return [ignored('to another account', recipient?.id)]
-  }
-  const at = timeOf(item.timestamp)
-  const from = whoIs(sender)
   const message = recordOf(item.message)
-  if (message) return readMessage(message, { at, isOurs, sender, recipient })
-  const edit = recordOf(item.message_edit)
-  if (edit) return [readEdit(edit, isOurs ? null : (from ?? null), at)]
-  if (isOurs || !from) return [ignored('from nobody')]
-  const reaction = recordOf(item.reaction)
-  if (reaction) return [readReaction(reaction, from, at, item.timestamp)]
-  const postback = recordOf(item.postback)
-  if (postback) return [readPostback(postback, from, at)]
-  const read = recordOf(item.read)
-  if (read) {
-    const external_id = idOf(read.mid)
-    return [external_id ? { kind: 'read_up_to', external_id, from, at } : ignored('read, without saying what')]
+  const isOurs = sender?.id === account_id
+  if (!isOurs && message?.is_echo !== true && isOther(recipient?.id, account_id)) return toOther(recipient?.id)
+  const at = timeOf(item.timestamp)
+  if (message) return readMessage(message, item, { at, isOurs, sender, recipient })
+  const from = whoIs(sender)
+  const { reaction, postback, message_edit: edit, referral, read } = item
+  if (recordOf(edit) && isOurs) return [readEdit(edit, null, at) ?? malformed('an edit without a usable id or text')]
+  if (isOurs) return [ignored('an event of the account itself', Object.keys(item).join(' '))]
+  if (!from) return [malformed('an event without a usable sender', Object.keys(item).join(' '))]
+  if (recordOf(read)) {
+    const external_id = idOf(recordOf(read)?.mid)
+    return [external_id ? { kind: 'read_up_to', external_id, from, at } : malformed('read, without a message id')]
   }
-  return [ignored('of a kind we do not read', Object.keys(item).join(' '))]
+  const readable =
+    readReaction(reaction, from, at, item.timestamp) ?? readPostback(item, from, at) ?? readEdit(edit, from, at)
+  if (readable) return [readable]
+  const content = contentOf({ reaction, postback, message_edit: edit, referral, message: item.message })
+  if (!content) return [ignored('an event we do not read', Object.keys(item).join(' '))]
+  return [{ kind: 'message', from, ...emptyMessage(derivedIdOf(item), at), content }]
 }
 
-/** Undoes what `parse` adds to ids: a further attachment is quoted by its message; a reaction cannot be quoted. */
+const emptyMessage = (external_id: string, at: string): Written => ({
+  external_id,
+  at,
+  content_type: 'unsupported',
+  content_text: null,
+  media: null,
+  reply_to: null,
+  interactive_reply_id: null,
+  content: null,
+})
+
+/** Undoes what `parse` adds to ids: a further attachment is quoted by its message; what has no id there cannot be quoted. */
 export function quotableId(externalId: string | null): string | null {
-  if (externalId === null || externalId.includes(':reaction:')) return null
+  if (externalId === null || isDerivedId(externalId) || externalId.includes(':reaction:')) return null
   return externalId.replace(/:\d+$/, '')
 }
 
 type Parties = { at: string; isOurs: boolean; sender: Json | undefined; recipient: Json | undefined }
 
-function readMessage(message: Json, { at, isOurs, sender, recipient }: Parties): Report[] {
+function readMessage(message: Json, item: Json, { at, isOurs, sender, recipient }: Parties): Report[] {
   const mid = idOf(message.mid)
-  if (!mid) return [ignored('a message without a usable id')]
   if (message.is_deleted === true) {
     const from = isOurs || message.is_echo === true ? null : (whoIs(sender) ?? null)
-    return [{ kind: 'revoke', from, external_id: mid, at }]
+    return [mid ? { kind: 'revoke', from, external_id: mid, at } : malformed('a deletion without a usable id')]
   }
   if (message.is_self === true) return [ignored('the account wrote to itself')]
   if (message.is_echo === true && !isOurs && sender?.id !== undefined)
     return [ignored('an echo of another account', sender.id)]
   const isEcho = message.is_echo === true || isOurs
   const person = whoIs(isEcho ? recipient : sender)
-  if (!person) return [ignored(isEcho ? 'an echo to nobody' : 'a message from nobody', mid)]
-  const written = readWritten(message, mid, at)
-  if (written.length === 0) return [ignored('a message whose content cannot be read', mid)]
-  return written.map((part) => {
-    if (!idOf(part.external_id)) return ignored('an attachment without a usable id')
-    return isEcho ? { kind: 'echo', to: person, ...part } : { kind: 'message', from: person, ...part }
-  })
+  if (!person)
+    return [malformed(isEcho ? 'an echo without a usable recipient' : 'a message without a usable sender', mid)]
+  return readWritten(message, mid ?? derivedIdOf(item), at).map((part) =>
+    isEcho ? { kind: 'echo', to: person, ...part } : { kind: 'message', from: person, ...part },
+  )
 }
 
-/** The message, and one more for each attachment behind the first. Empty when nothing can be made of it. */
+/** The message, and one more for each attachment behind the first. */
 function readWritten(message: Json, mid: string, at: string): Written[] {
   const text = textOf(message.text)
-  const [first, ...others] = recordsOf(message.attachments).map(readAttachment)
-  const quickReply = recordOf(message.quick_reply)
+  const [first, ...others] = attachmentsOf(message).map(readAttachment)
   const { mid: repliedMid, story } = recordOf(message.reply_to) ?? {}
-  const base = { at, reply_to: idOf(repliedMid) ?? null, interactive_reply_id: null }
+  const base = { ...emptyMessage(mid, at), reply_to: idOf(repliedMid) ?? null }
   const extra = { story: recordOf(story), referral: recordOf(message.referral) }
-  const further = others.map((attachment, i): Written => {
-    const { content_type, media, content } = attachment
-    return {
-      ...base,
-      external_id: `${mid}:${i + 1}`,
-      content_type,
-      content_text: null,
-      media,
-      content: contentOf(content),
-    }
+  const further = others.map(({ content_type, media, content }, i): Written => {
+    const id = `${mid}:${i + 1}`
+    const external_id = idOf(id) ?? derivedIdOf({ id })
+    return { ...base, external_id, content_type, media, content: contentOf(content) }
   })
   const say = (content_type: ContentType, said: Partial<Written>, content: Json = {}): Written[] => [
-    {
-      ...base,
-      external_id: mid,
-      content_type,
-      content_text: text,
-      media: null,
-      ...said,
-      content: contentOf({ ...content, ...extra }),
-    },
+    { ...base, content_type, content_text: text, ...said, content: contentOf({ ...content, ...extra }) },
     ...further,
   ]
-  if (quickReply) return say('interactive', { interactive_reply_id: textOf(quickReply.payload, 1_000) })
+  const payload = textOf(recordOf(message.quick_reply)?.payload, 1_000)
+  if (message.quick_reply && (text ?? payload) !== null) return say('interactive', { interactive_reply_id: payload })
   if (first?.media) return say(first.content_type, { media: first.media }, first.content)
   if (text !== null) return say('text', {}, first?.content)
   if (first) return say('unsupported', {}, first.content)
-  return message.is_unsupported === true ? say('unsupported', { content_text: null }) : []
+  const parts = Object.entries(message).filter(([name]) => !envelope.has(name))
+  const unread = Object.fromEntries(parts.map(([name, part]) => [name, withoutFileHandles(part, name)]))
+  return say('unsupported', {}, unread)
 }
+
+/** Fields of a message around its content; `reply_to` and `referral` are read for every message. */
+const envelope = new Set(['mid', 'is_echo', 'app_id', 'metadata', 'is_unsupported', 'reply_to', 'referral'])
+
+/** The provider writes a list, an object or a single `attachment`. */
+const attachmentsOf = ({ attachments, attachment }: Json): unknown[] =>
+  [attachments, attachment].flatMap((part) => part ?? [])
 
 const mediaTypes: Readonly<Record<string, ContentType>> = {
   image: 'image',
@@ -144,63 +165,55 @@ const mediaTypes: Readonly<Record<string, ContentType>> = {
   file: 'document',
 }
 
-/** Media, or something else that the provider shows and we cannot: a shared post, a reel, a mention in a story. */
-function readAttachment({ type, payload }: Json): Pick<Written, 'content_type' | 'media'> & { content: Json } {
-  const { url, title } = recordOf(payload) ?? {}
+/** Media; or a shared post, a reel, a mention in a story and the like, which `content` describes. */
+function readAttachment(attachment: unknown): Pick<Written, 'content_type' | 'media'> & { content: Json } {
+  const { type, payload } = recordOf(attachment) ?? {}
+  const { url, title, ig_post_media_id, reel_video_id } = recordOf(payload) ?? {}
   const content_type = typeof type === 'string' && Object.hasOwn(mediaTypes, type) ? mediaTypes[type] : undefined
   const address = textOf(url)
   if (content_type && address !== null) {
     return { content_type, media: { id: null, url: address, mime_type: null, filename: null }, content: {} }
   }
-  return { content_type: 'unsupported', media: null, content: { attachment: contentOf({ type, title, url: address }) } }
+  const described = contentOf({ type, title, url: address, ig_post_media_id, reel_video_id })
+  return { content_type: 'unsupported', media: null, content: { attachment: described ?? attachment } }
 }
 
-function readEdit({ mid, text }: Json, from: Person | null, at: string): Report {
-  const external_id = idOf(mid)
-  const edited = textOf(text)
-  if (!external_id || edited === null) return ignored('an edit without a usable id or text')
-  return { kind: 'edit', from, external_id, text: edited, at }
+function readEdit(edit: unknown, from: Person | null, at: string): Report | undefined {
+  const external_id = idOf(recordOf(edit)?.mid)
+  const text = textOf(recordOf(edit)?.text)
+  return external_id && text !== null ? { kind: 'edit', from, external_id, text, at } : undefined
 }
 
-function readPostback(postback: Json, from: Person, at: string): Report {
-  const external_id = idOf(postback.mid)
-  const content_text = textOf(postback.title)
-  const interactive_reply_id = textOf(postback.payload, 1_000)
-  if (!external_id || (content_text === null && interactive_reply_id === null))
-    return ignored('a tap that cannot be read')
-  const content = contentOf({ referral: recordOf(postback.referral) })
+function readPostback(item: Json, from: Person, at: string): Report | undefined {
+  const { mid, title, payload, referral } = recordOf(item.postback) ?? {}
+  const content_text = textOf(title)
+  const interactive_reply_id = textOf(payload, 1_000)
+  if (content_text === null && interactive_reply_id === null) return undefined
   return {
     kind: 'message',
     from,
-    external_id,
-    at,
+    ...emptyMessage(idOf(mid) ?? derivedIdOf(item), at),
     content_type: 'button',
     content_text,
-    media: null,
-    reply_to: null,
     interactive_reply_id,
-    content,
+    content: contentOf({ referral: recordOf(referral) }),
   }
 }
 
 /** A reaction has no id of its own, so it gets one that is the same each time it is reported. */
-function readReaction({ mid, action, emoji, reaction }: Json, from: Person, at: string, timestamp: unknown): Report {
+function readReaction(reaction: unknown, from: Person, at: string, timestamp: unknown): Report | undefined {
+  const { mid, action, emoji, reaction: word } = recordOf(reaction) ?? {}
   const reply_to = idOf(mid)
   const when = typeof timestamp === 'string' || typeof timestamp === 'number' ? timestamp : ''
   const external_id = idOf(`${reply_to}:reaction:${from.user_id}:${when}`)
-  if (!reply_to || !external_id) return ignored('a reaction to a message without a usable id')
-  if (action !== 'react' && action !== 'unreact') return ignored('a reaction we do not know', action)
+  if (!reply_to || !external_id || (action !== 'react' && action !== 'unreact')) return undefined
   return {
     kind: 'message',
     from,
-    external_id,
-    at,
+    ...emptyMessage(external_id, at),
     content_type: 'reaction',
-    content_text: action === 'react' ? (textOf(emoji, maxName) ?? textOf(reaction, maxName)) : null,
-    media: null,
+    content_text: action === 'react' ? (textOf(emoji, maxName) ?? textOf(word, maxName)) : null,
     reply_to,
-    interactive_reply_id: null,
-    content: null,
   }
 }
 

@@ -29,6 +29,7 @@ const media = (query: string) => ({
 })
 const unsupported = (attachment: unknown) => [message({ content_type: 'unsupported', content: { attachment } })]
 const ignored = (reason: string): Report => ({ kind: 'ignored', reason })
+const derived = /^derived:[0-9a-f]{64}$/
 
 const expected: Record<string, Report[]> = {
   text: [message({ content_text: 'Hola ☕' })],
@@ -41,11 +42,17 @@ const expected: Record<string, Report[]> = {
   video: [message({ content_type: 'video', media: media('asset_id=4') })],
   audio: [message({ content_type: 'audio', media: media('asset_id=5') })],
   file: [message({ content_type: 'document', media: media('asset_id=6') })],
-  reel: unsupported({ type: 'ig_reel', title: 'Ten cafés', url: 'https://www.instagram.com/reel/abc/' }),
+  reel: unsupported({
+    type: 'ig_reel',
+    title: 'Ten cafés',
+    url: 'https://www.instagram.com/reel/abc/',
+    reel_video_id: '17900000000000000',
+  }),
   post: unsupported({
     type: 'ig_post',
     title: 'Menu',
     url: 'https://lookaside.fbsbx.com/ig_messaging_cdn/?asset_id=7',
+    ig_post_media_id: '17900000000000001',
   }),
   share: unsupported({ type: 'share', url: 'https://www.instagram.com/p/abc/' }),
   'story-mention': unsupported({
@@ -99,9 +106,7 @@ const expected: Record<string, Report[]> = {
   read: [{ kind: 'read_up_to', external_id: 'aWdfZAG1fOURS', from: person, at }],
   postback: [message({ content_type: 'button', content_text: 'Talk to us', interactive_reply_id: 'HUMAN' })],
   edit: [{ kind: 'edit', from: person, external_id: mid, text: 'Hola, fixed', at }],
-  referral: [ignored('of a kind we do not read: "sender recipient timestamp referral"')],
-  standby: [ignored('another app has the conversation')],
-  'another-account': [ignored('to another account: "17841499999999999"')],
+  standby: [message({ content_text: 'Hola' })],
   'test-event': [
     {
       kind: 'message',
@@ -128,17 +133,60 @@ test('an echo of another account is not ours', () => {
   assert.equal(report?.kind, 'ignored')
 })
 
-test('an id that the place of an attachment makes too long costs only that attachment', () => {
+test('a click on an ad or a link without a message is kept, with its referral', () => {
+  const [report, ...more] = parse(connection, fixture('social/referral'))
+  assert.ok(report?.kind === 'message' && more.length === 0)
+  assert.match(report.external_id, derived)
+  assert.deepEqual(
+    [report.content_type, report.content_text, report.content],
+    ['unsupported', null, { referral: { ref: 'qr', source: 'IGME', type: 'OPEN_THREAD' } }],
+  )
+})
+
+test('messages for another account are a signal', () => {
+  const text = 'Messages for account 17841499999999999 were ignored: this account is not connected.'
+  const other = fixture('social/another-account') as { entry: Record<string, unknown>[] }
+  for (const body of [other, { entry: [{ ...other.entry[0], id: '17841499999999999' }] }]) {
+    const [report] = parse(connection, body)
+    assert.ok(report?.kind === 'signal')
+    assert.deepEqual([report.key, report.severity, report.text], ['foreign:17841499999999999', 'warning', text])
+  }
+})
+
+test('what cannot be read is unsupported with its parts; without a sender it is malformed', () => {
+  const items: [Record<string, unknown>, unknown][] = [
+    [{ message: { mid: 'm' } }, null],
+    [{ message: { mid: 'm', text: 5 } }, { text: 5 }],
+    [{ message: { mid: 'm', attachments: ['x'] } }, { attachment: 'x' }],
+    [{ message: { mid: 'm', attachments: { type: 'share', payload: {} } } }, { attachment: { type: 'share' } }],
+    [{ message: { mid: 'm', quick_reply: {} } }, { quick_reply: {} }],
+    [{ message: 'hi' }, { message: 'hi' }],
+    [{ reaction: { action: 'react', emoji: '❤️' } }, { reaction: { action: 'react', emoji: '❤️' } }],
+    [{ postback: { mid: 'm' } }, { postback: { mid: 'm' } }],
+    [{ message_edit: { mid: 'm' } }, { message_edit: { mid: 'm' } }],
+  ]
+  for (const [item, content] of items) {
+    const [report, ...more] = one(item)
+    assert.ok(report?.kind === 'message' && more.length === 0, JSON.stringify(item))
+    assert.deepEqual([report.content_type, report.content_text, report.content], ['unsupported', null, content])
+    assert.equal(one({ sender: {}, ...item })[0]?.kind, 'malformed')
+  }
+  const [unnamed] = one({ message: { text: 'hi' } })
+  assert.ok(unnamed?.kind === 'message' && unnamed.content_text === 'hi')
+  assert.match(unnamed.external_id, derived)
+})
+
+test('an id that the index of an attachment makes too long is replaced', () => {
   const reports = one({
     message: {
       mid: 'm'.repeat(512),
       attachments: [1, 2].map((id) => ({ type: 'image', payload: { url: `https://a.example/${id}` } })),
     },
   })
-  assert.deepEqual(
-    reports.map(({ kind }) => kind),
-    ['message', 'ignored'],
-  )
+  const [first, second] = reports
+  assert.ok(first?.kind === 'message' && second?.kind === 'message')
+  assert.equal(first.external_id, 'm'.repeat(512))
+  assert.match(second.external_id, derived)
 })
 
 const sent: Scripted = { body: fixture('social/answers/sent') }

@@ -9,6 +9,7 @@ const actions: Record<string, string> = {
   'broadcast.resumed': 'Resumed a broadcast',
   'broadcast.sent_again': 'Sent a broadcast again',
   'channel.checked': 'Checked a channel',
+  'channel.signal_dismissed': 'Dismissed a notice of a channel',
   'channel.connected': 'Connected or changed a channel',
   'channel.disconnected': 'Disconnected a channel',
   'contact.changed': 'Changed a contact',
