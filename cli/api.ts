@@ -4,7 +4,7 @@
  * the API's code and words where it has some, and decides whether to try again.
  */
 import { Parley, ParleyError } from '../sdk/src/index.ts'
-import { Failure, type Target } from './target.ts'
+import { Failure, type SimulatorTarget, type Target } from './target.ts'
 
 export const openParley = ({ key, baseUrl }: Pick<Target, 'key' | 'baseUrl'>): Parley =>
   new Parley({ apiKey: key, baseUrl, maxRetries: 0 })
@@ -32,24 +32,34 @@ export function toFailure(error: ParleyError, url: string): Failure {
 /** The channel is given 15 seconds, and may be asked three times. */
 const answerMs = 60_000
 
-/** A control call of the simulator, which needs no key: with a body it is a POST. */
-export async function control(simulatorUrl: string, call: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(`${simulatorUrl}/control/${call}`, {
-    ...(body === undefined
-      ? {}
-      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(answerMs),
-  }).catch((cause) => {
-    throw notReached(cause, simulatorUrl)
-  })
-  // Whatever answers there, it is looked at as an object.
+/** A control call of the simulator, which needs no key: with a body it is a POST. Signs in where it asks for that. */
+export async function control({ url, owner }: SimulatorTarget, call: string, body?: unknown): Promise<unknown> {
+  const ask = (headers: Record<string, string> = {}) => callJson(`${url}/control/${call}`, headers, body)
+  let response = await ask()
+  if (response.status === 401 && owner) {
+    const { origin } = new URL(url)
+    const signedIn = await callJson(`${origin}/app/api/session`, { origin }, owner)
+    const cookie = signedIn.headers.getSetCookie().map((each) => each.split(';')[0])
+    if (signedIn.ok) response = await ask({ cookie: cookie.join('; ') })
+  }
+  // Any JSON may come back: it is read as an object.
   const answer: { data?: unknown; error?: { code: string; message: string } } = Object(
     await response.json().catch(() => undefined),
   )
   if (response.ok && 'data' in answer) return answer.data
   const code = answer.error?.code ?? (response.status >= 500 ? 'no_answer' : 'no_api')
-  const words = answer.error?.message ?? `${simulatorUrl} answers ${response.status}`
+  const words = answer.error?.message ?? `${url} answers ${response.status}`
   throw new Failure(code, response.status === 404 || code === 'no_api' ? `${words}; ${whereItIs}` : words)
+}
+
+function callJson(url: string, headers: Record<string, string>, body: unknown): Promise<Response> {
+  return fetch(url, {
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    signal: AbortSignal.timeout(answerMs),
+  }).catch((cause) => {
+    throw notReached(cause, url.replace(/\/(control|app)\/.*$/, ''))
+  })
 }
 
 const whereItIs = 'the simulator answers while the service runs with DEMO=1, or is named with --simulator'

@@ -108,7 +108,7 @@ async function start(name: CommandName, { values, words, one, target, output }: 
     case 'trigger':
       return trigger(parley, output, {
         event: words[0],
-        simulatorUrl: target.simulatorUrl,
+        simulator: target.simulator,
         from: one('from'),
         to: one('to'),
         text: one('text'),

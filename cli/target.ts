@@ -19,18 +19,21 @@ export class Failure extends Error {
   }
 }
 
+/** `owner`: signs in with this where the simulator asks for the session of the demo's owner. */
+export type SimulatorTarget = { url: string; owner?: { email: string; password: string } | undefined }
+
 export type Target = {
   key: string
   /** Ends in `/v1`. */
   baseUrl: string
-  simulatorUrl: string
+  simulator: SimulatorTarget
   /** Where the two came from, for people. */
   said: string
 }
 
 export type Given = { key?: string | undefined; url?: string | undefined; simulator?: string | undefined }
 
-type Demo = { base_url: string; api_key: string; simulator_url: string }
+type Demo = { base_url: string; api_key: string; simulator_url: string; owner?: SimulatorTarget['owner'] }
 
 const defaultUrl = 'http://127.0.0.1:4000/v1'
 
@@ -51,7 +54,10 @@ export function resolveTarget(given: Given, env: Record<string, string | undefin
   return {
     key,
     baseUrl,
-    simulatorUrl: simulatorUrl.replace(/\/+$/, ''),
+    simulator: {
+      url: simulatorUrl.replace(/\/+$/, ''),
+      owner: isDemo && given.simulator === undefined ? demo.owner : undefined,
+    },
     said: `Using ${baseUrl} with the key of ${source}.`,
   }
 }
@@ -71,8 +77,8 @@ function readDemo(env: Record<string, string | undefined>): Demo | undefined {
   const folder = dataDir ? resolve(dataDir) : join(import.meta.dirname, '..', 'data')
   try {
     const demo: Partial<Demo> = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'))
-    const { base_url, api_key, simulator_url } = demo
-    return base_url && api_key && simulator_url ? { base_url, api_key, simulator_url } : undefined
+    const { base_url, api_key, simulator_url, owner } = demo
+    return base_url && api_key && simulator_url ? { base_url, api_key, simulator_url, owner } : undefined
   } catch {
     return undefined
   }

@@ -10,11 +10,11 @@ import type { Parley } from '../sdk/src/index.ts'
 import { type EventName, eventNames } from '../server/webhooks/emit.ts'
 import { control } from './api.ts'
 import type { Output } from './output.ts'
-import { Failure } from './target.ts'
+import { Failure, type SimulatorTarget } from './target.ts'
 
 export type Triggering = {
   event: string | undefined
-  simulatorUrl: string
+  simulator: SimulatorTarget
   from?: string | undefined
   to?: string | undefined
   text?: string | undefined
@@ -27,8 +27,8 @@ const knownNumber = '+14155550100'
 const causes: Record<EventName, Cause> = {
   'message.received': (parley, triggering) => write(parley, triggering, triggering.from ?? knownNumber),
   'conversation.created': (parley, triggering) => write(parley, triggering, triggering.from ?? fictionalNumber()),
-  async 'message.status_updated'(parley, { to = knownNumber, simulatorUrl }) {
-    await requireSimulated(parley, simulatorUrl)
+  async 'message.status_updated'(parley, { to = knownNumber, simulator }) {
+    await requireSimulated(parley, simulator)
     const template = { name: 'hello_world' }
     const sent = await parley.messages.send({ to, type: 'template', template })
     return { answer: sent, words: `message ${sent.message_id} was sent to ${to}; its statuses follow` }
@@ -49,19 +49,19 @@ export async function trigger(parley: Parley, output: Output, triggering: Trigge
 }
 
 /** A customer writes; answered once the service took it. */
-async function write(parley: Parley, { simulatorUrl, text = 'Hello!' }: Triggering, from: string) {
+async function write(parley: Parley, { simulator, text = 'Hello!' }: Triggering, from: string) {
   const { account } = await parley.me()
   const written = { workspace_id: account.id, channel: 'msgapp', from, text }
-  const answer = (await control(simulatorUrl, 'inbound', written)) as { message_id: string }
+  const answer = (await control(simulator, 'inbound', written)) as { message_id: string }
   return { answer: { ...answer, from }, words: `${from} wrote: ${answer.message_id}` }
 }
 
 /** A real channel would send to a real person. */
-async function requireSimulated(parley: Parley, simulatorUrl: string): Promise<void> {
+async function requireSimulated(parley: Parley, simulator: SimulatorTarget): Promise<void> {
   const { account } = await parley.me()
-  const accounts = (await control(simulatorUrl, 'accounts')) as { workspace_id: string }[]
+  const accounts = (await control(simulator, 'accounts')) as { workspace_id: string }[]
   if (!accounts.some(({ workspace_id }) => workspace_id === account.id)) {
-    throw new Failure('not_simulated', `${account.name} is not connected to the simulator at ${simulatorUrl}`)
+    throw new Failure('not_simulated', `${account.name} is not connected to the simulator at ${simulator.url}`)
   }
 }
 

@@ -52,6 +52,10 @@ export function isPublicAddress(text: string): boolean {
   }
 }
 
+/** Whether a host name or address, as in a URL or as a setting, is this machine's loopback. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(localhost|\[?::1\]?)$/i.test(host) || (isIP(host) === 4 && host.startsWith('127.'))
+
 export const notPublic = (address: string) => `${address} is not a public address`
 
 /**

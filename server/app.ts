@@ -2,7 +2,6 @@
  * The HTTP application: every route plugin on one screen.
  */
 import type { FastifyBaseLogger, RouteOptions } from 'fastify'
-import type { Simulator } from '../simulator/simulator.ts'
 import { authenticateKeys } from './accounts/auth.ts'
 import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
@@ -58,7 +57,7 @@ import { pageRoutes, readPages, sendPage } from './pages.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { followTag, requireMembership } from './segments/segments.ts'
-import { simulatorMount } from './simulator-mount.ts'
+import { type Mounting, simulatorMount } from './simulator-mount.ts'
 import { systemRoutes } from './system.ts'
 import { webhookDashboard } from './webhooks/dashboard.ts'
 import type { Guard } from './webhooks/guard.ts'
@@ -90,8 +89,8 @@ export type Application = {
   onBroadcast?: () => void
   /** Where webhooks may go. */
   guard: Guard
-  /** The provider of the demo workspace. */
-  simulator?: Simulator | undefined
+  /** The provider of the demo workspace, and whether more than this machine reaches it. */
+  simulator?: Pick<Mounting, 'simulator' | 'isExposed'> | undefined
   /** For the first run. */
   setup: Setup
   publicUrl: string
@@ -253,7 +252,7 @@ export async function createApp(application: Application): Promise<App> {
       await app.register(pageRoutes(pages))
       await app.register(widgetRoutes(application.demoSite))
     }
-    if (application.simulator) await app.register(simulatorMount(application.simulator))
+    if (application.simulator) await app.register(simulatorMount({ db, publicUrl, ...application.simulator }))
   }
 
   const document = describeApi(routes, {

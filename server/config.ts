@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { isLoopbackHost } from '../common/address.ts'
 import { hasCode, StartError } from './lib/start-error.ts'
 import type { S3Place } from './lib/store-s3.ts'
 
@@ -19,7 +20,11 @@ export const settings = {
   DATA_DIR: { default: './data', meaning: 'Embedded database, media, generated secrets, demo.json.' },
   PUBLIC_URL: { default: '', meaning: 'How the outside reaches the service. Empty: http://HOST:PORT.' },
   ROLES: { default: 'api,worker', meaning: 'Which parts this process runs; any number of processes of each.' },
-  DEMO: { default: '', meaning: 'A demo workspace, 1 or 0. Empty: 1 with the embedded database, else 0.' },
+  DEMO: {
+    default: '',
+    meaning:
+      'A demo workspace, 1 or 0. Empty: 1 with the embedded database while HOST and PUBLIC_URL are loopback, else 0.',
+  },
   ENCRYPTION_KEY: {
     default: '',
     meaning: '32 bytes as 64 hex characters; seals stored secrets. Empty: generated once, with the embedded database.',
@@ -55,6 +60,8 @@ export type Config = {
   publicUrl: string
   roles: ReadonlySet<Role>
   demo: boolean
+  /** There is a demo, and more than this machine reaches it: its simulator then needs the demo owner's session. */
+  isDemoExposed: boolean
   /** Undefined: generated once into the data directory. */
   encryptionKey: string | undefined
   webhookAllowedCidrs: readonly string[]
@@ -97,9 +104,6 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     else fault('ROLES', `unknown role '${role}'; there are api and worker`)
   }
   if (roles.size === 0 && list(read('ROLES')).length === 0) fault('ROLES', 'names no role; there are api and worker')
-
-  const demo = read('DEMO') || (databaseUrl ? '0' : '1')
-  if (demo !== '0' && demo !== '1') fault('DEMO', 'must be 1 or 0')
 
   const encryptionKey = read('ENCRYPTION_KEY') || undefined
   if (encryptionKey && !/^[0-9a-f]{64}$/i.test(encryptionKey)) fault('ENCRYPTION_KEY', 'must be 64 hex characters')
@@ -146,6 +150,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (read('PUBLIC_URL') && !/^https?:$/.test(URL.parse(publicUrl)?.protocol ?? ''))
     fault('PUBLIC_URL', 'must be an http:// or https:// URL')
 
+  const isLocal = isLoopbackHost(host) && isLoopbackHost(URL.parse(publicUrl)?.hostname ?? '')
+  const demo = read('DEMO') || (isLocal && !databaseUrl ? '1' : '0')
+  if (demo !== '0' && demo !== '1') fault('DEMO', 'must be 1 or 0')
+
   const mediaS3: S3Place = {
     endpoint: read('MEDIA_S3_ENDPOINT'),
     region: read('MEDIA_S3_REGION'),
@@ -180,6 +188,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     publicUrl,
     roles,
     demo: demo === '1',
+    isDemoExposed: demo === '1' && !isLocal,
     encryptionKey,
     webhookAllowedCidrs,
     trustedProxies,

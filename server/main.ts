@@ -97,12 +97,19 @@ async function run(config: Config): Promise<void> {
     const simulatorUrl = `${origin}/simulator`
     const { dataDir, publicUrl, tls, trustedProxies, roles } = config
     const store = createStore(config)
+    if (hasDemo && config.isDemoExposed) {
+      log.warn(
+        { host: config.host, public_url: publicUrl },
+        "DEMO=1 and more than this machine reaches the service: the simulator needs the session of the demo's owner",
+      )
+    }
     const demo = hasDemo ? await resolveDemo({ db, sealer, store, dataDir, publicUrl, simulatorUrl }) : undefined
 
     const http = createHttp()
     stops.push(http.stop)
     const health = createHealth()
-    const simulator = hasDemo ? await startSimulatorHost({ db, sealer, log, health, dataDir, origin }) : undefined
+    const hosting = { db, sealer, log, health, dataDir, origin, publicUrl }
+    const simulator = hasDemo ? await startSimulatorHost(hosting) : undefined
     if (simulator) stops.push(simulator.stop)
     const metrics = createMetrics()
     const live = await startLive({ db, log, health })
@@ -127,7 +134,7 @@ async function run(config: Config): Promise<void> {
       messageDb,
       settleDb,
       guard,
-      simulator,
+      simulator: simulator && { simulator, isExposed: config.isDemoExposed },
       setup,
       publicUrl,
       tls,

@@ -32,7 +32,7 @@ import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { urlToHttpOptions } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
-import { createSimulator, type Simulator } from '../simulator/simulator.ts'
+import { createGate, createSimulator, type Simulator, sendControlError } from '../simulator/simulator.ts'
 import type { Connection } from './channels/channel.ts'
 import { getBuiltInConnection, moveBuiltInConnections } from './channels/connections.ts'
 import type { Sealer } from './lib/crypto.ts'
@@ -55,6 +55,8 @@ type Hosting = {
   dataDir: string
   /** How this process is reached. */
   origin: string
+  /** How browsers reach it. */
+  publicUrl: string
 }
 
 const everyMs = 2_000
@@ -69,14 +71,9 @@ const startLock = 7_263_552
 /** On what one process hands on to another, which keeps it: nothing goes in circles. */
 const handedOn = 'x-simulator-handed-on'
 
-export async function startSimulatorHost({
-  db,
-  sealer,
-  log,
-  health,
-  dataDir,
-  origin,
-}: Hosting): Promise<SimulatorHost> {
+export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHost> {
+  const { db, sealer, log, health, dataDir, origin, publicUrl } = hosting
+  const gate = createGate({ origins: () => [origin, new URL(publicUrl).origin] })
   const dir = join(dataDir, 'simulator')
   const here = graphUrl(`${origin}/simulator`)
   let host: 'here' | URL | undefined
@@ -95,6 +92,7 @@ export async function startSimulatorHost({
       dir,
       name,
       publicUrl: origin,
+      browserUrl: publicUrl,
       loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
       loadCustomers: () => listRecentCustomers(db),
       log,
@@ -143,8 +141,11 @@ export async function startSimulatorHost({
 
   return {
     handle(request, response) {
-      if (host instanceof URL && request.headers[handedOn] === undefined) handOn(host, request, response)
-      else if (simulator) simulator.handle(request, response)
+      if (host instanceof URL && request.headers[handedOn] === undefined) {
+        const refusal = gate(request)
+        if (refusal) sendControlError(response, refusal)
+        else handOn(host, request, response)
+      } else if (simulator) simulator.handle(request, response)
       else refuse(response, 'there is no simulator in this process')
     },
     async letOthersStart() {
@@ -183,7 +184,7 @@ export function probe({ base_url, api_version, account_id, access_token }: Conne
   })
 }
 
-/** Ask the host in the caller's place, and answer as it does. */
+/** Ask the host in the caller's place, and answer as it does. The caller's `Origin` was checked here, against our names. */
 export function handOn(host: URL, request: IncomingMessage, response: ServerResponse): void {
   const { method = 'GET', url = '/' } = request
   const asked = ask(new URL(url, host), { method, path: url, headers: endToEnd(request.headers) })
@@ -208,8 +209,15 @@ function ask(url: URL, options: RequestOptions): ClientRequest {
   return url.protocol === 'https:' ? httpsRequest(all) : httpRequest(all)
 }
 
-/** Headers without those that are about the connection they came on. */
-function endToEnd({ connection: _, 'keep-alive': __, upgrade: ___, expect: ____, ...headers }: IncomingHttpHeaders) {
+/** Headers without those that are about the connection they came on, and without `Origin`. */
+function endToEnd({
+  connection: _,
+  'keep-alive': __,
+  upgrade: ___,
+  expect: ____,
+  origin: _____,
+  ...headers
+}: IncomingHttpHeaders) {
   return headers
 }
 

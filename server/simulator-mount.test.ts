@@ -6,7 +6,7 @@ import { createMetrics } from './lib/metrics.ts'
 import { createServer } from './lib/server.ts'
 import { simulatorMount } from './simulator-mount.ts'
 
-type Handle = Parameters<typeof simulatorMount>[0]['handle']
+type Handle = Parameters<typeof simulatorMount>[0]['simulator']['handle']
 
 async function mount(t: TestContext, handle: Handle): Promise<string> {
   const app = createServer({
@@ -14,7 +14,9 @@ async function mount(t: TestContext, handle: Handle): Promise<string> {
     metrics: createMetrics(),
     limits: { answerTimeoutMs: 50 },
   })
-  await app.register(simulatorMount({ handle }))
+  // No database: callers at this machine need no session.
+  const mounting = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }
+  await app.register(simulatorMount({ simulator: { handle }, ...mounting }))
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => {
     app.server.closeAllConnections()

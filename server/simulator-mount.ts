@@ -1,16 +1,32 @@
 /**
  * `/simulator/…`: the simulator inside the service, on the service's own port.
  *
- * It speaks plain HTTP by itself, streams included, so requests are handed
- * over as they came: their bodies unread, their answers its own. Only streams
- * are ended by us when the service stops, since they would not end by
- * themselves.
+ * The simulator speaks plain HTTP, streams included, so requests are handed
+ * over with their bodies unread. Only streams are ended here when the service
+ * stops, since they would not end by themselves.
+ *
+ * The simulator has no sign-in. Where more than this machine reaches it, all
+ * but the provider's API and signed links needs the session of the demo's
+ * owner. The provider's API needs its token everywhere.
  */
 import type { ServerResponse } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Simulator } from '../simulator/simulator.ts'
+import { getRequestSession } from './accounts/sessions.ts'
+import { isFromHere } from './accounts/setup.ts'
+import type { Db } from './lib/db.ts'
 import type { App } from './lib/server.ts'
 
-export const simulatorMount = (simulator: Pick<Simulator, 'handle'>) => async (app: App) => {
+export type Mounting = {
+  simulator: Pick<Simulator, 'handle'>
+  db: Db
+  publicUrl: string
+  /** More than this machine reaches the service. */
+  isExposed: boolean
+}
+
+export const simulatorMount = (mounting: Mounting) => async (app: App) => {
+  const { simulator } = mounting
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const streams = new Set<ServerResponse>()
@@ -18,7 +34,8 @@ export const simulatorMount = (simulator: Pick<Simulator, 'handle'>) => async (a
     for (const response of streams) response.end()
   })
   for (const url of ['/simulator', '/simulator/*']) {
-    app.all(url, (request, reply) => {
+    app.all(url, async (request, reply) => {
+      if (!hasOwnAccess(request.url) && !(await isOwner(mounting, request))) return refuse(request, reply)
       // From here on no limit of ours on time or size holds.
       reply.hijack()
       if (request.url.startsWith('/simulator/control/stream')) {
@@ -28,4 +45,31 @@ export const simulatorMount = (simulator: Pick<Simulator, 'handle'>) => async (a
       simulator.handle(request.raw, reply.raw)
     })
   }
+}
+
+/** Whether the simulator itself checks the caller: by a token, or by the signature of a link. */
+function hasOwnAccess(url: string): boolean {
+  const [path = '', query] = url.split('?', 2)
+  if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside') return true
+  return path.startsWith('/simulator/media/') && new URLSearchParams(query).has('hash')
+}
+
+/** Whether the caller sits at this machine, where it alone reaches the service, or is signed in as the demo's owner. */
+async function isOwner({ db, publicUrl, isExposed }: Mounting, request: FastifyRequest): Promise<boolean> {
+  if (!isExposed && isFromHere({ ip: request.ip, headers: request.headers, publicUrl })) return true
+  const session = await getRequestSession(db, request)
+  if (session?.member.role !== 'owner') return false
+  const [workspace] = await db`select 1 from workspaces where id = ${session.workspaceId} and is_demo`
+  return workspace !== undefined
+}
+
+const signInFirst = 'sign in to the dashboard as the owner of the demo workspace first'
+
+function refuse(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.code(401).header('cache-control', 'no-store')
+  if (request.url !== '/simulator' && request.url !== '/simulator/') {
+    return reply.send({ error: { code: 'unauthorized', message: signInFirst } })
+  }
+  const page = `<!doctype html><meta charset="utf-8"><title>Simulator</title><p>To open the simulator, ${signInFirst}: <a href="/">dashboard</a>.`
+  return reply.type('text/html; charset=utf-8').header('content-security-policy', "default-src 'none'").send(page)
 }

@@ -60,7 +60,8 @@ export type Accounts = {
   /** The account a control call means. */
   find(workspaceId: string | undefined, channel: Channel): Promise<AccountState | undefined>
   list(): AccountState[]
-  register(account: SimulatorAccount): void
+  /** False when there are as many as there may be. */
+  register(account: SimulatorAccount, max: number): boolean
 }
 
 const freshMs = 1_000
@@ -159,10 +160,11 @@ export function createAccounts(file: string, load: (() => Promise<SimulatorAccou
       return choose(workspaceId, channel)
     },
     list: () => [...states.values()].filter(({ account }) => account),
-    register(account) {
+    register(account, max) {
       const isSame = (other: SimulatorAccount) =>
         other.workspace_id === account.workspace_id && other.channel === account.channel
       const others = registered.filter((other) => !isSame(other))
+      if (others.length >= max) return false
       const defaultId = registered[0]?.workspace_id ?? account.workspace_id
       registered = [...others, account]
         .map((each) => ({ ...each, is_default: each.workspace_id === defaultId }))
@@ -170,6 +172,7 @@ export function createAccounts(file: string, load: (() => Promise<SimulatorAccou
       writeFileSync(`${file}.new`, JSON.stringify(registered, null, 2), { mode: 0o600, flush: true })
       renameSync(`${file}.new`, file)
       take(registered)
+      return true
     },
   }
 }

@@ -9,6 +9,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { Agent } from 'undici'
+import { isLoopbackHost } from '../common/address.ts'
 import type { AccountState } from './accounts.ts'
 import type { Journal } from './journal.ts'
 import type { Log } from './simulator.ts'
@@ -23,6 +24,8 @@ export type Callbacks<Item extends Report> = {
   post(state: AccountState, body: string): Promise<Attempt>
   /** The first attempt's outcome; without a 200 the rest follows by itself. `number` is the callback's in the journal. */
   deliver(state: AccountState, body: string, number: number, taken?: () => void): Promise<Attempt>
+  /** How many callbacks `deliver` still repeats. */
+  waitingCount(): number
   /** Report it with others. `taken` of the journal is written when they were. */
   report(item: Item, step: number, isRepeat: boolean): void
   /** Send what was reported since the last time. */
@@ -66,6 +69,7 @@ export function createCallbacks<Item extends Report>({
   const loopback = new Agent({ ...limits, connect: { timeout: 5_000, rejectUnauthorized: false } })
   const outboxes = new Map<AccountState, Outbox<Item>>()
   const underWay = new Set<Promise<unknown>>()
+  let waitingCount = 0
   let stopping = false
 
   async function post(state: AccountState, body: string): Promise<Attempt> {
@@ -74,7 +78,7 @@ export function createCallbacks<Item extends Report>({
     const target = new URL(account.callback_url)
     const bytes = Buffer.from(body)
     try {
-      const { statusCode, body: answer } = await (isLoopback(target) ? loopback : strict).request({
+      const { statusCode, body: answer } = await (isLoopbackHost(target.hostname) ? loopback : strict).request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: 'POST',
@@ -172,7 +176,9 @@ export function createCallbacks<Item extends Report>({
 
   return {
     post,
+    waitingCount: () => waitingCount,
     deliver(state, body, number, taken) {
+      waitingCount++
       return new Promise((resolve) => {
         const work = insist(state, body, async () => {
           const outcome = await post(state, body)
@@ -180,6 +186,7 @@ export function createCallbacks<Item extends Report>({
           return outcome
         })
         const settled = work.then((isTaken) => {
+          waitingCount--
           if (!isTaken) return
           journal.append(`{"k":"x","d":[${number}]}`)
           taken?.()
@@ -203,8 +210,4 @@ export function createCallbacks<Item extends Report>({
       await Promise.all([strict.destroy(), loopback.destroy()])
     },
   }
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
 }

@@ -19,12 +19,14 @@ import {
   maxUploadBytes,
   parseJson,
   queryOf,
+  readType,
   readWhole,
+  sendControlError,
   sendData,
-  sendJson,
 } from './http.ts'
 import { keyOf, waIdOf, wireJson } from './ids.ts'
 import { inboundBubble, inboundCallback, readInbound } from './inbound.ts'
+import { journalFull } from './journal.ts'
 import { fillIn, noteWriters } from './own-callback.ts'
 import type { Bubble, PhoneEntry } from './phones.ts'
 import { noteCustomer, type World } from './world.ts'
@@ -59,8 +61,14 @@ export async function handleControl(
   const url = request.url ?? ''
   const name = /^\/simulator\/control\/([a-z]+)\/?(?:\?|$)/.exec(url)?.[1]
   const call = calls[`${request.method} ${name}`]
+  response.setHeader('x-content-type-options', 'nosniff')
+  response.setHeader('cross-origin-resource-policy', 'same-origin')
   try {
     if (!call) throw new ControlError(404, 'not_found', `no such call: ${request.method} ${url.split('?')[0]}`)
+    if (request.method !== 'GET' && !world.takeControlCall(Date.now())) {
+      response.setHeader('retry-after', '1')
+      throw new ControlError(429, 'too_many_calls', `at most ${world.quotas.controlCallsPerSecond} calls a second`)
+    }
     await call({ world, request, response, query: queryOf(url), draw })
   } catch (error) {
     const known = error instanceof ControlError
@@ -69,10 +77,7 @@ export async function handleControl(
       response.destroy()
       return
     }
-    const { status, code, message } = known
-      ? error
-      : { status: 500, code: 'internal', message: 'the simulator failed; see its log' }
-    sendJson(response, status, JSON.stringify({ error: { code, message } }))
+    sendControlError(response, known ? error : new ControlError(500, 'internal', 'the simulator failed; see its log'))
   }
 }
 
@@ -107,10 +112,19 @@ function channelOf(value: unknown): Channel {
   return channel
 }
 
+/** Refuses what would be written to a full journal, or wait behind too many callbacks. */
+function requireRoom({ journal, callbacks, quotas }: World): void {
+  if (!journal.hasRoom()) throw new ControlError(507, 'journal_full', journalFull(quotas.journalBytes))
+  if (callbacks.waitingCount() < quotas.waitingCallbacks) return
+  const message = `${quotas.waitingCallbacks} callbacks wait for the service to accept them`
+  throw new ControlError(503, 'too_many_waiting', message)
+}
+
 /** A customer writes. Answered when the service took it, or refused it the first time. */
 async function postInbound({ world, request, response }: Call): Promise<void> {
   const body = await readObject(request)
   const state = await requireState(world, body, channelOf(body.channel))
+  requireRoom(world)
   const written = await readInbound(world, state, body)
   const wire = wireJson(inboundCallback(world, state, written))
   const number = world.nextCallback()
@@ -203,7 +217,9 @@ async function getSent({ world, response, query }: Call): Promise<void> {
 
 async function postFault({ world, request, response }: Call): Promise<void> {
   const fault = parseFault(await readObject(request))
-  world.faults.add(fault)
+  if (!world.faults.add(fault)) {
+    throw badRequest(`faults: at most ${world.quotas.faults}; DELETE /simulator/control/faults removes them`)
+  }
   sendData(response, fault)
 }
 
@@ -229,7 +245,8 @@ async function putAccount({ world, request, response }: Call): Promise<void> {
       'this simulator is inside the service and knows its connections: parley workspace connect-simulator',
     )
   }
-  world.accounts.register(account)
+  const { accounts: maxAccounts } = world.quotas
+  if (!world.accounts.register(account, maxAccounts)) throw badRequest(`accounts: at most ${maxAccounts}`)
   world.callbacks.flush()
   sendData(response, { registered: true })
 }
@@ -246,10 +263,11 @@ async function getAccounts({ world, response }: Call): Promise<void> {
 
 async function postUpload({ world, request, response }: Call): Promise<void> {
   if (request.headers['x-simulator'] === undefined) throw badRequest('x-simulator: this header is required')
+  const mimeType = readType(request.headers['content-type'] ?? 'application/octet-stream')
+  if (!mimeType) throw badRequest('content-type: such as image/png')
   const bytes = await readWhole(request, maxUploadBytes)
   if (!bytes) throw new ControlError(413, 'too_large', `the file is over ${maxUploadBytes} bytes`)
   if (bytes.length === 0) throw badRequest('the body: a file is required')
-  const mimeType = request.headers['content-type'] ?? 'application/octet-stream'
   const { id } = world.media.save({ mime_type: mimeType, filename: null, workspace_id: null, from: 'customer' }, bytes)
   sendData(response, { id, url: pageUrl(id) })
 }
@@ -283,5 +301,6 @@ async function getPhones({ world, response, query, draw }: Call): Promise<void> 
 
 async function getStream({ world, response, query }: Call): Promise<void> {
   const { workspace_id } = await requireWorkspace(world, query)
-  world.phones.listen(workspace_id, response)
+  if (world.phones.listen(workspace_id, response)) return
+  throw new ControlError(503, 'too_many_streams', `at most ${world.quotas.streams} streams`)
 }

@@ -65,13 +65,14 @@ const magic = new Map<string, Partial<Fate>>([
 
 export type Faults = {
   list(): readonly Fault[]
-  add(fault: Fault): void
+  /** False when there are as many as there may be. */
+  add(fault: Fault): boolean
   clear(): void
   /** Of everything that is on order, what hits a send to `key`; counts it. */
   fateOf(state: AccountState, key: string): Readonly<Fate>
 }
 
-export function createFaults(): Faults {
+export function createFaults(max: number): Faults {
   let faults: Fault[] = []
 
   function fateOf(state: AccountState, key: string): Readonly<Fate> {
@@ -95,7 +96,9 @@ export function createFaults(): Faults {
   return {
     list: () => faults,
     add(fault) {
+      if (faults.length >= max) return false
       faults.push(fault)
+      return true
     },
     clear() {
       faults = []

@@ -10,6 +10,7 @@ import { badToken, failure, noSuchObject } from './errors.ts'
 import { type Json, maxBodyBytes, queryOf, readBody, sendJson, tokenOf } from './http.ts'
 import { upload } from './media-calls.ts'
 import { acceptMessage } from './messages.ts'
+import { createBucket } from './quotas.ts'
 import { acceptSocial, sendProfile } from './social.ts'
 import { deleteTemplates, listTemplates, makeTemplate } from './template-calls.ts'
 import { listed } from './templates.ts'
@@ -83,10 +84,20 @@ function answer(
       else sendFailure(response, failure(100, 'the body is too large'))
     })
   }
+  if (!takeGraphCall(state, world.quotas.graphCallsPerSecond)) return sendFailure(response, failure(80007))
   answerRest(world, state, id, edge, request, response).catch((error) => {
     world.log.error({ err: error, url: request.url }, 'the simulator failed')
     if (!response.headersSent) sendFailure(response, failure(131000))
   })
+}
+
+const graphCalls = new WeakMap<AccountState, (now: number) => boolean>()
+
+/** Takes one call from the account's quota; false when it is used up. */
+function takeGraphCall(state: AccountState, perSecond: number): boolean {
+  const take = graphCalls.get(state) ?? createBucket(perSecond)
+  graphCalls.set(state, take)
+  return take(Date.now())
 }
 
 async function answerRest(

@@ -27,14 +27,20 @@ export class ControlError extends Error {
 
 export const badRequest = (message: string) => new ControlError(400, 'bad_request', message)
 
-/** Read the whole body; `undefined` when it is over the limit. A sender that goes away is never answered. */
+/**
+ * Reads the whole body; calls `done` with `undefined` as soon as it is over the limit. A client that goes on sending is
+ * disconnected after twice the limit. When the client goes away, `done` is never called.
+ */
 export function readBody(request: IncomingMessage, maxBytes: number, done: (bytes: Buffer | undefined) => void): void {
   let first: Buffer | undefined
   let parts: Buffer[] | undefined
   let size = 0
   request.on('data', (part: Buffer) => {
+    const isFirstOver = size <= maxBytes && size + part.length > maxBytes
     size += part.length
-    if (size > maxBytes) parts = []
+    if (isFirstOver) done(undefined)
+    if (size > 2 * maxBytes) request.destroy()
+    else if (size > maxBytes) parts = undefined
     else if (!first) first = part
     else {
       parts ??= [first]
@@ -42,8 +48,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, done: (byte
     }
   })
   request.on('end', () => {
-    if (size > maxBytes) done(undefined)
-    else done(parts ? Buffer.concat(parts) : (first ?? Buffer.alloc(0)))
+    if (size <= maxBytes) done(parts ? Buffer.concat(parts) : (first ?? Buffer.alloc(0)))
   })
 }
 
@@ -56,6 +61,10 @@ export function sendJson(response: ServerResponse, status: number, json: string)
   response.end(json)
 }
 
+export function sendControlError(response: ServerResponse, { status, code, message }: ControlError): void {
+  sendJson(response, status, JSON.stringify({ error: { code, message } }))
+}
+
 export const sendData = (response: ServerResponse, data: unknown): void =>
   sendJson(response, 200, JSON.stringify({ data }))
 
@@ -64,6 +73,10 @@ export function queryOf(url: string): URLSearchParams {
   const at = url.indexOf('?')
   return new URLSearchParams(at < 0 ? '' : url.slice(at + 1).replaceAll('+', '%2B'))
 }
+
+/** A media type such as `image/png` or `audio/ogg; codecs=opus`; undefined when it is none. */
+export const readType = (text: string): string | undefined =>
+  /^[\w.+-]+\/[\w.+-]+\s*(;[\x20-\x7e]*)?$/.test(text) && text.length <= 200 ? text : undefined
 
 export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString('utf8'))

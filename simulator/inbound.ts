@@ -4,7 +4,7 @@
  */
 import type { AccountState } from './accounts.ts'
 import { drawContact, pageUrl } from './bubbles.ts'
-import { badRequest, isObject, type Json } from './http.ts'
+import { badRequest, isObject, type Json, readType } from './http.ts'
 import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from './ids.ts'
 import { type MediaType, mediaTypes } from './made-up.ts'
 import type { Media } from './media.ts'
@@ -125,21 +125,24 @@ async function resolveMedia(world: World, state: AccountState, type: MediaType, 
   const mimeType = optionalText(given, 'mime_type')
   const filename = optionalText(given, 'filename')
   const { workspace_id } = state
-  if (mimeType !== null && !/^[\w.+-]+\/[\w.+-]+\s*(;[\x20-\x7e]*)?$/.test(mimeType)) {
-    throw badRequest('media.mime_type: such as image/png')
-  }
+  if (mimeType !== null && !readType(mimeType)) throw badRequest('media.mime_type: such as image/png')
   if (id !== null) {
     const known = world.media.get(id)
     if (!known) throw badRequest('media.id: no such upload')
     return { ...known, filename: filename ?? known.filename, mime_type: mimeType ?? known.mime_type }
   }
   if (url !== null) {
-    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw badRequest('media.url: an http address')
-    return world.media.fetch(url, { mime_type: mimeType ?? '', filename, workspace_id })
+    const found = await world.downloads.get(url)
+    if (!found.ok && found.isRefused) throw badRequest(`media.url: ${found.reason}`)
+    if (!found.ok)
+      world.log.warn({ reason: found.reason }, 'media.url could not be downloaded: the message has no file')
+    const type = mimeType ?? ((found.ok && readType(found.mime_type)) || 'application/octet-stream')
+    const file = { mime_type: type, filename, workspace_id, from: 'customer' } as const
+    return world.media.save(file, found.ok ? found.bytes : undefined)
   }
   const made = world.media.makeUp(type)
   if (mimeType === null || mimeType === made.mime_type) return { ...made, filename: filename ?? made.filename }
-  const bytes = (await world.media.bytes(made)) ?? Buffer.alloc(0)
+  const bytes = world.media.bytes(made) ?? Buffer.alloc(0)
   return world.media.save({ mime_type: mimeType, filename, workspace_id, from: 'customer' }, bytes)
 }
 
@@ -270,7 +273,7 @@ function socialContent(world: World, written: Written): Json {
   }
   const reply = replyTo === null ? {} : { reply_to: { mid: replyTo } }
   if (media) {
-    const url = `${world.publicUrl()}${pageUrl(media.id)}`
+    const url = world.media.openLinkOf(media)
     return { message: { mid, attachments: [{ type: attachmentType[type] ?? type, payload: { url } }], ...reply } }
   }
   if (type === 'button' || type === 'list') {

@@ -25,14 +25,18 @@ export type Replay = (bytes: Buffer, from: number, to: number, offset: number) =
 export type Journal = {
   /** `line` without its newline; it must not hold one. */
   append(line: string, written?: Written): void
+  /** Whether a new message may be accepted. What follows from accepted ones is written in any case. */
+  hasRoom(): boolean
   read(place: Place): string
   stop(): Promise<void>
 }
 
+export const journalFull = (maxBytes: number) => `the simulator's journal is full (${maxBytes} bytes)`
+
 const chunkBytes = 4 * 1024 * 1024
 
 /** Open the file, give every line of it to `replay`, in order, and go on after the last. */
-export function openJournal(path: string, log: Log, replay: Replay): Journal {
+export function openJournal(path: string, maxBytes: number, log: Log, replay: Replay): Journal {
   const fd = openSync(path, 'a+', 0o600)
   let end = replayAll(fd, replay)
   ftruncateSync(fd, end)
@@ -44,6 +48,7 @@ export function openJournal(path: string, log: Log, replay: Replay): Journal {
   let stopped: (() => void) | undefined
   /** Nothing can be written any more: closed, or the disk is full. Who waits is never answered. */
   let ended = false
+  let isFullLogged = false
 
   function flush() {
     scheduled = false
@@ -75,6 +80,14 @@ export function openJournal(path: string, log: Log, replay: Replay): Journal {
       if (scheduled || writing) return
       scheduled = true
       setImmediate(flush)
+    },
+    hasRoom() {
+      const hasRoom = end < maxBytes
+      if (!hasRoom && !isFullLogged) {
+        isFullLogged = true
+        log.warn({ path, bytes: end }, `${journalFull(maxBytes)}: stop it and delete the file to go on`)
+      }
+      return hasRoom
     },
     read({ offset, length }) {
       const bytes = Buffer.allocUnsafe(length)

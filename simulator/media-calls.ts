@@ -4,6 +4,7 @@ import type { AccountState } from './accounts.ts'
 import { badToken, type Failure, failure } from './errors.ts'
 import { maxUploadBytes, queryOf, readWhole, sendJson, tokenOf } from './http.ts'
 import { parseMultipart } from './multipart.ts'
+import { fileHeaders } from './pages.ts'
 import { sendFailure, type World } from './world.ts'
 
 const uploadTypes =
@@ -47,22 +48,18 @@ export async function upload(
   sendJson(response, 200, JSON.stringify({ id: media.id }))
 }
 
-/** The second hop of a file: the link from `GET /{media}`, with the token. */
-export async function handleLookaside(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** The second step to a file: the link from `GET /{media}`, with the token. The type is the file's own; a browser downloads it. */
+export function handleLookaside(world: World, request: IncomingMessage, response: ServerResponse) {
   const query = queryOf(request.url ?? '')
+  const id = query.get('mid') ?? ''
   const token = tokenOf(request)
   if (token === undefined || world.accounts.byToken(token).length === 0) return sendFailure(response, badToken())
-  const media = world.media.isLinkGood(query, Date.now()) ? world.media.get(query.get('mid') ?? '') : undefined
-  const bytes = media && (await world.media.bytes(media))
+  const media = world.media.isLinkGood(id, query, Date.now()) ? world.media.get(id) : undefined
+  const bytes = media && world.media.bytes(media)
   if (!media || !bytes) {
     response.writeHead(404, { 'content-type': 'text/plain', 'content-length': 0 }).end()
     return
   }
-  response
-    .writeHead(200, {
-      'content-type': media.mime_type,
-      'content-length': bytes.length,
-      'x-content-type-options': 'nosniff',
-    })
-    .end(bytes)
+  const headers = { 'content-type': media.mime_type, 'content-disposition': 'attachment' }
+  response.writeHead(200, { ...fileHeaders(media, bytes), ...headers }).end(bytes)
 }

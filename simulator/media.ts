@@ -1,92 +1,106 @@
 /**
- * Files at the provider: what the business uploaded, and what customers sent.
+ * Files at the provider: uploads of the business, and files of customers.
  *
- * The business gets a file in two hops: its id gives a link that is good for
- * five minutes, and the link wants the token. An upload lives 30 days, a
- * customer's file 7. The phone page reads a file by its id alone.
+ * The business gets a file in two steps: the file's id gives a link that is
+ * good for five minutes, and the link needs the token. A link of the social
+ * channel needs no token and is good as long as the file lives. Links are
+ * signed with a key that is kept beside the files, so they outlive a restart.
+ * An upload lives 30 days, a customer's file 7; when the quota is used up, the
+ * oldest files go first.
  *
- * A made-up file needs no memory: its id says what it is and since when.
+ * A sample file is not stored: its id says which one it is and how old.
  */
-import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { lookup } from 'node:dns'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
-import { Agent } from 'undici'
 import { createObjectId, wireJson } from './ids.ts'
 import { type MediaType, madeUp, mediaTypes } from './made-up.ts'
+import { limitSize, type Quotas } from './quotas.ts'
 
 export type Media = {
   id: string
   mime_type: string
   filename: string | null
-  /** Base64; empty when the bytes could not be had. */
+  /** Base64; empty when the file could not be downloaded. */
   sha256: string
   file_size: number
   created_at: number
-  /** The workspace whose it is; null when anybody may have it. */
+  /** The workspace it belongs to; null when every workspace may use it. */
   workspace_id: string | null
   from: 'business' | 'customer'
-  /** Where a customer's file is, when it could not be fetched yet. */
-  link: string | null
 }
 
 export type MediaStore = {
   get(id: string): Media | undefined
-  bytes(media: Media): Promise<Buffer | undefined>
-  save(file: Pick<Media, 'mime_type' | 'filename' | 'workspace_id' | 'from'>, bytes: Buffer): Media
-  /** A file of a customer that is at an outside address. */
-  fetch(url: string, file: Pick<Media, 'mime_type' | 'filename' | 'workspace_id'>): Promise<Media>
+  bytes(media: Media): Buffer | undefined
+  /** `bytes` is undefined for a file that could not be downloaded: it has an id and no content. */
+  save(file: Pick<Media, 'mime_type' | 'filename' | 'workspace_id' | 'from'>, bytes: Buffer | undefined): Media
   makeUp(type: MediaType): Media
   delete(id: string): boolean
-  /** A link for the business, good for five minutes. */
+  /** A link for the business, which needs its token. */
   linkOf(id: string, now: number): string
-  isLinkGood(query: URLSearchParams, now: number): boolean
+  /** A link that needs no token. */
+  openLinkOf(media: Media): string
+  isLinkGood(id: string, query: URLSearchParams, now: number): boolean
   /** A line of the journal. */
   replay(media: Media & { deleted?: boolean }): void
-  stop(): Promise<void>
+}
+
+type Storing = {
+  dir: string
+  publicUrl: () => string
+  quotas: Pick<Quotas, 'mediaBytes' | 'mediaFiles'>
+  record: (line: string) => void
 }
 
 const linkMs = 5 * 60 * 1000
 const dayMs = 24 * 60 * 60 * 1000
-const lifeDays = { business: 30, customer: 7 }
-const maxBytes = 20 * 1024 * 1024
+const lifeMs = { business: 30 * dayMs, customer: 7 * dayMs }
+const maxDeletedSamples = 10_000
 
-export function createMediaStore(dir: string, publicUrl: () => string, record: (line: string) => void): MediaStore {
+export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): MediaStore {
+  /** Oldest first. */
   const files = new Map<string, Media>()
-  const deleted = new Set<string>()
-  const secret = randomBytes(32)
-  const agent = new Agent({
-    headersTimeout: 5_000,
-    bodyTimeout: 5_000,
-    connect: { timeout: 3_000, lookup: noMetadata },
-  })
+  const deletedSamples = new Set<string>()
+  let storedBytes = 0
+  const secret = resolveKey(dir)
   const fileOf = (id: string) => join(dir, id)
 
-  const isAlive = ({ from, created_at }: Media) => Date.now() - created_at < lifeDays[from] * dayMs
+  const isAlive = ({ from, created_at }: Media) => Date.now() - created_at < lifeMs[from]
 
-  function keep(media: Media, bytes: Buffer | undefined): Media {
-    if (bytes) {
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
-      writeFileSync(fileOf(media.id), bytes, { mode: 0o600 })
-    }
+  function add(media: Media) {
     files.set(media.id, media)
-    record(wireJson({ k: 'u', ...media }))
-    return media
+    storedBytes += media.file_size
+  }
+
+  function remove({ id, file_size }: Media) {
+    if (!files.delete(id)) return
+    storedBytes -= file_size
+    rmSync(fileOf(id), { force: true })
+    record(wireJson({ k: 'u', id, deleted: true }))
+  }
+
+  /** Removes files that have expired, and then the oldest until the new one fits. */
+  function makeRoom(bytes: number) {
+    for (const media of files.values()) {
+      const fits = storedBytes + bytes <= quotas.mediaBytes && files.size < quotas.mediaFiles
+      if (fits && isAlive(media)) return
+      remove(media)
+    }
   }
 
   const sign = (id: string, until: string) => createHmac('sha256', secret).update(`${id} ${until}`).digest('base64url')
+  const signed = (id: string, until: number) => `ext=${until}&hash=${sign(id, String(until))}`
 
   return {
     get(id) {
-      if (deleted.has(id)) return undefined
+      if (deletedSamples.has(id)) return undefined
       const media = files.get(id) ?? describeMadeUp(id)
       return media && isAlive(media) ? media : undefined
     },
-    async bytes(media) {
+    bytes(media) {
       const type = madeUpType(media.id)
       if (type) return madeUp(type).bytes
-      if (media.link !== null) return (await download(agent, media.link))?.bytes
       try {
         return readFileSync(fileOf(media.id))
       } catch {
@@ -94,53 +108,68 @@ export function createMediaStore(dir: string, publicUrl: () => string, record: (
       }
     },
     save(file, bytes) {
-      return keep({ ...file, ...described(bytes), id: createObjectId(), created_at: Date.now(), link: null }, bytes)
-    },
-    async fetch(url, file) {
-      const found = await download(agent, url)
-      const media = {
-        ...file,
-        mime_type: file.mime_type || found?.mime_type || 'application/octet-stream',
-        from: 'customer' as const,
-        id: createObjectId(),
-        created_at: Date.now(),
+      const about = bytes ? described(bytes) : { sha256: '', file_size: 0 }
+      const media = { ...file, ...about, id: createObjectId(), created_at: Date.now() }
+      makeRoom(media.file_size)
+      if (bytes) {
+        mkdirSync(dir, { recursive: true, mode: 0o700 })
+        writeFileSync(fileOf(media.id), bytes, { mode: 0o600 })
       }
-      if (found) return keep({ ...media, ...described(found.bytes), link: null }, found.bytes)
-      return keep({ ...media, sha256: '', file_size: 0, link: url }, undefined)
+      add(media)
+      record(wireJson({ k: 'u', ...media }))
+      return media
     },
     makeUp(type) {
       const id = `88${mediaTypes.indexOf(type)}${Date.now()}${createObjectId().slice(-4)}`
       const media = describeMadeUp(id)
-      if (!media) throw new Error(`no such file can be made up: ${type}`)
+      if (!media) throw new Error(`there is no sample file of type ${type}`)
       return media
     },
     delete(id) {
       const media = files.get(id)
-      if (media) {
-        files.delete(id)
-        rmSync(fileOf(id), { force: true })
+      if (media) remove(media)
+      else {
+        limitSize(deletedSamples, maxDeletedSamples)
+        deletedSamples.add(id)
+        record(wireJson({ k: 'u', id, deleted: true }))
       }
-      deleted.add(id)
-      record(wireJson({ k: 'u', id, deleted: true }))
       return true
     },
     linkOf(id, now) {
-      const until = String(now + linkMs)
-      return `${publicUrl()}/simulator/lookaside?mid=${id}&ext=${until}&hash=${sign(id, until)}`
+      return `${publicUrl()}/simulator/lookaside?mid=${id}&${signed(id, now + linkMs)}`
     },
-    isLinkGood(query, now) {
-      const [id, until] = [query.get('mid') ?? '', query.get('ext') ?? '']
-      return query.get('hash') === sign(id, until) && Number(until) > now
+    openLinkOf({ id, from, created_at }) {
+      return `${publicUrl()}/simulator/media/${id}?${signed(id, created_at + lifeMs[from])}`
+    },
+    isLinkGood(id, query, now) {
+      const until = query.get('ext') ?? ''
+      const [given, right] = [Buffer.from(query.get('hash') ?? ''), Buffer.from(sign(id, until))]
+      return given.length === right.length && timingSafeEqual(given, right) && Number(until) > now
     },
     replay(media) {
+      const known = files.get(media.id)
       if (media.deleted) {
-        deleted.add(media.id)
-        files.delete(media.id)
-      } else if (isAlive(media)) files.set(media.id, media)
+        if (known) {
+          files.delete(media.id)
+          storedBytes -= known.file_size
+        } else if (madeUpType(media.id)) {
+          limitSize(deletedSamples, maxDeletedSamples)
+          deletedSamples.add(media.id)
+        }
+      } else add(media)
     },
-    async stop() {
-      await agent.destroy()
-    },
+  }
+}
+
+/** The key that links are signed with: made once for the folder. */
+function resolveKey(dir: string): Buffer {
+  const file = `${dir}.key`
+  try {
+    return readFileSync(file)
+  } catch {
+    const key = randomBytes(32)
+    writeFileSync(file, key, { mode: 0o600 })
+    return key
   }
 }
 
@@ -164,45 +193,5 @@ function describeMadeUp(id: string): Media | undefined {
     descriptions.set(type, description)
   }
   const created_at = Number(madeUpId.exec(id)?.[2])
-  return { id, mime_type, filename, ...description, created_at, workspace_id: null, from: 'customer', link: null }
-}
-
-async function download(agent: Agent, url: string): Promise<{ bytes: Buffer; mime_type: string } | undefined> {
-  const target = URL.parse(url)
-  if (!target || isMetadata(target.hostname)) return undefined
-  try {
-    const { statusCode, headers, body } = await agent.request({
-      origin: target.origin,
-      path: target.pathname + target.search,
-      method: 'GET',
-      headers: { 'user-agent': 'facebookexternalua' },
-    })
-    const parts: Buffer[] = []
-    let size = 0
-    for await (const part of body) {
-      size += part.length
-      if (size > maxBytes) return undefined
-      parts.push(part)
-    }
-    return statusCode === 200
-      ? { bytes: Buffer.concat(parts), mime_type: String(headers['content-type'] ?? '') }
-      : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** A demo may run in a cloud: whoever reaches the simulator must not get at the machine's own credentials through it. */
-const isMetadata = (address: string) =>
-  /^(::ffff:)?(169\.254\.|168\.63\.129\.16$|100\.100\.100\.200$)|^\[?(::ffff:a9fe:|fe80:|fd00:ec2:)/i.test(address)
-
-const noMetadata: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '', 0)
-    const allowed = addresses.filter(({ address }) => !isMetadata(address))
-    const [first] = allowed
-    if (!first) return callback(new Error('no address'), '', 0)
-    if (options.all) callback(null, allowed)
-    else callback(null, first.address, first.family)
-  })
+  return { id, mime_type, filename, ...description, created_at, workspace_id: null, from: 'customer' }
 }

@@ -13,7 +13,7 @@ import type { MediaStore } from './media.ts'
 import { type InFlight, type PlanName, planOf } from './statuses.ts'
 import { checkTemplate } from './template-checks.ts'
 import { templateKey } from './templates.ts'
-import { refuse, sendAccepted, sendFailure, type World } from './world.ts'
+import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
 export function acceptMessage(world: World, state: AccountState, bytes: Buffer, response: ServerResponse) {
   const text = bytes.toString('utf8')
@@ -41,6 +41,7 @@ export function acceptMessage(world: World, state: AccountState, bytes: Buffer, 
     (takeAllowance(state, account.messages_per_second, now) ? undefined : failure(130429)) ??
     (takePair(state, key, now) ? undefined : failure(131056))
   if (bad) return sendFailure(response, bad, fate.delayMs)
+  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
 
   const isOpen = isWindowOpen(state, key, now)
   const plan = isTemplate || isOpen || fate.silent ? (mediaPlan(world, body) ?? planOf(fate, false)) : 'window_closed'

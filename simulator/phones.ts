@@ -61,7 +61,8 @@ export type Phones = {
   setStatus(entry: PhoneEntry, status: BubbleStatus, error: PhoneEntry['error']): void
   list(workspaceId: string): Phone[]
   find(workspaceId: string, channel: Channel, phone: string): Phone | undefined
-  listen(workspaceId: string, response: ServerResponse): void
+  /** Streams what changes; false when there are as many streams as there may be. */
+  listen(workspaceId: string, response: ServerResponse): boolean
   stop(): void
 }
 
@@ -71,11 +72,12 @@ const maxKept = 200
 const heartbeatMs = 15_000
 const maxUnread = 1024 * 1024
 
-export function createPhones(draw: (entry: PhoneEntry) => Bubble): Phones {
+export function createPhones(draw: (entry: PhoneEntry) => Bubble, maxStreams: number): Phones {
   /** By workspace, the phone that was used last at the end. */
   const tables = new Map<string, Map<string, Phone>>()
   const listeners = new Map<string, Set<ServerResponse>>()
   let heartbeat: NodeJS.Timeout | undefined
+  let streamCount = 0
 
   function tell(workspaceId: string, event: string, data: () => unknown) {
     const listening = listeners.get(workspaceId)
@@ -131,6 +133,8 @@ export function createPhones(draw: (entry: PhoneEntry) => Bubble): Phones {
     list: (workspaceId) => [...(tables.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxShown),
     find: (workspaceId, channel, phone) => tables.get(workspaceId)?.get(channel + phone),
     listen(workspaceId, response) {
+      if (streamCount >= maxStreams) return false
+      streamCount++
       response.setHeader('content-type', 'text/event-stream; charset=utf-8')
       response.writeHead(200, {
         'cache-control': 'no-store',
@@ -142,7 +146,11 @@ export function createPhones(draw: (entry: PhoneEntry) => Bubble): Phones {
       heartbeat ??= setInterval(() => {
         for (const each of listeners.values()) for (const open of each) open.write(': still here\n\n')
       }, heartbeatMs).unref()
-      response.on('close', () => listening.delete(response))
+      response.on('close', () => {
+        streamCount--
+        listening.delete(response)
+      })
+      return true
     },
     stop() {
       clearInterval(heartbeat)

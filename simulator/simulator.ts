@@ -13,22 +13,27 @@ import { type Channel, createAccounts, type SimulatorAccount } from './accounts.
 import { drawSent } from './bubbles.ts'
 import { createCallbacks } from './callbacks.ts'
 import { handleControl } from './control.ts'
+import { createDownloads } from './downloads.ts'
 import { shownError } from './errors.ts'
 import { createFaults } from './faults.ts'
+import { createGate } from './gate.ts'
 import { handleGraph } from './graph.ts'
-import type { Json } from './http.ts'
+import { type Json, queryOf, sendControlError } from './http.ts'
 import { keyOf, waIdOf } from './ids.ts'
 import { openJournal } from './journal.ts'
 import { createMediaStore } from './media.ts'
 import { handleLookaside } from './media-calls.ts'
 import { sendMedia, sendNothing, sendPage } from './pages.ts'
 import { type Bubble, createPhones, type PhoneEntry } from './phones.ts'
+import { createBucket, defaultQuotas, type Quotas } from './quotas.ts'
 import { createReplay } from './replay.ts'
 import { createSent } from './sent.ts'
 import { type InFlight, ranks, type Status, socialBody, startStatuses, statusBody } from './statuses.ts'
 import { noteCustomer, type World } from './world.ts'
 
 export type { SimulatorAccount } from './accounts.ts'
+export { createGate } from './gate.ts'
+export { sendControlError } from './http.ts'
 
 export type Log = {
   info(o: object, m?: string): void
@@ -46,13 +51,23 @@ type Options = {
   /** Folder of the journal; file names carry `name`, so that two processes may share the folder. */
   dir: string
   name: string
-  /** Origin under which /simulator is reached. */
+  /** Origin under which the service reaches /simulator. */
   publicUrl: string | (() => string)
+  /** Origin under which browsers reach it, when that is another one. */
+  browserUrl?: string
+  /** Host names and addresses under which it is reached besides. */
+  hostnames?: readonly string[]
+  /**
+   * Whether files may be downloaded from the origins of the accounts' callbacks: they are the service's own. False where
+   * strangers can register accounts.
+   */
+  trustsCallbacks?: boolean
   /** Built in: where accounts come from. Absent: alone; accounts are registered and kept in the folder. */
   loadAccounts?: () => Promise<SimulatorAccount[]>
   /** Who wrote to them lately, whatever the journal says: asked once, at the start. */
   loadCustomers?: () => Promise<KnownCustomer[]>
   log: Log
+  quotas?: Partial<Quotas>
 }
 
 /** `id`: a number in E.164, or a user id. */
@@ -68,16 +83,40 @@ export type KnownCustomer = {
 const flushMs = 1_000
 
 export async function createSimulator(options: Options): Promise<Simulator> {
-  const { dir, name, publicUrl, loadAccounts, loadCustomers, log } = options
+  const {
+    dir,
+    name,
+    publicUrl,
+    browserUrl,
+    hostnames = [],
+    trustsCallbacks = true,
+    loadAccounts,
+    loadCustomers,
+    log,
+  } = options
+  const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
   const accounts = createAccounts(join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'), loadAccounts)
   const sent = createSent()
-  const media = createMediaStore(join(dir, `${name}-media`), origin, (line) => journal.append(line))
-  const phones = createPhones(draw)
+  const media = createMediaStore({
+    dir: join(dir, `${name}-media`),
+    publicUrl: origin,
+    quotas,
+    record: (line) => journal.append(line),
+  })
+  const origins = () => (browserUrl === undefined ? [origin()] : [origin(), new URL(browserUrl).origin])
+  const gate = createGate({ origins, hostnames })
+  const isCallbackOrigin = (url: string) =>
+    accounts.list().some(({ account }) => URL.parse(account?.callback_url ?? '')?.origin === url)
+  const downloads = createDownloads({
+    isOwnOrigin: (url) => origins().includes(url) || (trustsCallbacks && isCallbackOrigin(url)),
+    quotas,
+  })
+  const phones = createPhones(draw, quotas.streams)
   const replay = createReplay({ accounts, sent, media })
   const startedAt = Date.now()
-  const journal = openJournal(join(dir, `${name}.jsonl`), log, replay.line)
+  const journal = openJournal(join(dir, `${name}.jsonl`), quotas.journalBytes, log, replay.line)
   if (sent.size > 0) log.info({ messages: sent.size, ms: Date.now() - startedAt }, 'the simulator read its journal')
 
   const callbacks = createCallbacks<InFlight>({
@@ -94,11 +133,14 @@ export async function createSimulator(options: Options): Promise<Simulator> {
     accounts,
     journal,
     sent,
-    faults: createFaults(),
+    faults: createFaults(quotas.faults),
     callbacks,
     statuses,
     phones,
     media,
+    downloads,
+    quotas,
+    takeControlCall: createBucket(quotas.controlCallsPerSecond),
     hanging: new Set(),
     nextCallback: () => ++callbackCount,
   }
@@ -129,6 +171,8 @@ export async function createSimulator(options: Options): Promise<Simulator> {
 
   function handle(request: IncomingMessage, response: ServerResponse) {
     const { url = '' } = request
+    const refusal = gate(request)
+    if (refusal) return sendControlError(response, refusal)
     if (url.startsWith('/simulator/graph/')) return handleGraph(world, request, response)
     void handleRest(request, response, url.split('?')[0] ?? '')
   }
@@ -136,12 +180,12 @@ export async function createSimulator(options: Options): Promise<Simulator> {
   async function handleRest(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     try {
       if (path.startsWith('/simulator/control/')) return await handleControl(world, draw, request, response)
-      if (path === '/simulator/lookaside') return await handleLookaside(world, request, response)
+      if (path === '/simulator/lookaside') return handleLookaside(world, request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD') return sendNothing(response)
       if (path === '/simulator' || path === '/simulator/') return await sendPage('index.html', response)
       const [, folder, file = ''] = /^\/simulator\/(phone|media)\/([^/]+)$/.exec(path) ?? []
       if (folder === 'phone') return await sendPage(file, response)
-      if (folder === 'media') return await sendMedia(media, file, response)
+      if (folder === 'media') return sendMedia(media, file, queryOf(request.url ?? ''), response)
       sendNothing(response)
     } catch (error) {
       log.error({ err: error, path }, 'the simulator failed')
@@ -157,7 +201,7 @@ export async function createSimulator(options: Options): Promise<Simulator> {
       phones.stop()
       for (const response of world.hanging) response.socket?.destroy()
       await callbacks.stop()
-      await media.stop()
+      await downloads.stop()
       await journal.stop()
     },
   }

@@ -12,7 +12,7 @@ import { createMid } from './ids.ts'
 import { isWindowOpen, takeAllowance } from './limits.ts'
 import { tryParse } from './messages.ts'
 import { type InFlight, planOf } from './statuses.ts'
-import { refuse, sendAccepted, sendFailure, type World } from './world.ts'
+import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
@@ -50,6 +50,8 @@ export function acceptSocial(world: World, state: AccountState, bytes: Buffer, r
   const { account } = state
   if (!account) return sendFailure(response, failure(2))
   if (!takeAllowance(state, account.messages_per_second, now)) return sendFailure(response, failure(4), fate.delayMs)
+
+  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
 
   const id = createMid(account.account_id)
   const plan = planOf(fate, true)
@@ -166,7 +168,7 @@ export function sendProfile(
   const all: Json = {
     name: customer.name,
     username: customer.username ?? `user_${userId.slice(-8)}`,
-    profile_pic: `${world.publicUrl()}/simulator/media/${world.media.makeUp('image').id}`,
+    profile_pic: world.media.openLinkOf(world.media.makeUp('image')),
     follower_count: 42,
     is_user_follow_business: false,
     is_business_follow_user: false,

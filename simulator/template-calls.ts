@@ -6,7 +6,7 @@ import { type Json, maxBodyBytes, readWhole, sendJson } from './http.ts'
 import { wireJson } from './ids.ts'
 import { tryParse } from './messages.ts'
 import { listed, parseTemplate, type Template, templateCallback, templateKey } from './templates.ts'
-import { sendFailure, type World } from './world.ts'
+import { fullFailure, sendFailure, type World } from './world.ts'
 
 export async function listTemplates(
   world: World,
@@ -53,6 +53,10 @@ export async function makeTemplate(
     state.templates.has(key),
   )
   if ('code' in made) return sendFailure(response, made)
+  if (state.templates.size >= world.quotas.templates) {
+    return sendFailure(response, failure(100, `at most ${world.quotas.templates} templates`, { subcode: 2388019 }))
+  }
+  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
   await record(world, wireJson({ k: 't', w: state.workspace_id, template: listed(made) }))
   state.templates.set(templateKey(made), made)
   const { id, status, category } = made

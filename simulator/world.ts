@@ -2,12 +2,14 @@
 import type { ServerResponse } from 'node:http'
 import type { AccountState, Accounts } from './accounts.ts'
 import type { Callbacks } from './callbacks.ts'
+import type { Downloads } from './downloads.ts'
 import { type Failure, failure, failureBody } from './errors.ts'
 import type { Fate, Faults } from './faults.ts'
 import { sendJson } from './http.ts'
-import type { Journal } from './journal.ts'
+import { type Journal, journalFull } from './journal.ts'
 import type { MediaStore } from './media.ts'
 import type { Phones } from './phones.ts'
+import { defaultQuotas, limitSize, type Quotas } from './quotas.ts'
 import type { Sent } from './sent.ts'
 import type { Log } from './simulator.ts'
 import type { InFlight, Statuses } from './statuses.ts'
@@ -25,6 +27,10 @@ export type World = {
   readonly statuses: Statuses
   readonly phones: Phones
   readonly media: MediaStore
+  readonly downloads: Downloads
+  readonly quotas: Quotas
+  /** Takes one control call that changes something from the quota; false when it is used up. */
+  readonly takeControlCall: (now: number) => boolean
   /** Requests that get no answer. */
   readonly hanging: Set<ServerResponse>
   /** The number of the next callback in the journal. */
@@ -41,6 +47,9 @@ export function refuse(world: World, fate: Readonly<Fate>, response: ServerRespo
   else sendFailure(response, failure(how.code, undefined, how.http ? { status: how.http } : {}), fate.delayMs)
   return true
 }
+
+/** The journal is full: nothing can be accepted. */
+export const fullFailure = ({ quotas }: World): Failure => failure(131016, journalFull(quotas.journalBytes))
 
 export function sendFailure(response: ServerResponse, wrong: Failure, delayMs = 0): void {
   later(delayMs, () => sendJson(response, wrong.status, failureBody(wrong)))
@@ -74,6 +83,7 @@ export function noteCustomer(
   { name, username }: { name: string | null; username: string | null },
 ): void {
   const known = state.customers.get(key)
+  if (!known) limitSize(state.customers, defaultQuotas.customers)
   state.customers.set(key, {
     last_inbound_at: Math.max(known?.last_inbound_at ?? 0, at),
     name: name ?? known?.name ?? null,

@@ -177,6 +177,26 @@ test('settings have the defaults of the documents', () => {
     PUBLIC_URL: 'https://x.test/',
   })
   assert.deepEqual([external.demo, external.publicUrl], [false, 'https://x.test'])
+  // A demo by default only where this machine alone reaches it; elsewhere when asked for, behind a sign-in.
+  const own = { DATABASE_URL: 'postgres://u@h/d', ENCRYPTION_KEY: 'ab'.repeat(32) }
+  for (const [env, demo, isDemoExposed] of [
+    [{}, true, false],
+    [{ HOST: 'localhost' }, true, false],
+    [{ HOST: '::1' }, true, false],
+    [{ HOST: '0.0.0.0' }, false, false],
+    [{ PUBLIC_URL: 'https://x.test' }, false, false],
+    [{ HOST: '0.0.0.0', PUBLIC_URL: 'http://127.0.0.1:4000' }, false, false],
+    [own, false, false],
+    [{ ...own, DEMO: '1' }, true, false],
+    [{ HOST: '0.0.0.0', DEMO: '1' }, true, true],
+    [{ HOST: '::', DEMO: '1' }, true, true],
+    [{ PUBLIC_URL: 'http://127.0.0.1.x.test', DEMO: '1' }, true, true],
+    [{ HOST: '0.0.0.0', PUBLIC_URL: 'http://localhost:4000', DEMO: '1' }, true, true],
+    [{ HOST: '0.0.0.0', DEMO: '0' }, false, false],
+  ] as const) {
+    const read = readConfig(env)
+    assert.deepEqual([read.demo, read.isDemoExposed], [demo, isDemoExposed], JSON.stringify(env))
+  }
 })
 
 test('every wrong setting is listed, not only the first', () => {

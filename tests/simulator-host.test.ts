@@ -1,11 +1,14 @@
 /** One simulator for all processes on a database, with a memory that outlives them: real processes, real kills. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { freePort } from './free-port.ts'
 import { toProvider } from './provider.ts'
 import { createDatabase, type Json, until } from './support.ts'
@@ -237,4 +240,73 @@ test('the way to the host may be https with a certificate of its own', async (t)
   await until('https', async () => (await ask(second, '/readyz')) === 200, 30_000)
   assert.deepEqual(await hosts(), [first.url.replace('http:', 'https:')])
   assert.equal(await ask(second, '/simulator/control/sent'), 200)
+})
+
+test("a simulator that others can reach needs the session of the demo's owner", async (t) => {
+  const { db, folder, start } = await createFleet(t)
+  const dataDir = folder()
+  const exposed = { HOST: '0.0.0.0', PUBLIC_URL: 'http://parley.test' }
+  const first = await start(dataDir, exposed)
+  assert.match(first.output(), /DEMO=1 and more than this machine reaches the service/)
+  const { owner } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
+  const second = await start(dataDir, exposed)
+
+  for (const { url } of [first, second]) {
+    const ask = (path: string, options?: RequestInit) => fetch(`${url}/simulator${path}`, options)
+    const fault = { method: 'POST', body: JSON.stringify({ mode: 'no_statuses', count: 1 }) }
+    const json = { 'content-type': 'application/json' }
+    for (const path of [
+      '',
+      '/',
+      '/phone/phone.js',
+      '/control/sent',
+      '/control/phones',
+      '/control/stream',
+      '/media/1',
+    ]) {
+      assert.equal((await ask(path)).status, 401, path)
+    }
+    assert.equal((await ask('/control/faults', { ...fault, headers: json })).status, 401)
+    assert.equal((await ask('/graph/v25.0/me')).status, 401)
+    assert.equal((await ask('/media/1?hash=x')).status, 404)
+
+    const signIn = async (who: object) => {
+      const headers = { ...json, origin: url }
+      const answer = await fetch(`${url}/app/api/session`, { method: 'POST', headers, body: JSON.stringify(who) })
+      assert.equal(answer.status, 200)
+      return String(answer.headers.getSetCookie()[0]?.split(';')[0])
+    }
+    const stranger = { email: `${randomUUID()}@acme.test`, password: 'correct horse' }
+    await db.begin((sql) => createWorkspace(sql, { name: 'Acme', default_country: 'US', owner: stranger }))
+    assert.equal((await ask('/control/sent', { headers: { cookie: await signIn(stranger) } })).status, 401)
+
+    const cookie = await signIn(owner)
+    assert.match(await (await ask('', { headers: { cookie } })).text(), /<!doctype html>/i)
+    assert.equal((await ask('/control/sent', { headers: { cookie } })).status, 200)
+    for (const [origin, status] of [
+      ['http://parley.test', 200],
+      [url, 200],
+      ['https://evil.example', 403],
+    ] as const) {
+      const answer = await ask('/control/faults', { ...fault, headers: { ...json, cookie, origin } })
+      assert.equal(answer.status, status, origin)
+    }
+    const cleared = await ask('/control/faults', { method: 'DELETE', headers: { cookie } })
+    assert.equal(cleared.status, 200)
+  }
+
+  // The service reaches the provider's API all the same, and the command line signs in by itself.
+  assert.equal((await second.send('+14155550500')).status, 201)
+  const args = ['cli/main.ts', 'trigger', 'message.received', '--from', '+14155550501', '--json', '--url', first.url]
+  const env = { ...process.env, DATA_DIR: dataDir, PARLEY_API_KEY: '', PARLEY_URL: '' }
+  // Its address is not one that this machine resolves.
+  writeFileSync(
+    join(dataDir, 'demo.json'),
+    JSON.stringify({
+      ...JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')),
+      base_url: `${first.url}/v1`,
+    }),
+  )
+  const triggered = await promisify(execFile)(process.execPath, args, { env })
+  assert.match(JSON.parse(triggered.stdout).message_id, /^wamid\./)
 })

@@ -6,7 +6,14 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,11 +39,12 @@ const listen = (server: Server) =>
     server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
   )
 
-/** Takes callbacks, answering as told: `answers` for the next ones, then 200. */
+/** Takes callbacks, answering as told: `answers` for the next ones, then 200. Its files are under `/media/`. */
 async function startReceiver(t: TestContext) {
   const callbacks: Callback[] = []
   const answers: number[] = []
   const server = createServer((request, response) => {
+    if (request.method === 'GET') return serveFile(request, response)
     const parts: Buffer[] = []
     request.on('data', (part) => parts.push(part))
     request.on('end', () => {
@@ -75,6 +83,15 @@ async function startReceiver(t: TestContext) {
     },
   }
 }
+/** Files of the service: a picture, and all that a download must not wait for, follow or keep. */
+function serveFile({ url }: IncomingMessage, response: ServerResponse) {
+  response.setHeader('content-type', 'image/jpeg')
+  if (url === '/media/picture.jpg') return response.end('bytes of a picture')
+  if (url === '/media/moved') return response.writeHead(302, { location: '/media/picture.jpg' }).end()
+  if (url === '/media/slow') return response.write('a byte')
+  response.end(url === '/media/huge' ? Buffer.alloc(5_000) : '')
+}
+
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
 async function until(what: string, holds: () => unknown, withinMs = 10_000): Promise<void> {
@@ -148,7 +165,9 @@ function clientOf(origin: string) {
 }
 type Client = ReturnType<typeof clientOf>
 
-async function start(t: TestContext, { messagesPerSecond }: { messagesPerSecond?: number } = {}) {
+type Starting = { messagesPerSecond?: number; quotas?: Parameters<typeof createSimulator>[0]['quotas'] }
+
+async function start(t: TestContext, { messagesPerSecond, quotas = {} }: Starting = {}) {
   const receiver = await startReceiver(t)
   const server = createServer((request, response) => simulator.handle(request, response))
   const origin = await listen(server)
@@ -158,6 +177,7 @@ async function start(t: TestContext, { messagesPerSecond }: { messagesPerSecond?
     name: 'test',
     publicUrl: origin,
     loadAccounts: async () => accounts,
+    quotas,
     log,
   })
   t.after(async () => {
@@ -703,12 +723,10 @@ test('a customer writes in every way there is', async (t) => {
         .includes(magic),
     )
   }
-  const page = createServer((_request, response) =>
-    response.setHeader('content-type', 'image/jpeg').end('bytes of a picture'),
-  )
-  const url = await listen(page)
-  t.after(() => page.close())
-  const linked = await write({ type: 'image', media: { url: `${url}/a.jpg`, caption: 'mine' } })
+  const linked = await write({
+    type: 'image',
+    media: { url: new URL('/media/picture.jpg', receiver.url).href, caption: 'mine' },
+  })
   assert.deepEqual([linked.image.mime_type, linked.image.caption], ['image/jpeg', 'mine'])
   const linkedFile = await fetch((await graph('GET', linked.image.id)).body.url, {
     headers: { authorization: 'Bearer token' },
@@ -821,7 +839,8 @@ test('social: echo and read, windows said at once, profiles', async (t) => {
   await control('POST', 'faults', { to: user, mode: 'throttle', count: 1 })
   assertFailure(await social(user, { text: 'x' }), 400, 4)
   await control('POST', 'inbound', { channel: 'social', from: user, type: 'image' })
-  const { url } = receiver.messaging().at(-1).message.attachments[0].payload
+  const { url } = receiver.messaging().findLast(({ sender, message }) => sender.id === user && message).message
+    .attachments[0].payload
   assert.equal((await fetch(url)).headers.get('content-type'), 'image/png')
 })
 
@@ -938,6 +957,223 @@ test('a control call that cannot be understood says which field is wrong', async
   assert.equal(huge.status, 413)
 })
 
+/** A request with headers that `fetch` does not let a caller choose. */
+function ask(
+  url: string,
+  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: string | Buffer },
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method, headers, agent: false }, (answer) => {
+      let text = ''
+      answer.setEncoding('latin1').on('data', (part) => (text += part))
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+test('a name that was pointed at this machine opens nothing', async (t) => {
+  const { origin } = await start(t)
+  const { port } = new URL(origin)
+  const paths = ['', '/phone/phone.js', '/control/sent', '/control/phones', '/control/stream', '/graph/v25.0/2002']
+  for (const host of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, '10.0.0.1', '@']) {
+    for (const path of paths) {
+      const answer = await ask(`${origin}/simulator${path}`, { headers: { host } })
+      assert.equal(answer.status, 421, `${host} ${path}`)
+      assert.match(answer.text, /wrong_host/)
+    }
+  }
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', `[::1]:${port}`, '127.0.0.9']) {
+    assert.equal((await ask(`${origin}/simulator/control/sent`, { headers: { host } })).status, 200, host)
+  }
+})
+
+test('a page of another site cannot drive the simulator, in any way a browser lets it', async (t) => {
+  const { origin, control } = await start(t)
+  const body = JSON.stringify({ mode: 'hang' })
+  const json = { 'content-type': 'application/json' }
+  for (const from of ['https://evil.example', 'http://127.0.0.1:1', 'null', `${origin}.evil.example`, '']) {
+    for (const [method, path, headers] of [
+      ['POST', 'faults', json],
+      ['DELETE', 'faults', {}],
+      ['POST', 'inbound', json],
+      ['POST', 'callback', json],
+      ['PUT', 'accounts', json],
+      ['POST', 'uploads', { 'x-simulator': '1', 'content-type': 'image/png' }],
+    ] as const) {
+      const sent = method === 'DELETE' ? {} : { body }
+      const url = `${origin}/simulator/control/${path}`
+      const answer = await ask(url, { method, headers: { ...headers, origin: from }, ...sent })
+      assert.equal(answer.status, 403, `${from} ${method} ${path}`)
+    }
+  }
+  // What a form can send without asking first, also where the browser says nothing of where it comes from.
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
+    for (const path of ['faults', 'inbound', 'callback', 'accounts']) {
+      const method = path === 'accounts' ? 'PUT' : 'POST'
+      const url = `${origin}/simulator/control/${path}`
+      assert.equal((await ask(url, { method, headers: { 'content-type': type }, body })).status, 400, `${path} ${type}`)
+    }
+  }
+  const url = `${origin}/simulator/control/faults`
+  assert.equal((await ask(url, { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })).status, 403)
+  assert.deepEqual((await control('GET', 'faults')).body.data, [])
+  const own = await ask(url, { method: 'POST', headers: { ...json, origin }, body })
+  assert.equal(own.status, 200)
+  assert.equal(own.headers['access-control-allow-origin'], undefined)
+  assert.equal(own.headers['x-content-type-options'], 'nosniff')
+})
+
+test('only public addresses and the service itself are downloaded from, within bounds', async (t) => {
+  let asked = 0
+  const inside = createServer((_request, response) => {
+    asked++
+    response.end('secret')
+  })
+  const { port } = new URL(await listen(inside))
+  t.after(() => {
+    inside.closeAllConnections()
+    inside.close()
+  })
+  const { control, receiver, origin, graph } = await start(t, { quotas: { downloadMs: 300, downloadBytes: 4_000 } })
+  const write = (url: string) => control('POST', 'inbound', { from: number(1), type: 'image', media: { url } })
+  for (const host of [
+    `127.0.0.1:${port}`,
+    `localhost:${port}`,
+    `[::1]:${port}`,
+    `[::ffff:127.0.0.1]:${port}`,
+    `2130706433:${port}`,
+    `0.0.0.0:${port}`,
+    '169.254.169.254',
+    '10.0.0.1',
+    '[fd00:ec2::254]',
+  ]) {
+    const answer = await write(`http://${host}/latest/meta-data`)
+    assert.equal(answer.status, 400, host)
+    assert.match(answer.body.error.message, /^media\.url: .*is not a public address/)
+  }
+  for (const url of ['file:///etc/passwd', 'ftp://example.com/a', 'http://u:p@example.com/', 'nothing']) {
+    assert.match((await write(url)).body.error.message, /^media\.url:/, url)
+  }
+  assert.equal(asked, 0)
+
+  const own = (path: string) => new URL(path, receiver.url).href
+  for (const path of ['/media/moved', '/media/slow', '/media/huge']) {
+    const began = Date.now()
+    const answer = await write(own(path))
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    assert.ok(Date.now() - began < 2_000, path)
+    const { image } = receiver.messages().find(({ id }) => id === answer.body.data.message_id)
+    assert.equal((await graph('GET', image.id)).body.file_size, 0, path)
+    assert.equal((await fetch(`${origin}/simulator/media/${image.id}`)).status, 404, path)
+  }
+  // Several at once: the rest is refused, not queued.
+  const many = await Promise.all(Array.from({ length: 8 }, () => write(own('/media/slow'))))
+  assert.ok(many.filter(({ status }) => status === 400).length >= 4)
+})
+
+test('a file is shown only if nothing in it can run, and links of the social channel are signed', async (t) => {
+  const { call, origin, control, receiver } = await start(t)
+  const upload = async (type: string) => {
+    const { body } = await call('POST', '/control/uploads', Buffer.from('<script>alert(1)</script>'), {
+      'content-type': type,
+      'x-simulator': '1',
+    })
+    return fetch(origin + body.data.url)
+  }
+  for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/xml', 'text/javascript', 'x/y']) {
+    const file = await upload(type)
+    assert.equal(file.headers.get('content-type'), 'application/octet-stream', type)
+    assert.equal(file.headers.get('content-disposition'), 'attachment', type)
+  }
+  for (const type of ['image/png', 'IMAGE/JPEG', 'audio/ogg; codecs=opus', 'video/mp4', 'application/pdf']) {
+    const file = await upload(type)
+    assert.equal(file.headers.get('content-type'), type.toLowerCase().split(';')[0], type)
+    assert.equal(file.headers.get('x-content-type-options'), 'nosniff')
+    assert.match(file.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/)
+  }
+  await control('POST', 'inbound', { channel: 'social', from: '1', type: 'image' })
+  const { url } = receiver.messaging()[0].message.attachments[0].payload
+  assert.equal((await fetch(url)).status, 200)
+  for (const wrong of [url.replace(/hash=./, 'hash=x'), url.replace(/ext=\d/, 'ext=9'), `${url}x`]) {
+    assert.equal((await fetch(wrong)).status, 404, wrong)
+  }
+})
+
+test('the disk, the memory and the calls that a simulator uses are bounded', async (t) => {
+  const quotas = { journalBytes: 20_000, mediaBytes: 3_000, faults: 2, streams: 1, templates: 8, accounts: 1 }
+  const { control, call, template, graph, origin, social, receiver } = await start(t, { quotas })
+  const upload = async (size: number) =>
+    (await call('POST', '/control/uploads', Buffer.alloc(size), { 'content-type': 'image/png', 'x-simulator': '1' }))
+      .body.data.url
+  const [first, second, third] = [await upload(1_000), await upload(1_000), await upload(1_500)]
+  const statuses = await Promise.all([first, second, third].map(async (url) => (await fetch(origin + url)).status))
+  assert.deepEqual(statuses, [404, 200, 200], 'the oldest file made room')
+
+  for (const status of [200, 200, 400]) {
+    assert.equal((await control('POST', 'faults', { to: '+4915112345678', mode: 'hang' })).status, status)
+  }
+  const stop = new AbortController()
+  const stream = await fetch(`${origin}/simulator/control/stream`, { signal: stop.signal })
+  assert.equal((await control('GET', 'stream')).status, 503)
+  stop.abort()
+  await stream.text().catch(() => {})
+  const made = (name: string) =>
+    graph('POST', '1001/message_templates', {
+      name,
+      language: 'en_US',
+      category: 'UTILITY',
+      components: [{ type: 'BODY', text: 'x' }],
+    })
+  assert.equal((await made('one')).status, 200)
+  assertFailure(await made('two'), 400, 100, /at most 8 templates/)
+
+  await control('POST', 'inbound', { channel: 'social', from: '1', text: 'x' })
+  let accepted = 0
+  for (let i = 0; i < 100 && (await template(number(i))).status === 200; i++) accepted++
+  assert.ok(accepted > 10 && accepted < 100, `${accepted} accepted`)
+  assertFailure(await template(number(1)), 500, 131016, /journal is full \(20000 bytes\)/)
+  assertFailure(await social('1', { text: 'x' }), 500, 131016)
+  const refused = await control('POST', 'inbound', { from: number(1), text: 'x' })
+  assert.deepEqual([refused.status, refused.body.error.code], [507, 'journal_full'])
+  // What was accepted is reported to its end.
+  await until('every report', () => receiver.statuses().filter(({ status }) => status === 'read').length === accepted)
+})
+
+test('calls come at a bounded rate, and a body that does not end is cut off', async (t) => {
+  const { control, graph, origin } = await start(t, { quotas: { controlCallsPerSecond: 5, graphCallsPerSecond: 5 } })
+  const calls = await Promise.all(Array.from({ length: 10 }, () => control('POST', 'faults', {})))
+  const late = calls.filter(({ status }) => status === 429)
+  assert.ok(late.length >= 4 && late.length <= 5, `${late.length}`)
+  assert.equal(late[0]?.headers.get('retry-after'), '1')
+  const asked = await Promise.all(Array.from({ length: 10 }, () => graph('GET', '2002')))
+  assert.ok(asked.some(({ body }) => body.error?.code === 80007))
+
+  for (const [path, type] of [
+    ['/control/callback', 'application/json'],
+    ['/graph/v25.0/2002/messages', 'application/json'],
+    ['/graph/v25.0/2002/media', 'multipart/form-data; boundary=x'],
+  ]) {
+    const headers = { 'content-type': type ?? '', authorization: 'Bearer token' }
+    const endless = request(`${origin}/simulator${path}`, { method: 'POST', headers, agent: false })
+    let sent = 0
+    const gone = new Promise<void>((resolve) => {
+      endless.on('error', () => resolve())
+      endless.on('close', () => resolve())
+    })
+    const part = Buffer.alloc(1024 * 1024)
+    const pump = () => {
+      while (!endless.destroyed && sent < 1_000 && endless.write(part)) sent++
+    }
+    endless.on('drain', pump)
+    pump()
+    await gone
+    assert.ok(sent < 100, `${path}: ${sent} MiB`)
+    await until('the next call', async () => (await control('GET', 'sent')).status === 200)
+  }
+})
+
 test('the phone page has strict headers and shows what phones show, live', async (t) => {
   const { control, template, origin, accounts, receiver } = await start(t)
   for (const path of ['', '/', '/phone/phone.css', '/phone/phone.js']) {
@@ -993,9 +1229,10 @@ async function launch(
   t: TestContext,
   port: number,
   dir: string,
-): Promise<Client & { kill(signal: NodeJS.Signals): Promise<void> }> {
-  const child = spawn(process.execPath, ['simulator/main.ts', '--port', String(port), '--data', dir], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+  ...more: string[]
+): Promise<Client & { kill(signal: NodeJS.Signals): Promise<void>; output(): string }> {
+  const child = spawn(process.execPath, ['simulator/main.ts', '--port', String(port), '--data', dir, ...more], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const kill = (signal: NodeJS.Signals) => {
@@ -1003,9 +1240,37 @@ async function launch(
     return gone
   }
   t.after(() => kill('SIGKILL'))
-  await new Promise<void>((resolve) => child.stdout.on('data', () => resolve()))
-  return { ...clientOf(`http://127.0.0.1:${port}`), kill }
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  await until('the simulator to be ready', () => output.includes('The simulator is at'))
+  return { ...clientOf(`http://127.0.0.1:${port}`), kill, output: () => output }
 }
+
+test('alone it listens on loopback and says so; a wider address is warned of and downloads less', async (t) => {
+  const receiver = await startReceiver(t)
+  const picture = new URL('/media/picture.jpg', receiver.url).href
+  const [account] = accountsFor(receiver.url)
+  const local = await launch(t, await freePort(), folder(t))
+  await until('what it says', () => local.output().includes('It listens on loopback'))
+  await local.control('PUT', 'accounts', account)
+  const write = (client: Client) =>
+    client.control('POST', 'inbound', { from: number(1), type: 'image', media: { url: picture } })
+  assert.equal((await write(local)).status, 200)
+  // Clients that can be given a host only find the provider's API at the root.
+  const atRoot = await fetch(`${local.origin}/v25.0/2002`, { headers: { authorization: 'Bearer token' } })
+  assert.equal(((await atRoot.json()) as Json).id, '2002')
+
+  const wide = await launch(t, await freePort(), folder(t), '--host', '0.0.0.0', '--public-url', 'http://sim.test:5000')
+  await until('the warning', () => /Warning: it listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()))
+  await wide.control('PUT', 'accounts', account)
+  assert.match((await write(wide)).body.error.message, /is not a public address/)
+  for (const [host, status] of [
+    ['sim.test:5000', 200],
+    ['evil.example', 421],
+  ] as const) {
+    assert.equal((await ask(`${wide.origin}/simulator/control/sent`, { headers: { host } })).status, status, host)
+  }
+})
 
 test('killed in the middle, it goes on with every report and callback, and forgets nothing', async (t) => {
   const receiver: Receiver = await startReceiver(t)

@@ -213,6 +213,10 @@ export async function sweepSessions(sql: Sql): Promise<void> {
   await sql`delete from sign_in_failures where started_at < now() - interval '60 seconds'`
 }
 
+/** The session of the cookie a request carries. */
+export const getRequestSession = (sql: Sql, request: FastifyRequest): Promise<Session | undefined> =>
+  getSession(sql, tokenOf(request))
+
 /** The cookie's token, or the empty text, which is nobody's. */
 function tokenOf(request: FastifyRequest): string {
   for (const cookie of (request.headers.cookie ?? '').split(';')) {

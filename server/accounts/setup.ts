@@ -15,6 +15,7 @@
  * the password: one that was changed is the owner's own.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { isLoopbackHost } from '../../common/address.ts'
 import { isSameToken, verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { forbidden } from '../lib/errors.ts'
@@ -93,8 +94,6 @@ export async function getDemoHint(
   return { email, password: isTold ? password : null }
 }
 
-const isLoopbackName = (name: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/i.test(name)
-
 /** Whether somebody sits at the machine the service runs on, as far as a request can show it. */
 export function isFromHere({ ip, headers, publicUrl }: Visit): boolean {
   const isHandedOn = Object.keys(headers).some((name) =>
@@ -103,8 +102,8 @@ export function isFromHere({ ip, headers, publicUrl }: Visit): boolean {
   return (
     !isHandedOn &&
     /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i.test(ip) &&
-    isLoopbackName((headers.host ?? '').replace(/:\d+$/, '')) &&
-    isLoopbackName(new URL(publicUrl).hostname)
+    isLoopbackHost((headers.host ?? '').replace(/:\d+$/, '')) &&
+    isLoopbackHost(new URL(publicUrl).hostname)
   )
 }
 

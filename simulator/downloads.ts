@@ -1,0 +1,91 @@
+/**
+ * Downloads of files that a control call names by their address.
+ *
+ * Only public addresses are reached, and the origins of the service itself: the
+ * caller gets the file to read, so anything else would let them read services
+ * of this machine and its network. No redirect is followed, and time, size and
+ * number are bounded.
+ */
+import { isIP } from 'node:net'
+import { Agent } from 'undici'
+import { isPublicAddress, notPublic, publicLookup } from '../common/address.ts'
+import type { Quotas } from './quotas.ts'
+
+export type Download =
+  | { ok: true; bytes: Buffer; mime_type: string }
+  /** `isRefused`: it was not tried. */
+  | { ok: false; isRefused: boolean; reason: string }
+
+export type Downloads = {
+  get(url: string): Promise<Download>
+  stop(): Promise<void>
+}
+
+type Downloading = {
+  /** Whether an origin is the service's own. */
+  isOwnOrigin: (origin: string) => boolean
+  quotas: Pick<Quotas, 'downloadBytes' | 'downloadMs' | 'downloadsAtOnce'>
+}
+
+const refused = (reason: string): Download => ({ ok: false, isRefused: true, reason })
+const failed = (reason: string): Download => ({ ok: false, isRefused: false, reason })
+
+export function createDownloads({ isOwnOrigin, quotas }: Downloading): Downloads {
+  const { downloadBytes, downloadMs, downloadsAtOnce } = quotas
+  const guarded = new Agent({ connect: { timeout: 3_000, lookup: publicLookup } })
+  // The service may have a certificate of its own making.
+  const own = new Agent({ connect: { timeout: 3_000, rejectUnauthorized: false } })
+  let running = 0
+
+  async function read(target: URL): Promise<Download> {
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(), downloadMs)
+    try {
+      const { statusCode, headers, body } = await (isOwnOrigin(target.origin) ? own : guarded).request({
+        origin: target.origin,
+        path: target.pathname + target.search,
+        method: 'GET',
+        headers: { 'user-agent': 'facebookexternalua' },
+        signal: abort.signal,
+      })
+      const parts: Buffer[] = []
+      let size = 0
+      const isTooLarge = Number(headers['content-length'] ?? 0) > downloadBytes
+      if (statusCode === 200 && !isTooLarge) {
+        for await (const part of body) {
+          size += part.length
+          if (size > downloadBytes) break
+          parts.push(part)
+        }
+      }
+      // What is left is not read: its end is reported as an error.
+      body.on('error', () => {}).destroy()
+      if (statusCode !== 200) return failed(`answered ${statusCode}`)
+      if (isTooLarge || size > downloadBytes) return failed(`larger than ${downloadBytes} bytes`)
+      return { ok: true, bytes: Buffer.concat(parts), mime_type: String(headers['content-type'] ?? '') }
+    } catch (error) {
+      if (abort.signal.aborted) return failed(`not complete within ${downloadMs / 1000} s`)
+      const { message } = error as Error
+      return message.endsWith(notPublic('')) ? refused(message) : failed(message)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    async get(url) {
+      const target = URL.parse(url)
+      if (!target || !/^https?:$/.test(target.protocol)) return refused('not an http address')
+      if (target.username || target.password) return refused('must not carry credentials')
+      // An address that is written as digits is not looked up, so the agent does not check it.
+      const host = target.hostname.replace(/^\[|\]$/g, '')
+      if (isIP(host) && !isPublicAddress(host) && !isOwnOrigin(target.origin)) return refused(notPublic(host))
+      if (running >= downloadsAtOnce) return refused(`at most ${downloadsAtOnce} downloads at once`)
+      running++
+      return read(target).finally(() => running--)
+    },
+    async stop() {
+      await Promise.all([guarded.destroy(), own.destroy()])
+    },
+  }
+}
