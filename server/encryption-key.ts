@@ -7,11 +7,13 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sealContext as connectionContext } from './channels/connections.ts'
 import type { Config } from './config.ts'
-import { SealError, type Sealer } from './lib/crypto.ts'
+import { type SealContext, SealError, type Sealer } from './lib/crypto.ts'
 import type { Sql } from './lib/db.ts'
 import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
 import { hasCode, StartError } from './lib/start-error.ts'
+import { sealContext as endpointContext } from './webhooks/endpoints.ts'
 
 export async function resolveEncryptionKey({
   encryptionKey,
@@ -30,9 +32,9 @@ export async function resolveEncryptionKey({
 export async function requireSameKey(sql: Sql, sealer: Sealer): Promise<void> {
   const kept = await readCheck(sql)
   const samples = kept === undefined ? await listSealed(sql) : [kept]
-  if (samples.length > 0 && !samples.some((sealed) => opens(sealer, sealed))) throw anotherKey()
+  if (samples.length > 0 && !samples.some((sample) => opens(sealer, sample))) throw anotherKey()
   if (kept !== undefined) return
-  await sql`insert into encryption_checks (sealed) values (${sealer.seal(checked)}) on conflict do nothing`
+  await sql`insert into encryption_checks (sealed) values (${sealer.seal(checked, checkContext)}) on conflict do nothing`
   const first = await readCheck(sql)
   if (first === undefined || !opens(sealer, first)) throw anotherKey()
 }
@@ -40,12 +42,13 @@ export async function requireSameKey(sql: Sql, sealer: Sealer): Promise<void> {
 /** From now on this is the key: the one before is gone, and what was sealed with it is entered again. */
 export async function acceptKey(sql: Sql, sealer: Sealer): Promise<void> {
   await sql`
-    insert into encryption_checks (sealed) values (${sealer.seal(checked)})
+    insert into encryption_checks (sealed) values (${sealer.seal(checked, checkContext)})
     on conflict (is_only) do update set sealed = excluded.sealed`
 }
 
 /** What is sealed does not matter; that it opens does. */
 const checked = 'Parley'
+const checkContext: SealContext = ['encryption_checks']
 
 const anotherKey = () =>
   new StartError(
@@ -54,23 +57,28 @@ const anotherKey = () =>
       'accept` makes this one the key: channels are then connected and webhooks made anew',
   )
 
-async function readCheck(sql: Sql): Promise<string | undefined> {
+type Sample = { sealed: string; context: SealContext }
+
+async function readCheck(sql: Sql): Promise<Sample | undefined> {
   const [check] = await sql<{ sealed: string }[]>`select sealed from encryption_checks`
-  return check?.sealed
+  return check && { sealed: check.sealed, context: checkContext }
 }
 
 /** Some of what was sealed before there was a check: the newest, in case the key was another once. */
-async function listSealed(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ sealed: string }[]>`
-    (select secrets as sealed from channel_connections order by id desc limit 20)
-    union all
-    (select secret from webhook_endpoints order by id desc limit 20)`
-  return rows.map(({ sealed }) => sealed)
+async function listSealed(sql: Sql): Promise<Sample[]> {
+  const connections = await sql<{ workspace_id: string; channel: string; secrets: string }[]>`
+    select workspace_id, channel, secrets from channel_connections order by id desc limit 20`
+  const endpoints = await sql<{ workspace_id: string; id: string; secret: string }[]>`
+    select workspace_id, id, secret from webhook_endpoints order by id desc limit 20`
+  return [
+    ...connections.map((row) => ({ sealed: row.secrets, context: connectionContext(row) })),
+    ...endpoints.map((row) => ({ sealed: row.secret, context: endpointContext(row) })),
+  ]
 }
 
-function opens(sealer: Sealer, sealed: string): boolean {
+function opens(sealer: Sealer, { sealed, context }: Sample): boolean {
   try {
-    sealer.open(sealed)
+    sealer.open(sealed, context)
     return true
   } catch (error) {
     if (error instanceof SealError) return false

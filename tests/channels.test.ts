@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import type { Channel, Template } from '../server/channels/channel.ts'
@@ -363,7 +364,7 @@ test('a connection that is not there, or is somebody else’s, is not found', as
 test('secrets sealed with a key that is gone are entered again', async (t) => {
   const { browser, list, db } = await startBare(t)
   const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
-  await db`update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}')}`
+  await db`update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}', ['channel_connections'])}`
   const [shown] = await list()
   assert.deepEqual([shown.id, shown.state, shown.verify_token], [first.id, 'failing', null])
   assert.match(shown.last_error, /ENCRYPTION_KEY/)
@@ -373,6 +374,39 @@ test('secrets sealed with a key that is gone are entered again', async (t) => {
   const entered = await browser.call('PUT', '/channels/msgapp', { access_token, app_secret })
   assert.deepEqual([entered.status, entered.body.data.id, entered.body.data.state], [200, first.id, 'unchecked'])
 })
+
+test('sealed secrets work in their own row only, and those sealed before rows were bound still open', async (t) => {
+  const { browser, list, db, url, workspace } = await startBare(t)
+  await browser.call('PUT', '/channels/msgapp', settings)
+  const { owner, api: other } = await workspace()
+  const stranger = createBrowser(url)
+  await stranger.signIn(owner)
+  await stranger.call('PUT', '/channels/msgapp', { ...settings, app_secret: 'fedcba9876543210' })
+  const isMsgapp = ({ channel }: Json) => channel === 'msgapp'
+  const shown = async () => (await stranger.call('GET', '/channels')).body.data.find(isMsgapp)
+  assert.notEqual((await shown()).state, 'failing')
+
+  await db`
+    update channel_connections c set secrets = theirs.secrets from channel_connections theirs
+    where c.workspace_id = ${other.workspaceId} and c.channel = 'msgapp'
+      and theirs.workspace_id <> c.workspace_id and theirs.channel = 'msgapp'`
+  assert.deepEqual([(await shown()).state, (await shown()).verify_token], ['failing', null])
+  assert.notEqual((await list())[0].state, 'failing')
+
+  const secrets = { access_token: 'a', app_secret: 'b', verify_token: 'from before' }
+  await db`
+    update channel_connections set secrets = ${sealWithoutContext('5e'.repeat(32), JSON.stringify(secrets))}
+    where workspace_id = ${other.workspaceId}`
+  assert.equal((await shown()).verify_token, 'from before')
+})
+
+/** As secrets were sealed before each was bound to its row. */
+function sealWithoutContext(keyHex: string, text: string): string {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(keyHex, 'hex'), nonce)
+  const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+  return `v1.${Buffer.concat(parts).toString('base64url')}`
+}
 
 test('templates are the provider’s list; one that does not answer takes nothing away', async (t) => {
   const { browser, db, api } = await startBare(t)

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Sealer, sha256 } from '../lib/crypto.ts'
+import { type SealContext, type Sealer, sha256 } from '../lib/crypto.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
@@ -103,7 +103,10 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): vo
     request.idempotency = undefined
     clearInterval(idempotency.heartbeat)
     try {
-      await settleKey(sql, idempotency, { status: reply.statusCode, body: sealer.seal(String(payload)) })
+      await settleKey(sql, idempotency, {
+        status: reply.statusCode,
+        body: sealer.seal(String(payload), sealContext(idempotency)),
+      })
     } catch (error) {
       // The caller gets the answer all the same: its effect exists, and the lease of the claim runs out by itself.
       request.log.warn({ err: error }, 'the answer to an Idempotency-Key could not be stored')
@@ -111,6 +114,9 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): vo
     return payload
   }
 }
+
+/** A stored answer replays only for the key it was stored under. */
+const sealContext = ({ workspaceId, path, key }: Claim): SealContext => ['idempotency_keys', workspaceId, path, key]
 
 /** Delete answers older than a day. */
 export async function sweepAnswers(sql: Sql): Promise<void> {
@@ -146,7 +152,7 @@ async function claimKey(sql: Sql, sealer: Sealer, claim: Claim, isOver: () => bo
     if (first.body_hash !== claim.bodyHash) {
       throw badRequest('Idempotency-Key: already used with another body or query')
     }
-    if (first.status) return { status: first.status, body: sealer.open(first.body ?? '') }
+    if (first.status) return { status: first.status, body: sealer.open(first.body ?? '', sealContext(claim)) }
     await sleep(pollMs)
     pollMs = Math.min(2 * pollMs, maxPollMs)
   }

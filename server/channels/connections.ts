@@ -7,7 +7,7 @@
  * token expired says so here, and the next one that works takes it back.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { SealError, type Sealer } from '../lib/crypto.ts'
+import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -105,10 +105,11 @@ export async function listConnections(
     from channel_connections
     where workspace_id = ${workspaceId}
     order by id`
-  return rows.map(({ secrets: sealed, workspace_id: _, is_private: __, ...row }) => {
-    const shown = { ...row, signals: currentSignals(row.signals) }
+  return rows.map((row) => {
+    const { secrets: _, workspace_id: __, is_private: ___, ...stored } = row
+    const shown = { ...stored, signals: currentSignals(row.signals) }
     if (shown.channel === 'web') return { ...shown, callback_url: null, verify_token: null }
-    const secrets = tryOpening(sealer, sealed)
+    const secrets = tryOpening(sealer, row)
     const callback_url = callbackUrl(publicUrl, shown)
     if (secrets) return { ...shown, callback_url, verify_token: secrets.verify_token }
     return { ...shown, callback_url, verify_token: null, state: 'failing', last_error: unopened }
@@ -134,12 +135,14 @@ export async function saveConnection(
 ): Promise<Connection> {
   const id = newId()
   const secrets: Secrets = { access_token, app_secret, verify_token }
+  const context = sealContext({ workspace_id: workspaceId, channel: given.channel })
+  const sealed = sealer.seal(JSON.stringify(secrets), context)
   const [row] = await sql<Row[]>`
     insert into channel_connections as c
       (workspace_id, id, channel, account_id, phone_number_id, base_url, api_version, secrets, messages_per_second,
         is_private, simulator, state, created_at, updated_at)
     values (${workspaceId}, ${id}, ${given.channel}, ${given.account_id}, ${given.phone_number_id}, ${given.base_url},
-      ${given.api_version}, ${sealer.seal(JSON.stringify(secrets))}, ${given.messages_per_second}, ${given.is_private},
+      ${given.api_version}, ${sealed}, ${given.messages_per_second}, ${given.is_private},
       ${given.simulator}, ${given.state}, ${timeOfId(id)}, ${timeOfId(id)})
     on conflict (workspace_id, channel) do update set
       account_id = excluded.account_id, phone_number_id = excluded.phone_number_id, base_url = excluded.base_url,
@@ -238,7 +241,7 @@ export async function listBuiltInConnections(sql: Sql, sealer: Sealer): Promise<
     where c.simulator = 'built_in'
     order by c.id`
   return rows.flatMap(({ workspace_name, is_demo, ...row }) =>
-    tryOpening(sealer, row.secrets) ? [{ ...toConnection(sealer, row), workspace_name, is_demo }] : [],
+    tryOpening(sealer, row) ? [{ ...toConnection(sealer, row), workspace_name, is_demo }] : [],
   )
 }
 
@@ -285,7 +288,7 @@ type Shown = Pick<
   'simulator' | 'state' | 'last_error' | 'checked_at' | 'callback_verified_at' | 'callback_received_at' | 'signals'
 >
 
-const unopened = 'its secrets were sealed with another ENCRYPTION_KEY; enter them again'
+const unopened = 'its secrets cannot be opened with this ENCRYPTION_KEY; enter them again'
 
 /** Columns of a connection as an adapter needs them. */
 const connectionColumns = (sql: Sql) => sql`
@@ -295,35 +298,39 @@ const connectionColumns = (sql: Sql) => sql`
 const isSameAccount = (sql: Sql) => sql`
   c.account_id = excluded.account_id and c.phone_number_id = excluded.phone_number_id and c.base_url = excluded.base_url`
 
-function toConnection<Stored extends Row>(
-  sealer: Sealer,
-  { secrets, ...row }: Stored,
-): Omit<Stored, 'secrets'> & Secrets {
-  return { ...row, ...openSecrets(sealer, secrets) }
+function toConnection<Stored extends Row>(sealer: Sealer, stored: Stored): Omit<Stored, 'secrets'> & Secrets {
+  const { secrets: _, ...row } = stored
+  return { ...row, ...openSecrets(sealer, stored) }
 }
 
 /** Secrets that cannot be opened are empty. */
-function toReadable<Stored extends Row>(
-  sealer: Sealer,
-  { secrets, ...row }: Stored,
-): Omit<Stored, 'secrets'> & Secrets {
-  return { ...row, ...(tryOpening(sealer, secrets) ?? { access_token: '', app_secret: '', verify_token: '' }) }
+function toReadable<Stored extends Row>(sealer: Sealer, stored: Stored): Omit<Stored, 'secrets'> & Secrets {
+  const { secrets: _, ...row } = stored
+  return { ...row, ...(tryOpening(sealer, stored) ?? { access_token: '', app_secret: '', verify_token: '' }) }
 }
 
-/** Opened secrets by their sealed text, which is never the same for two: opening takes 10 µs, and a send needs it each time. */
+/** A workspace has one connection a channel; its id is not known yet when its secrets are sealed. */
+export const sealContext = ({ workspace_id, channel }: { workspace_id: string; channel: string }): SealContext => [
+  'channel_connections',
+  workspace_id,
+  channel,
+]
+
+/** Opened secrets by row and sealed text: opening takes 10 µs, and each send needs them. */
 const opened = new Map<string, Secrets>()
 
-function openSecrets(sealer: Sealer, sealed: string): Secrets {
-  const known = opened.get(sealed)
+function openSecrets(sealer: Sealer, row: Row): Secrets {
+  const key = `${row.workspace_id} ${row.channel} ${row.secrets}`
+  const known = opened.get(key)
   if (known) return known
-  const secrets: Secrets = JSON.parse(sealer.open(sealed))
-  remember(opened, sealed, secrets)
+  const secrets: Secrets = JSON.parse(sealer.open(row.secrets, sealContext(row)))
+  remember(opened, key, secrets)
   return secrets
 }
 
-function tryOpening(sealer: Sealer, sealed: string): Secrets | undefined {
+function tryOpening(sealer: Sealer, row: Row): Secrets | undefined {
   try {
-    return openSecrets(sealer, sealed)
+    return openSecrets(sealer, row)
   } catch (error) {
     if (error instanceof SealError) return undefined
     throw error

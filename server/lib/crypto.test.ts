@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createSealer, SealError } from './crypto.ts'
+import { createSealer, type SealContext, SealError } from './crypto.ts'
 
 const sealer = createSealer('0f'.repeat(32))
 const runs = { seed: 1, numRuns: 300 }
 const refused = (words: RegExp) => (error: unknown) => error instanceof SealError && words.test(error.message)
 
+const row: SealContext = ['secrets', 'workspace', '1']
+
 test('what is sealed is opened again, and never looks the same twice', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const sealed = sealer.seal(text)
-      assert.match(sealed, /^v1\.[\w-]+$/)
-      assert.equal(sealer.open(sealed), text)
-      assert.notEqual(sealer.seal(text), sealed)
+    fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, keys) => {
+      const sealed = sealer.seal(text, ['table', ...keys])
+      assert.match(sealed, /^v2\.[\w-]+$/)
+      assert.equal(sealer.open(sealed, ['table', ...keys]), text)
+      assert.notEqual(sealer.seal(text, ['table', ...keys]), sealed)
     }),
     runs,
   )
@@ -21,24 +23,43 @@ test('what is sealed is opened again, and never looks the same twice', () => {
 
 test('another key opens nothing, and says so', () => {
   const other = createSealer('f0'.repeat(32))
-  assert.throws(() => other.open(sealer.seal('secret')), refused(/another ENCRYPTION_KEY/))
+  assert.throws(() => other.open(sealer.seal('secret', row), row), refused(/another ENCRYPTION_KEY/))
+})
+
+test('what is sealed for one row does not open in another', () => {
+  const sealed = sealer.seal('secret', row)
+  const others: SealContext[] = [
+    ['secrets', 'workspace', '2'],
+    ['secrets', 'workspace1'],
+    ['secrets', 'workspace', '1', ''],
+    ['others', 'workspace', '1'],
+  ]
+  for (const other of others) assert.throws(() => sealer.open(sealed, other), refused(/for another row/))
+  assert.throws(() => sealer.open(sealed.replace('v2.', 'v1.'), row), refused(/cannot be opened/))
+})
+
+test('a text sealed before there was a context opens, and is not taken for one with a context', () => {
+  const old = 'v1.oMatdF9Xz_Jdgd58wy-E0SKMnmOmurNsMmDTzJd0CEpyEQ'
+  assert.equal(sealer.open(old, row), 'secret')
+  assert.throws(() => sealer.open(old.replace('v1.', 'v2.'), row), refused(/cannot be opened/))
 })
 
 test('a text that was changed anywhere is not opened', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, place, flip) => {
-      const bytes = Buffer.from(sealer.seal(text).slice(3), 'base64url')
+      const bytes = Buffer.from(sealer.seal(text, row).slice(3), 'base64url')
       const i = place % bytes.length
       bytes[i] = (bytes[i] ?? 0) ^ flip
-      assert.throws(() => sealer.open(`v1.${bytes.toString('base64url')}`), refused(/changed since/))
+      assert.throws(() => sealer.open(`v2.${bytes.toString('base64url')}`, row), refused(/changed since/))
     }),
     runs,
   )
 })
 
 test('what was never sealed is not opened', () => {
-  for (const text of ['', 'v1.', 'v1.AAAA', 'secret', sealer.seal('x').replace('v1.', 'v2.'), ` ${sealer.seal('x')}`]) {
-    assert.throws(() => sealer.open(text), refused(/not a text that was sealed/))
+  const sealed = sealer.seal('x', row)
+  for (const text of ['', 'v1.', 'v2.AAAA', 'secret', sealed.replace('v2.', 'v3.'), ` ${sealed}`]) {
+    assert.throws(() => sealer.open(text, row), refused(/not a text that was sealed/))
   }
 })
 

@@ -5,7 +5,8 @@
  * so a plain SHA-256 is all that is kept of them. Passwords are chosen by
  * people, so they get argon2id with the parameters OWASP recommends. Secrets
  * we have to use (a channel's token, a webhook's key) are sealed with
- * AES-256-GCM: unreadable without the key, and no change goes unseen.
+ * AES-256-GCM: unreadable without the key, and no change goes unseen. Each is
+ * bound to the row it belongs to.
  */
 import { argon2, createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -73,10 +74,13 @@ export async function verifyPassword(password: string, stored: string | undefine
   return timingSafeEqual(actual, expected)
 }
 
+/** What a sealed text belongs to: a table and the key of its row, or the purpose of a token. */
+export type SealContext = readonly [table: string, ...key: string[]]
+
 export type Sealer = {
-  seal(text: string): string
-  /** Throws a `SealError` when the text was sealed with another key, or was changed since. */
-  open(sealed: string): string
+  seal(text: string, context: SealContext): string
+  /** Throws a `SealError` when the text was sealed with another key or for another context, or was changed since. */
+  open(sealed: string, context: SealContext): string
 }
 
 export class SealError extends Error {}
@@ -84,28 +88,38 @@ export class SealError extends Error {}
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Seal with a key of 64 hex characters. A sealed text is `v1.` and base64url of nonce, cipher text and tag. */
+/**
+ * Seal with a key of 64 hex characters. A sealed text is a version and base64url of nonce, cipher text and tag. In `v2.` the
+ * tag also covers the context, so a text copied to another row does not open. `v1.` has no context; such texts are no longer
+ * written but still open.
+ */
 export function createSealer(keyHex: string): Sealer {
   if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new SealError('the encryption key must be 64 hex characters')
   const key = Buffer.from(keyHex, 'hex')
+  const toAad = (context: SealContext) => Buffer.from(JSON.stringify(context))
   return {
-    seal(text) {
+    seal(text, context) {
       const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes }).setAAD(toAad(context))
       const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
-      return `v1.${Buffer.concat(parts).toString('base64url')}`
+      return `v2.${Buffer.concat(parts).toString('base64url')}`
     },
-    open(sealed) {
-      const bytes = Buffer.from(/^v1\.([\w-]+)$/.exec(sealed)?.[1] ?? '', 'base64url')
+    open(sealed, context) {
+      const [, version, body = ''] = /^v([12])\.([\w-]+)$/.exec(sealed) ?? []
+      const bytes = Buffer.from(body, 'base64url')
       if (bytes.length < nonceBytes + tagBytes) throw new SealError('not a text that was sealed here')
       try {
         const nonce = bytes.subarray(0, nonceBytes)
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
         decipher.setAuthTag(bytes.subarray(-tagBytes))
+        if (version === '2') decipher.setAAD(toAad(context))
         const text = decipher.update(bytes.subarray(nonceBytes, -tagBytes))
         return Buffer.concat([text, decipher.final()]).toString('utf8')
       } catch (cause) {
-        throw new SealError('cannot be opened: it was sealed with another ENCRYPTION_KEY, or changed since', { cause })
+        throw new SealError(
+          'cannot be opened: it was sealed with another ENCRYPTION_KEY or for another row, or changed since',
+          { cause },
+        )
       }
     },
   }

@@ -6,7 +6,7 @@
  * The counts are in the database, so all processes share them.
  */
 import { networkOf } from '../lib/client-address.ts'
-import { SealError, type Sealer } from '../lib/crypto.ts'
+import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
@@ -18,17 +18,20 @@ const messagesPerMinute = 60
 /** Ten a second, of everybody behind one address: more than the visitors of a busy site in one large network. */
 const messagesPerAddress = 600
 
+/** The token is no row's. */
+const tokenContext: SealContext = ['visitor_token']
+
 /** A new visitor of a site, or 429. */
 export async function createVisitor(sql: Sql, sealer: Sealer, siteId: string, address: string): Promise<string> {
   const fault = `over ${visitorsPerMinute} new visitors a minute from one address`
   await count(sql, [{ key: subscriberKey(siteId, address), most: visitorsPerMinute, fault }])
-  return sealer.seal(JSON.stringify([siteId, newId()]))
+  return sealer.seal(JSON.stringify([siteId, newId()]), tokenContext)
 }
 
 /** Whose token this is, if it is one of this site. */
 export function openVisitor(sealer: Sealer, siteId: string, token: string): string | undefined {
   try {
-    const [site, visitorId] = JSON.parse(sealer.open(token)) as unknown[]
+    const [site, visitorId] = JSON.parse(sealer.open(token, tokenContext)) as unknown[]
     return site === siteId && typeof visitorId === 'string' ? visitorId : undefined
   } catch (error) {
     if (error instanceof SealError || error instanceof SyntaxError) return undefined

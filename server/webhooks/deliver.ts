@@ -19,6 +19,7 @@ import type { Db } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import type { Loop } from '../lib/loop.ts'
 import { within } from '../lib/time.ts'
+import { sealContext } from './endpoints.ts'
 import type { Answered, Poster } from './post.ts'
 import {
   type Attempted,
@@ -90,7 +91,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
   const { db, sealer, poster, log, health, slots = 512, count = () => {} } = delivering
   const endpoints = new Map<string, Endpoint>()
   const underWay = new Set<Promise<void>>()
-  /** Opened, by their sealed text. */
+  /** Opened, by endpoint and sealed text. */
   const secrets = new Map<string, string>()
   const settle = createBatch({
     run: async (ended: readonly Ended[]) => {
@@ -295,7 +296,7 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     if (delivery.attempt > maxAttempts) return failed('nobody knows what came of the last attempt: its worker ended')
     let secret: string
     try {
-      secret = open(delivery.secret)
+      secret = open(delivery)
     } catch (error) {
       if (!(error instanceof SealError)) throw error
       count('unopened')
@@ -309,12 +310,13 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
     return poster.post(delivery, secret)
   }
 
-  function open(sealed: string): string {
-    const known = secrets.get(sealed)
+  function open({ workspace_id, endpoint_id: id, secret: sealed }: Claimed): string {
+    const key = `${id} ${sealed}`
+    const known = secrets.get(key)
     if (known !== undefined) return known
-    const secret = sealer.open(sealed)
+    const secret = sealer.open(sealed, sealContext({ workspace_id, id }))
     if (secrets.size >= maxKnown) secrets.clear()
-    secrets.set(sealed, secret)
+    secrets.set(key, secret)
     return secret
   }
 

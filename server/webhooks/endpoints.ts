@@ -6,7 +6,7 @@
  * sealed. An endpoint that is switched off or deleted takes along what waits
  * for it; whatever queues for it holds its row, so nothing slips in between.
  */
-import { randomToken, type Sealer } from '../lib/crypto.ts'
+import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -50,9 +50,10 @@ export async function createEndpoint(
     // One at a time in a workspace, so that the count is exact; nobody else waits for this lock.
     await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
     const id = newId()
+    const sealed = sealer.seal(secret, sealContext({ workspace_id: workspaceId, id }))
     const [made] = await sql<Endpoint[]>`
       insert into webhook_endpoints (workspace_id, id, url, events, provider, secret, created_at)
-      select ${workspaceId}, ${id}, ${url}, ${[...new Set(events)]}, ${provider}, ${sealer.seal(secret)}, ${timeOfId(id)}
+      select ${workspaceId}, ${id}, ${url}, ${[...new Set(events)]}, ${provider}, ${sealed}, ${timeOfId(id)}
       where (select count(*) from webhook_endpoints where workspace_id = ${workspaceId}) < ${maxEndpoints}
       returning ${endpointColumns(sql)}`
     return made
@@ -60,6 +61,13 @@ export async function createEndpoint(
   if (!endpoint) throw badRequest(`webhooks: at most ${maxEndpoints} in a workspace`)
   return { ...endpoint, secret }
 }
+
+/** What the secret of an endpoint is bound to. */
+export const sealContext = ({ workspace_id, id }: { workspace_id: string; id: string }): SealContext => [
+  'webhook_endpoints',
+  workspace_id,
+  id,
+]
 
 /** Every endpoint of a workspace, those of its integrations included, newest first. */
 export async function listEndpoints(sql: Sql, workspaceId: string): Promise<Endpoint[]> {
