@@ -11,6 +11,7 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { chooseEncoding } from './lib/encoding.ts'
 
 const root = join(import.meta.dirname, '..')
 const stampFile = 'stamp'
@@ -97,19 +98,8 @@ export function sendFile(
   file: File,
   headers: Record<string, string>,
 ): FastifyReply {
-  const accepted = readAccepted(request.headers['accept-encoding'])
-  const encoding = (['br', 'gzip'] as const).find((name) => accepted.has(name)) ?? 'identity'
+  const encoding = chooseEncoding(request.headers['accept-encoding']) ?? 'identity'
   reply.headers({ ...headers, vary: 'accept-encoding' })
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   return reply.type(file.type).send(file.bodies[encoding])
-}
-
-/** Encodings by name; one with a weight of 0 is refused. */
-function readAccepted(header: string | string[] | undefined): Set<string> {
-  const offers = String(header ?? '')
-    .toLowerCase()
-    .split(',')
-  return new Set(
-    offers.filter((offer) => !/;\s*q=0(\.0*)?\s*$/.test(offer)).map((offer) => offer.split(';')[0]?.trim() ?? ''),
-  )
 }

@@ -54,7 +54,7 @@ export const systemRoutes =
     })
     if (!document) return
 
-    const text = JSON.stringify(document)
+    const text = Buffer.from(JSON.stringify(document))
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
     const serve = (path: string, file: string, type: string | undefined) => {
       const bytes = readFileSync(file)

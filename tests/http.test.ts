@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import pino from 'pino'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
@@ -147,7 +149,7 @@ test('a body that is no JSON is refused in words', async (t) => {
   await refused('', /^body: /)
   await refused('[]', /^body: must be an object/)
   await refused('null', /^body: must be an object/)
-  await refused('\uFEFF{}', /^body: /)
+  await refused('\uFEFF\uFEFF{}', /^body: not valid JSON/)
   await refused(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /^body: not UTF-8/)
   await refused('{"phone":"+14155550100"}', /^content-type: /, { 'content-type': 'text/plain' })
   await refused('phone=1', /^content-type: /, { 'content-type': 'application/x-www-form-urlencoded' })
@@ -160,6 +162,108 @@ test('a body that is no JSON is refused in words', async (t) => {
     raw: '{"phone":"+14155550100","extra":"\\u0000","__proto__":{"a":1}}',
   })
   assert.equal(ignored.status, 201)
+})
+
+test('a body may begin with a byte order mark', async (t) => {
+  const { api } = await start(t)
+  const marked = await api.post('/contacts', undefined, { raw: '\uFEFF{"phone":"+14155550100"}' })
+  assert.equal(marked.status, 201, marked.text)
+})
+
+test('a body may be compressed, up to the size of one that is not', async (t) => {
+  const { api, url, owner } = await start(t)
+  const post = (body: string, compress: (bytes: Buffer) => Buffer, encoding: string, key?: string) =>
+    api.post('/contacts', undefined, {
+      raw: new Uint8Array(compress(Buffer.from(body))),
+      headers: { 'content-encoding': encoding, ...(key ? { 'idempotency-key': key } : {}) },
+    })
+  const same = (bytes: Buffer) => bytes
+  const contact = (i: number) => JSON.stringify({ phone: `+1415555010${i}` })
+  const ways = [
+    ['gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['identity', same],
+  ] as const
+  for (const [i, [encoding, compress]] of ways.entries()) {
+    const created = await post(contact(i), compress, encoding, 'k'.repeat(i + 1))
+    assert.equal(created.status, 201, `${encoding}: ${created.text}`)
+    // A repeat is the same request, however it is compressed.
+    const replayed = await post(contact(i), same, 'identity', 'k'.repeat(i + 1))
+    assert.deepEqual([replayed.text, replayed.headers.get('idempotent-replayed')], [created.text, 'true'])
+  }
+  for (const encoding of ['zstd', 'gzip, br', 'x']) {
+    const refused = await post(contact(9), gzipSync, encoding)
+    assertRefused(refused, 400, 'bad_request', 'content-encoding: must be gzip, deflate or br')
+    assert.equal(refused.headers.get('accept-encoding'), 'gzip, deflate, br')
+  }
+  assertRefused(await post(contact(9), same, 'gzip'), 400, 'bad_request', 'body: not valid gzip')
+  assertRefused(await post(contact(9), same, 'br'), 400, 'bad_request', 'body: not valid br')
+  const cutOff = (bytes: Buffer) => gzipSync(bytes).subarray(0, -9)
+  assertRefused(await post(contact(9), cutOff, 'gzip'), 400, 'bad_request', 'body: not valid gzip')
+  const { headers } = await createBrowser(url).signIn(owner)
+  const upload = await fetch(`${url}/app/api/uploads`, {
+    method: 'POST',
+    headers: { cookie: headers.get('set-cookie') ?? '', origin: url, 'content-encoding': 'gzip' },
+    body: 'a file',
+  })
+  assert.deepEqual([upload.status, /"content-encoding: /.test(await upload.text())], [400, true])
+  const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024))
+  assertRefused(await post('', () => bomb, 'gzip'), 400, 'bad_request', 'body: over 1 MiB')
+})
+
+test('an answer above 1 KB is compressed for a client that accepts it', async (t) => {
+  const { api, url } = await start(t)
+  const key = await api.key('contacts:read', 'contacts:write', 'webhooks:manage')
+  const ask = (path: string, encoding: string) =>
+    new Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${key}`, 'accept-encoding': encoding }
+      get(url + path, { headers }, (answer) => {
+        const parts: Buffer[] = []
+        answer.on('data', (part) => parts.push(part))
+        answer.on('end', () => resolve({ headers: answer.headers, bytes: Buffer.concat(parts) }))
+        // A stream does not end by itself.
+        if (answer.headers['content-type']?.startsWith('text/event-stream')) answer.destroy()
+        answer.on('close', () => resolve({ headers: answer.headers, bytes: Buffer.concat(parts) }))
+      }).on('error', reject)
+    })
+  for (const i of [0, 1, 2, 3]) await api.post('/contacts', { phone: `+1415555010${i}`, name: 'É'.repeat(300) })
+
+  for (const path of ['/v1/contacts', '/openapi.json', '/docs', '/metrics']) {
+    const plain = await ask(path, 'identity')
+    assert.deepEqual([plain.headers['content-encoding'], plain.headers.vary], [undefined, 'accept-encoding'], path)
+    for (const [accepted, used, open] of [
+      ['gzip, deflate, br', 'br', brotliDecompressSync],
+      ['gzip;q=0.5', 'gzip', gunzipSync],
+      ['br;q=0, gzip', 'gzip', gunzipSync],
+    ] as const) {
+      const { headers, bytes } = await ask(path, accepted)
+      assert.deepEqual([headers['content-encoding'], headers.vary], [used, 'accept-encoding'], path)
+      assert.equal(Number(headers['content-length']), bytes.length)
+      assert.ok(bytes.length < plain.bytes.length / 2, `${path}: ${bytes.length} of ${plain.bytes.length}`)
+      if (path !== '/metrics') assert.equal(open(bytes).toString(), plain.bytes.toString())
+    }
+  }
+  for (const path of ['/v1/me', '/healthz', '/v1/events/stream', '/v1/contacts?limit=0&cursor=x&search=zzz']) {
+    assert.equal((await ask(path, 'gzip')).headers['content-encoding'], undefined, path)
+  }
+  const refused = await ask(`/v1/contacts?tag=${'x'.repeat(2_000)}`, 'gzip')
+  assert.match(refused.bytes.toString(), /^\{"error"/)
+})
+
+test('a list in the query means the parameter it is named after', async (t) => {
+  const { api } = await start(t)
+  await api.post('/contacts', { phone: '+14155550100' })
+  const count = async (query: string) => (await api.get(`/contacts${query}`)).body.data.length
+  assert.deepEqual([await count('?channel[]=social'), await count('?channel[0]=msgapp')], [0, 1])
+  assert.deepEqual([await count('?search%5B%5D=zzz'), await count('?unknown[]=x&unknown[]=y')], [0, 1])
+  for (const query of ['tag[]=a&tag[]=b', 'tag=a&tag=b', 'tag[0]=a&tag[1]=b', 'tag=a&tag[]=b']) {
+    assertRefused(await api.get(`/contacts?${query}`), 400, 'bad_request', 'tag: must be a string')
+  }
+  assertRefused(await api.get('/conversations?status[]=open&status[]=closed'), 400, 'bad_request', /^status: /)
+  assertRefused(await api.get('/conversations?channel[]=nowhere'), 400, 'invalid_request', /^channel: /)
+  assert.equal((await api.get('/contacts?limit[]=1&limit[]=2')).status, 200)
 })
 
 test('a client that trickles, floods its headers or speaks nonsense is cut off with the one error shape', async (t) => {

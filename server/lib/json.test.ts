@@ -35,6 +35,10 @@ test('no bytes are no body', () => {
   assert.equal(parseJson(Buffer.alloc(0)), undefined)
 })
 
+test('a byte order mark in front is skipped', () => {
+  assert.deepEqual(parseJson(Buffer.from('\ufeff{"a":"\ufeff"}')), { a: '\ufeff' })
+})
+
 test('what is no JSON says so without quoting it', () => {
   for (const text of [
     '{',
@@ -45,7 +49,9 @@ test('what is no JSON says so without quoting it', () => {
     '"\n"',
     '{"a":1}{',
     ' ',
-    '\ufeff{}',
+    '\ufeff',
+    '\ufeff\ufeff{}',
+    '{}\ufeff',
     '{"a":undefined}',
     '"\\x"',
   ]) {

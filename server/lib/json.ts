@@ -2,7 +2,7 @@
  * JSON at the border.
  *
  * Bytes become values only if they are UTF-8, well-formed JSON and not nested
- * beyond reason. What the schema then lets through is text a database can
+ * beyond reason. A byte order mark in front is skipped. What the schema then lets through is text a database can
  * keep: no NUL, no lone surrogate.
  */
 import { isUtf8 } from 'node:buffer'
@@ -17,11 +17,13 @@ export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw badRequest('body: not UTF-8')
   if (depthOf(bytes) > maxDepth) throw badRequest(`body: nested deeper than ${maxDepth} levels`)
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(bytes.toString('utf8', startsWithMark(bytes) ? 3 : 0))
   } catch {
     throw badRequest('body: not valid JSON')
   }
 }
+
+const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
 /** The deepest nesting of arrays and objects, by one look at the bytes. */
 function depthOf(bytes: Buffer): number {

@@ -5,6 +5,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { type ParsedUrlQuery, parse as parseQuerystring } from 'node:querystring'
 import { type Duplex, Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
@@ -22,6 +23,7 @@ import Fastify, {
 } from 'fastify'
 import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
+import { compressAnswer, decodeBody } from './encoding.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
 import { parseJson, requireStorable } from './json.ts'
@@ -98,7 +100,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
     requestIdHeader: false,
     // No shorter than what the headers let in: an id that is too long is an id that is not there.
-    routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: false },
+    routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: false, querystringParser: parseQuery },
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false },
       onCreate: ourFormats,
@@ -156,12 +158,13 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
   app.addHook('onRoute', (route) => {
     const { schema, url } = route
     known.add(url, listOf(route.method))
-    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody]
+    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody, compressAnswer]
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
     if (!bodyless.has(String(route.method))) {
       const [start, stop] = limitAnswerTime(route.handlerTimeout ?? limits.answerTimeoutMs)
+      route.preParsing = [decodeBody, ...listOf(route.preParsing)]
       route.preValidation = [start, ...listOf(route.preValidation)]
       route.onResponse = [...listOf(route.onResponse), stop]
     }
@@ -373,6 +376,21 @@ function decodableUrl(url: string): string {
   } catch {
     return [path.replaceAll('%', '%25'), ...query].join('?')
   }
+}
+
+/**
+ * A parameter that is given several times is a list, which no parameter of ours takes: the schema refuses it. `channel[]=a`
+ * and `channel[0]=a`, as several HTTP libraries write lists, name the parameter `channel`.
+ */
+function parseQuery(text: string): ParsedUrlQuery {
+  const query = parseQuerystring(text)
+  const lists = Object.keys(query).filter((name) => /^[^[]+\[\w*\]$/.test(name))
+  for (const list of lists) {
+    const name = list.slice(0, list.indexOf('['))
+    const values = [query[name] ?? [], query[list] ?? []].flat()
+    query[name] = values.length === 1 ? values[0] : values
+  }
+  return query
 }
 
 const clientFaults: Record<string, string> = {

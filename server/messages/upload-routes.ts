@@ -47,6 +47,10 @@ export const uploadDashboard =
         if (Number(headers['content-length'] ?? 0) > maxUploadBytes) {
           throw badRequest(`body: a file may have at most ${maxUploadBytes / 1024 / 1024} MiB`)
         }
+        // The bytes are stored as they arrive.
+        if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) {
+          throw badRequest('content-encoding: a file must not be compressed')
+        }
         const bytes = bodyOf(raw)
         try {
           const { path, ...upload } = await createUpload({ sql: db, store }, session.workspaceId, {
