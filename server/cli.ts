@@ -14,6 +14,7 @@ import { type Config, environment, readConfig } from './config.ts'
 import { joinDatabase } from './database.ts'
 import { readDemo, updateDemoPassword } from './demo.ts'
 import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
+import { syncClock } from './lib/clock.ts'
 import { createSealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import { badRequest } from './lib/errors.ts'
@@ -200,6 +201,7 @@ async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Res
   const db = database.connect(2)
   try {
     await migrate(db)
+    await syncClock(db)
     return await run(db, config)
   } finally {
     await db.end({ timeout: 2 })

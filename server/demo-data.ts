@@ -32,6 +32,7 @@ import {
 } from './demo-history.ts'
 import { demoBroadcast, demoSegments, guests, type PersonKey } from './demo-people.ts'
 import { filterFields } from './filter-fields.ts'
+import { nowMs } from './lib/clock.ts'
 import { randomToken } from './lib/crypto.ts'
 import type { Sql } from './lib/db.ts'
 import { pastId, timeOfId } from './lib/id.ts'
@@ -60,9 +61,9 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding):
     pictures.set(filename, known)
     return known
   }
-  const nowMs = Date.now()
-  const broadcastId = pastId(nowMs - spanOf(demoBroadcast.ago) - 60_000)
-  const past: Past = { workspaceId, ownerId, publicUrl, nowMs, templates, pictureOf, broadcastId }
+  const now = nowMs()
+  const broadcastId = pastId(now - spanOf(demoBroadcast.ago) - 60_000)
+  const past: Past = { workspaceId, ownerId, publicUrl, nowMs: now, templates, pictureOf, broadcastId }
   const people = createPeople(past)
   const { threads, recipients } = createThreads(past, people)
 
@@ -95,7 +96,7 @@ function listTemplates(workspaceId: string): Template[] {
 
 function toPicture(filename: string): Picture {
   const token = randomToken()
-  return { id: pastId(Date.now()), token, filename, path: mediaPath(token, filename) }
+  return { id: pastId(nowMs()), token, filename, path: mediaPath(token, filename) }
 }
 
 async function putPicture(store: Store, { id, filename }: Picture): Promise<number> {

@@ -10,6 +10,7 @@ import { type Config, environment, readConfig } from './config.ts'
 import { openDatabase, requireConnections } from './database.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo.ts'
 import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
+import { startClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHealth } from './lib/health.ts'
 import { createHttp } from './lib/http.ts'
@@ -88,6 +89,9 @@ async function run(config: Config): Promise<void> {
     const migrations = await migrate(db, { log })
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     if (config.databaseUrl) await requireConnections(pools)
+    const health = createHealth()
+    const clock = await startClock({ db, log, health })
+    stops.push(clock.stop)
     const encryptionKey = await resolveEncryptionKey(config)
     const sealer = createSealer(encryptionKey)
     await requireSameKey(db, sealer)
@@ -107,7 +111,6 @@ async function run(config: Config): Promise<void> {
 
     const http = createHttp()
     stops.push(http.stop)
-    const health = createHealth()
     const hosting = { db, sealer, log, health, dataDir, origin, publicUrl }
     const simulator = hasDemo ? await startSimulatorHost(hosting) : undefined
     if (simulator) stops.push(simulator.stop)

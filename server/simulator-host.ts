@@ -116,8 +116,8 @@ export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHos
     }
     const found = await probe(stored)
     if (found === 'host') return settle(new URL(stored.base_url))
-    missingSince ??= Date.now()
-    const isOverdue = Date.now() - missingSince >= patienceMs
+    missingSince ??= performance.now()
+    const isOverdue = performance.now() - missingSince >= patienceMs
     const isNext = found === 'nobody' && (await openSimulator('service'))
     if (!isNext && !isOverdue) return
     await requireSimulator()

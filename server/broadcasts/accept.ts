@@ -7,6 +7,7 @@ import type { Channel, Connection, Template, TemplateParams } from '../channels/
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, parsePhone } from '../contacts/phone.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -73,7 +74,7 @@ export async function acceptBroadcast(
   }
   // Whoever starts now takes the places; the others are told now if there will be none.
   if (!isDue || segmentId !== undefined) {
-    await requireRoomFor(db, workspaceId, isDue || !scheduledAt ? new Date() : new Date(scheduledAt), countUsable)
+    await requireRoomFor(db, workspaceId, new Date(isDue || !scheduledAt ? nowMs() : scheduledAt), countUsable)
   }
   const id = subject?.id ?? newId()
   const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]

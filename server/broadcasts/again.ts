@@ -8,6 +8,7 @@
  */
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
+import { nowMs } from '../lib/clock.ts'
 import { type Fragment, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
@@ -48,7 +49,7 @@ export async function sendAgain(
     () => true,
   )
   // Said before a million rows are copied for nothing.
-  await requireRoomFor(db, workspaceId, new Date(), async () => count)
+  await requireRoomFor(db, workspaceId, new Date(nowMs()), async () => count)
   const again = { id: newId(), name: wanted ?? nameAgain(first.name) }
   await withRetries(() =>
     db.begin(async (sql) => {

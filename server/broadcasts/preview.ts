@@ -12,6 +12,7 @@ import type { Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, requirePhone } from '../contacts/phone.ts'
+import { nowIso } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import type { Sender, SendResult, ToPhone } from '../messages/send.ts'
@@ -89,7 +90,7 @@ export async function previewBroadcast(
     skipped: [...skipped].map(([reason, count]) => ({ reason, count })).sort((one, other) => other.count - one.count),
     values_checked: judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
-    plan: await readPlan(db, workspaceId, scheduledAt ?? new Date().toISOString(), wanted),
+    plan: await readPlan(db, workspaceId, scheduledAt ?? nowIso(), wanted),
     sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? first.given_phone } : null,
   }
 }

@@ -7,6 +7,7 @@
  * token expired says so here, and the next one that works takes it back.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
+import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
@@ -205,8 +206,8 @@ export async function settleCheck(
  */
 export async function noteOutcome(sql: Sql, workspaceId: string, id: string, error: string | null): Promise<void> {
   const before = noted.get(id)
-  if (before && before.error === error && Date.now() - before.at < renoteMs) return
-  remember(noted, id, { error, at: Date.now() })
+  if (before && before.error === error && nowMs() - before.at < renoteMs) return
+  remember(noted, id, { error, at: nowMs() })
   const state = error === null ? 'connected' : 'failing'
   await sql`
     update channel_connections set state = ${state}, last_error = ${error}, checked_at = now()
@@ -221,8 +222,8 @@ export async function noteCallback(
   what: 'verified' | 'received',
 ): Promise<void> {
   if (what === 'received') {
-    if (Date.now() - (heard.get(id) ?? 0) < renoteMs) return
-    remember(heard, id, Date.now())
+    if (nowMs() - (heard.get(id) ?? 0) < renoteMs) return
+    remember(heard, id, nowMs())
   }
   await sql`
     update channel_connections set ${sql(`callback_${what}_at`)} = now()

@@ -6,6 +6,7 @@
  * than we have room for.
  */
 import { createHash } from 'node:crypto'
+import { nowMs } from '../lib/clock.ts'
 import { isStorable } from '../lib/text.ts'
 import type { Person, Report } from './channel.ts'
 
@@ -90,7 +91,7 @@ const dayMs = 24 * 60 * 60 * 1000
  */
 export function timeOf(value: unknown): string {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  const now = Date.now()
+  const now = nowMs()
   if (typeof number !== 'number') return new Date(now).toISOString()
   const ms = number < 1e11 ? number * 1000 : number
   return new Date(ms >= firstYear && ms <= now + dayMs ? ms : now).toISOString()

@@ -4,6 +4,7 @@
  * Each has a key that names its subject, and the latest of a key replaces the one before, so the list is the current state
  * and not a log. It is bounded; restrictions stay longest. A member dismisses what is settled.
  */
+import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
@@ -66,5 +67,5 @@ export async function dismissSignal(
 }
 
 /** Those that have not ended by themselves. */
-export const currentSignals = (signals: readonly StoredSignal[], now = Date.now()): StoredSignal[] =>
+export const currentSignals = (signals: readonly StoredSignal[], now = nowMs()): StoredSignal[] =>
   signals.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)

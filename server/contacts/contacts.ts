@@ -5,6 +5,7 @@
  * by a part of a phone number. Texts that are compared without regard to case
  * are stored a second time, folded (`…_key`), and together in `search`.
  */
+import { nowIso } from '../lib/clock.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -209,7 +210,7 @@ export async function updateContact(
     await db.begin(async (sql) => {
       // This row's lock makes two callers who replace the tags of one contact take turns.
       const changed = await sql`
-        update contacts set ${sql({ ...columns, updated_at: new Date().toISOString() })}
+        update contacts set ${sql({ ...columns, updated_at: nowIso() })}
         where workspace_id = ${workspaceId} and id = ${id}
         returning id`
       if (changed.length === 0) throw notFound('contact')

@@ -4,6 +4,7 @@
  * writes a message, never counted.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
+import { nowIso } from '../lib/clock.ts'
 import { type Fragment, isDangling, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
@@ -109,7 +110,7 @@ export async function updateConversation(
   }
   if (Object.keys(changes).length > 0) {
     await sql`
-      update conversations set ${sql({ ...changes, updated_at: new Date().toISOString() })}
+      update conversations set ${sql({ ...changes, updated_at: nowIso() })}
       where workspace_id = ${workspaceId} and id = ${id}`.catch((error: unknown) => {
       // Removed in this very moment.
       throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error

@@ -1,27 +1,34 @@
 /**
  * Ids: UUID version 7, made by the service.
  *
- * The first 48 bits are the millisecond of creation, so newest-first lists are
- * plain scans of the primary key, and `created_at` is read off the id: the two
- * can never disagree about the order of two rows. Ids made by one process in
- * the same millisecond still rise, by a 12-bit counter.
+ * The first 48 bits are the millisecond of creation by the database's clock
+ * (`clock.ts`), so newest-first lists are plain scans of the primary key, and
+ * `created_at` is read off the id: the two can never disagree about the order
+ * of two rows. Ids made by one process in the same millisecond still rise, by a
+ * 12-bit counter, and so do those made after the clock was set back a little.
+ * A clock that was set back further was wrong before: ids follow it at once, or
+ * all rows until then would carry the time of the mistake.
  */
 import { randomFillSync } from 'node:crypto'
+import { nowMs } from './clock.ts'
+
+/** More than a corrected measurement of the clock ever is, less than a person notices. */
+const maxBackMs = 1_000
 
 const pool = Buffer.alloc(8 * 512)
 let used = pool.length
 let lastMs = 0
 let counter = 0
 
-export function newId(nowMs: number = Date.now()): string {
+export function newId(timeMs: number = nowMs()): string {
   if (used === pool.length) {
     randomFillSync(pool)
     used = 0
   }
   const random = pool.subarray(used, used + 8)
   used += 8
-  if (nowMs > lastMs) {
-    lastMs = nowMs
+  if (timeMs > lastMs || timeMs < lastMs - maxBackMs) {
+    lastMs = timeMs
     counter = ((random[0] ?? 0) << 2) | ((random[1] ?? 0) >> 6)
   } else if (++counter > 0xfff) {
     lastMs++

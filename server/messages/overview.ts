@@ -7,6 +7,7 @@
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
 import { isUnassigned } from '../conversations/inbox.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import type { Provider } from '../webhooks/endpoints.ts'
 import { type Funnel, sumOutcomes } from './outcomes.ts'
@@ -45,7 +46,7 @@ const dayMs = 86_400_000
 
 /** Of the last `count` days, today among them (UTC). */
 export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
-  const now = Date.now()
+  const now = nowMs()
   const days = Array.from({ length: count }, (_, i) =>
     new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   )

@@ -300,7 +300,7 @@ export function createSender(sending: Sending): Sender {
 
   /** The message an earlier run of the same request got through; undefined: it was never prepared. */
   async function outcomeOf(workspaceId: string, place: { conversationId: string; id: string; channel: ChannelName }) {
-    const deadline = Date.now() + repeatPatienceMs
+    const deadline = performance.now() + repeatPatienceMs
     for (;;) {
       const message = await getMessage(sql, workspaceId, place, '')
       if (!message) return undefined
@@ -308,7 +308,7 @@ export function createSender(sending: Sending): Sender {
       if (message.message_id !== place.id || reached.has(message.status)) return message
       if (message.status === 'failed')
         throw new ApiError('platform_error', message.error_text ?? 'the channel refused the message')
-      if (Date.now() > deadline) {
+      if (performance.now() > deadline) {
         throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
       }
       // Our own channel has nobody who reports, and what is stored there is sent: only that was not written down.

@@ -6,6 +6,7 @@
 import type { Channel, Person } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { windowOf } from '../conversations/window.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
@@ -18,7 +19,7 @@ export function requireWindow(channel: Channel, lastInboundAt: string | null, by
   const hint = lateWindowMs === null ? '; use a template' : ''
   const { window_closes_at: closesAt, late_window_closes_at: lateClosesAt } = windowOf(channel, lastInboundAt)
   if (!closesAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
-  const isOpen = (until: string) => Date.now() < Date.parse(until)
+  const isOpen = (until: string) => nowMs() < Date.parse(until)
   if (isOpen(closesAt)) return false
   const isLonger = byMember && lateClosesAt !== null
   if (isLonger && isOpen(lateClosesAt)) return true

@@ -16,6 +16,7 @@ import type { Channel, Connection } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
 import { nameOfVisit } from '../channels/web/web.ts'
 import { detailWishes, positions, readWidget, type Widget } from '../channels/widget.ts'
+import { nowIso } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
@@ -130,7 +131,7 @@ export const webChatRoutes =
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
         const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
-        const said = { visitor_id: visitorId, message_id, text, name, at: new Date().toISOString() }
+        const said = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
         const [report] = web.parse(site, said)
         if (report?.kind !== 'message') throw badRequest('text: cannot be kept')
         const kept = await intake.keep(toReceived(site.workspace_id, 'web', report, { email }))

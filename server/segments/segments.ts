@@ -6,6 +6,7 @@
  */
 import type { JSONValue } from 'postgres'
 import { type Contact, countContacts, pageOfContacts } from '../contacts/contacts.ts'
+import { nowIso } from '../lib/clock.ts'
 import { type Db, type Fragment, isDuplicate, isTimeout, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -169,7 +170,7 @@ export async function updateSegment(
       ...(name === undefined ? {} : { name, name_key: fold(name) }),
       ...(changes.description === undefined ? {} : { description: changes.description }),
       ...(filter ? { filter: sql.json(filter as JSONValue) } : {}),
-      updated_at: new Date().toISOString(),
+      updated_at: nowIso(),
     })}
     where workspace_id = ${workspaceId} and id = ${id}
     returning ${segmentColumns(sql)}`)

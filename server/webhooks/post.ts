@@ -16,6 +16,7 @@
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { nowMs } from '../lib/clock.ts'
 import type { Guard } from './guard.ts'
 import type { Attempted, Claimed } from './queue.ts'
 
@@ -93,7 +94,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
 
   return {
     post({ url, body, event, endpoint_id }, secret) {
-      const t = Math.floor(Date.now() / 1000)
+      const t = Math.floor(nowMs() / 1000)
       const signature = `t=${t},v1=${signatureOf(secret, t, body)}`
       const target = new URL(url)
       const request = {

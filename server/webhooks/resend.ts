@@ -4,9 +4,10 @@
  * It makes a new delivery of the same event, with the same id in its envelope:
  * receivers know it by that.
  */
+import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
-import { newId } from '../lib/id.ts'
+import { idAt, newId } from '../lib/id.ts'
 import { toEvent } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
@@ -54,8 +55,8 @@ export async function replay(
   const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
   await requireReady(guard, endpoint)
   // What happens from now on is queued by itself.
-  const below = firstIdAt(Math.min(end, Date.now()))
-  let above: string | null = firstIdAt(begin)
+  const below = idAt(Math.min(end, nowMs()))
+  let above: string | null = idAt(begin)
   let queued = 0
   while (above) {
     const [done]: { queued: number; last_id: string | null }[] = await sql<
@@ -90,12 +91,9 @@ export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endp
   const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
   if (endpoint.provider === 'api') throw notFound('integration')
   await requireReady(guard, endpoint)
-  const { event_id, event, event_body, occurred_at } = toEvent(
-    workspaceId,
-    `${endpoint.provider}.test`,
-    new Date().toISOString(),
-    { message: 'A test from your workspace: this integration works.' },
-  )
+  const { event_id, event, event_body, occurred_at } = toEvent(workspaceId, `${endpoint.provider}.test`, nowIso(), {
+    message: 'A test from your workspace: this integration works.',
+  })
   const [queued] = await sql<Queued[]>`
     with told as (
       select workspace_id, id from webhook_endpoints
@@ -118,10 +116,4 @@ function requireTime(name: string, text: string): number {
   const time = Date.parse(text)
   if (Number.isNaN(time)) throw badRequest(`${name}: not a date-time`)
   return time
-}
-
-/** Below every id made from this millisecond on, above every one made before. */
-function firstIdAt(ms: number): string {
-  const time = Math.max(0, ms).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }

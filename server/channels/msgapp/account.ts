@@ -4,6 +4,7 @@
  * Each becomes a signal, which members see on the channel's card, and a change of a template also changes our copy. A
  * signal has one key per subject, so the card shows the latest state of each.
  */
+import { nowIso } from '../../lib/clock.ts'
 import type { Report, Severity, TemplateChanges } from '../channel.ts'
 import { idOf, ignored, type Json, malformed, phoneOf, recordOf, recordsOf, textOf } from '../reading.ts'
 
@@ -13,7 +14,7 @@ export function signal(
   key: string,
   severity: Severity | 'resolved',
   text: string,
-  { at = new Date().toISOString(), expires_at = null }: { at?: string; expires_at?: string | null } = {},
+  { at = nowIso(), expires_at = null }: { at?: string; expires_at?: string | null } = {},
 ): Report {
   return { kind: 'signal', key, severity, text: textOf(text, maxText) ?? key, at, expires_at }
 }

@@ -10,6 +10,7 @@
  * Everything a known person sent becomes a message: what cannot be read is
  * `unsupported` with its parts as `content`.
  */
+import { nowIso } from '../../lib/clock.ts'
 import type { Connection, ContentType, Person, Report, Written } from '../channel.ts'
 import {
   contentOf,
@@ -56,7 +57,7 @@ export function parse(connection: Connection, body: unknown): Report[] {
 function toOther(id: unknown): Report[] {
   const account = textOf(typeof id === 'number' ? String(id) : id, 100) ?? 'without an id'
   const text = `Messages for account ${account} were ignored: this account is not connected.`
-  const at = new Date().toISOString()
+  const at = nowIso()
   return [
     { kind: 'signal', key: `foreign:${account}`, severity: 'warning', text, at, expires_at: null },
     ignored('of another account', account),

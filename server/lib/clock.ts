@@ -1,0 +1,77 @@
+/**
+ * The service's clock: the database's time, without a query per reading.
+ *
+ * Processes on several machines share one database, so its clock is the time of everything they share: ids and with them
+ * `created_at`, the order of lists, partitions, schedules, signatures. Each process measures how far the database's clock
+ * is from its own at start and every ten seconds, and adds the difference. The remaining error is at most one round trip,
+ * plus ten seconds of drift. Local deadlines and durations use `performance.now()`, which no clock change affects.
+ *
+ * Before the first measurement, and in programs without a database, it is the process's own clock.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Sql } from './db.ts'
+import type { Health } from './health.ts'
+import { type Loop, startRepeating } from './loop.ts'
+
+const measureEveryMs = 10_000
+/** The process's clock has been changed, or the machine was suspended, when it moves this much against the monotonic one. */
+const jumpMs = 500
+/** A difference that the operator should know of. */
+const reportedMs = 5_000
+
+/** To add to the process's clock. */
+let offsetMs = 0
+/** The process's clock less the monotonic one, at the last measurement. */
+let baseMs = wallLessMonotonic()
+let onJump = () => {}
+
+export function nowMs(): number {
+  if (Math.abs(wallLessMonotonic() - baseMs) > jumpMs) {
+    baseMs = wallLessMonotonic()
+    onJump()
+  }
+  return Date.now() + offsetMs
+}
+
+export const nowIso = (): string => new Date(nowMs()).toISOString()
+
+/**
+ * Measure the difference to the database's clock. It was read at some moment of the round trip, so the difference is only
+ * known to an interval: what lies inside is kept, and a slow answer never makes the clock worse.
+ */
+export async function syncClock(sql: Sql): Promise<number> {
+  const sentAt = Date.now()
+  const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
+  const receivedAt = Date.now()
+  if (!row) throw new Error('the database did not say what time it is')
+  const [least, most] = [row.ms - receivedAt - 1, row.ms - sentAt + 1]
+  if (offsetMs < least || offsetMs > most) offsetMs = Math.round((least + most) / 2)
+  baseMs = wallLessMonotonic()
+  return offsetMs
+}
+
+type Following = { db: Sql; log: FastifyBaseLogger; health: Health }
+
+/** Follow the database's clock from now on. Resolves after the first measurement. */
+export async function startClock({ db, log, health }: Following): Promise<Loop> {
+  let reported = 0
+  const measure = async () => {
+    const offset = await syncClock(db)
+    if (Math.abs(offset - reported) < reportedMs) return
+    reported = offset
+    log.warn({ offset_ms: offset }, 'the clock of this machine differs from the database’s, which is used')
+  }
+  await measure()
+  onJump = () => void measure().catch((error) => log.warn({ err: error }, 'the clock could not be measured'))
+  const loop = startRepeating({ name: 'clock', everyMs: measureEveryMs, log, health, run: measure })
+  return {
+    async stop() {
+      onJump = () => {}
+      await loop.stop()
+    },
+  }
+}
+
+function wallLessMonotonic(): number {
+  return Date.now() - performance.now()
+}
