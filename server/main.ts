@@ -121,7 +121,7 @@ async function run(config: Config): Promise<void> {
     const poster = createPoster({ guard })
     stops.push(poster.stop)
     const shared = { db, log, sealer, channels: createChannels(http), store, live, metrics, health }
-    await keepDays(db)
+    await keepDays(db, log)
     let worker: Worker | undefined
     if (roles.has('api') && (await buildPages())) log.info('the pages were built')
     // Read at each look: the command line gives the demo's owner a new password, too.

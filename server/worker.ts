@@ -100,7 +100,7 @@ export function startWorker(working: Working): Worker {
     repeat({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, run: () => sweepEarly(db) }),
     repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
-    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db) }),
+    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),
     repeat({
       name: 'sweep-pending',
       everyMs: minuteMs,

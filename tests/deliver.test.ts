@@ -777,7 +777,7 @@ test('what cannot be signed with this key waits, uncounted and told of, and goes
   await db`
     insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
     values (${api.workspaceId}, ${id}, ${newId()}, ${gone})`
-  await keepDays(db)
+  await keepDays(db, pino({ level: 'silent' }))
   assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 2)
 
   await db`update webhook_endpoints set secret = ${before?.secret ?? ''} where id = ${id}`

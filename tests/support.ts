@@ -215,7 +215,7 @@ export async function start(
     const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
     const queueDb = database.connect(2, { hot: true, byIndex: true })
     const pools = { queueDb, settleDb: database.connect(2, { hot: true }) }
-    await keepDays(shared.db)
+    await keepDays(shared.db, log)
     const runDb = database.connect(2, { hot: true })
     const digestDb = database.connect(1, { hot: true, byIndex: true })
     const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics, health })

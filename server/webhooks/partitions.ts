@@ -1,57 +1,98 @@
 /**
- * Days of events and attempts: each a partition, made ahead of its time and
- * dropped whole when it is over.
+ * Daily partitions of events and attempts: created ahead of time, dropped
+ * whole after thirty days. Ids begin with their time, so a day is a range of
+ * ids. The database's clock decides which day it is.
  *
- * Ids are times, so a day is a range of ids. A day that was not made in time
- * has its rows in the rest, and stays there; they are deleted by age. What
- * still waits to be sent of a day that is gone has nothing to send, and goes.
+ * Locks: a backup (`pg_dump`) holds ACCESS SHARE on every table for as long as
+ * it takes, and whoever waits for a stronger lock makes all others wait behind
+ * it. Attaching a partition needs SHARE UPDATE EXCLUSIVE on the table, which
+ * conflicts with neither reads nor writes, and ACCESS EXCLUSIVE on the default
+ * partition. Dropping one needs ACCESS EXCLUSIVE on all of them; DETACH
+ * CONCURRENTLY is not possible beside a default partition. So a run waits for a
+ * lock for a moment only, and otherwise leaves the rest to the next run.
+ *
+ * That is harmless: days exist three days ahead, and rows of a day without a
+ * partition go to the default partition, stay there and are deleted by age. It
+ * also takes rows whose id is wrong by days, which an insert would otherwise
+ * fail for.
  */
-import type { Db } from '../lib/db.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import { type Db, isLockTimeout, isUnkeepable, type Sql } from '../lib/db.ts'
+import { idAt } from '../lib/id.ts'
 
 const tables = ['webhook_events', 'webhook_attempts'] as const
+type Table = (typeof tables)[number]
+
 const daysAhead = 3
 const daysKept = 30
 const dayMs = 86_400_000
 const daysLock = 7_263_553
+/** Statements on these tables queue behind us for at most this long. */
+const lockTimeoutMs = 100
 
-/** Make the days to come and drop those that are over. Any number of processes may do so at once. */
-export async function keepDays(db: Db): Promise<void> {
-  const today = Math.floor(Date.now() / dayMs)
-  await db.begin(async (sql) => {
-    // Nobody who writes is kept waiting for long.
-    await sql`set local lock_timeout = '2s'`
-    const [lock] = await sql<{ mine: boolean }[]>`select pg_try_advisory_xact_lock(${daysLock}) as mine`
-    if (!lock?.mine) return
-    const known = await sql<{ name: string }[]>`
-      select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent in ('webhook_events'::regclass, 'webhook_attempts'::regclass)`
-    const names = new Set(known.map(({ name }) => name))
-    for (const table of tables) {
-      for (let day = today; day <= today + daysAhead; day++) {
-        const name = `${table}_${nameOf(day)}`
-        if (names.has(name)) continue
-        const [late] = await sql`
-          select 1 from ${sql(`${table}_rest`)} where id >= ${firstIdOf(day)} and id < ${firstIdOf(day + 1)} limit 1`
-        if (late) continue
-        await sql.unsafe(
-          `create table ${name} partition of ${table} for values from ('${firstIdOf(day)}') to ('${firstIdOf(day + 1)}')`,
-        )
-      }
-      for (const name of names) {
-        const [, day] = new RegExp(`^${table}_(\\d{8})$`).exec(name) ?? []
-        if (day && day < nameOf(today - daysKept)) await sql.unsafe(`drop table ${name}`)
-      }
-      await sql`delete from ${sql(`${table}_rest`)} where id < ${firstIdOf(today - daysKept)}`
-    }
-  })
-  // By itself: whoever settles some of them needs the tables that were just held.
-  await db`delete from webhook_deliveries where event_id < ${firstIdOf(today - daysKept)}`
+/** Create the days to come and drop those that are over. Safe to run in any number of processes at once. */
+export async function keepDays(db: Db, log: FastifyBaseLogger): Promise<void> {
+  const [clock] = await db<{ today: number }[]>`select floor(extract(epoch from now()) / 86400)::int as today`
+  if (!clock) throw new Error('the database did not say what day it is')
+  const { today } = clock
+  try {
+    for (const table of tables) await keepDaysOf(db, table, today)
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    log.info('webhook partitions are locked, for example by a backup; the next run tries again')
+  }
+  const firstKept = firstIdOf(today - daysKept)
+  for (const table of tables) await db`delete from ${db(`${table}_rest`)} where id < ${firstKept}`
+  // A delivery whose event is gone has nothing to send.
+  await db`delete from webhook_deliveries where event_id < ${firstKept}`
 }
 
-const nameOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10).replaceAll('-', '')
+async function keepDaysOf(db: Db, table: Table, today: number): Promise<void> {
+  const partitions = await db<{ name: string }[]>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = ${table}::regclass`
+  const names = new Set(partitions.map(({ name }) => name))
+  for (let day = today; day <= today + daysAhead; day++) {
+    if (!names.has(nameOf(table, day))) await attachDay(db, table, day)
+  }
+  for (const name of names) {
+    const [, day] = /_(\d{8})$/.exec(name) ?? []
+    if (day && day < toDigits(today - daysKept)) await change(db, (sql) => sql.unsafe(`drop table if exists ${name}`))
+  }
+}
+
+/** The new table is empty, so attaching it scans only the default partition, which is empty or nearly so. */
+async function attachDay(db: Db, table: Table, day: number): Promise<void> {
+  const name = nameOf(table, day)
+  const [from, to] = [firstIdOf(day), firstIdOf(day + 1)]
+  const [misplaced] = await db`select 1 from ${db(`${table}_rest`)} where id >= ${from} and id < ${to} limit 1`
+  if (misplaced) return
+  try {
+    await change(db, async (sql) => {
+      const [known] = await sql`select 1 where to_regclass(${name}) is not null`
+      // Another process was faster.
+      if (known) return
+      await sql.unsafe(`create table ${name} (like ${table} including all)`)
+      await sql.unsafe(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`)
+    })
+  } catch (error) {
+    // The default partition got rows of this day meanwhile, so the day stays there.
+    if (!isUnkeepable(error)) throw error
+  }
+}
+
+/** Change the partitions in a transaction of its own, one process at a time. */
+async function change(db: Db, run: (sql: Sql) => Promise<unknown>): Promise<void> {
+  await db.begin(async (sql) => {
+    await sql.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
+    await sql`select pg_advisory_xact_lock(${daysLock})`
+    await run(sql)
+  })
+}
+
+const toDigits = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10).replaceAll('-', '')
+
+const nameOf = (table: Table, day: number): string => `${table}_${toDigits(day)}`
 
 /** The smallest id of a day. */
-export function firstIdOf(day: number): string {
-  const time = (day * dayMs).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
-}
+export const firstIdOf = (day: number): string => idAt(day * dayMs)
