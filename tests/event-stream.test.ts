@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
 import { scopes } from '../server/accounts/keys.ts'
 import type { Db } from '../server/lib/db.ts'
-import { idAt, newId } from '../server/lib/id.ts'
+import { idAt, newId, pastId } from '../server/lib/id.ts'
 import { sweepListeners } from '../server/webhooks/listeners.ts'
 import { type Api, assertRefused, type Json, start, until } from './support.ts'
 
@@ -109,6 +109,35 @@ test('what is committed late comes too, and whoever comes back gets all of it', 
   await keep(db, api.workspaceId, newId(), 'new')
   await nudge(api)
   assert.deepEqual(namesOf(await fresh.until(1)), ['new'])
+})
+
+test('an event whose id is far ahead of the others makes no line skip what follows, now or when it comes back', async (t) => {
+  const { url, api, db } = await start(t)
+  const key = await api.key('webhooks:manage')
+  const first = await open(t, url, key)
+  await keep(db, api.workspaceId, newId(Date.now() + 3_600_000), 'ahead')
+  await nudge(api)
+  await first.until(1)
+  await keep(db, api.workspaceId, newId(), 'next')
+  await nudge(api)
+  assert.deepEqual(namesOf(await first.until(2)), ['ahead', 'next'])
+  const lastId = first.frames.at(-1)?.id ?? ''
+  first.close()
+  await keep(db, api.workspaceId, newId(), 'missed')
+  const second = await open(t, url, key, '', lastId)
+  const names = namesOf(await second.until(3))
+  assert.deepEqual(names.toSorted(), ['ahead', 'missed', 'next'])
+})
+
+test('an event that is committed a minute after its id was made comes at the next heartbeat, once', async (t) => {
+  const { url, api, db } = await start(t, { limits: { heartbeatMs: 50 } })
+  const line = await open(t, url, await api.key('webhooks:manage'))
+  await keep(db, api.workspaceId, newId(), 'first')
+  await line.until(1)
+  await keep(db, api.workspaceId, pastId(Date.now() - 65_000), 'a minute late')
+  await line.until(2)
+  await keep(db, api.workspaceId, newId(), 'last')
+  assert.deepEqual(namesOf(await line.until(3)), ['first', 'a minute late', 'last'])
 })
 
 test('a long absence is made up for, in order, however much was missed', async (t) => {

@@ -4,7 +4,7 @@
  *
  * `for await` has one after the other, each once, and asks for the next when
  * you are done with the one before. When the line breaks we come back as often
- * as it takes and say where we were; the service sends the last seconds before
+ * as it takes and say where we were; the service sends the last minutes before
  * that again, since some of it may have been committed late, and what you had
  * is left out. Whoever was away for so long that events were no longer kept is
  * told how long it was. It ends when you leave the loop or your signal says
@@ -33,8 +33,8 @@ export type StreamQuery = {
 
 export type StreamOptions = CallOptions & {
   /**
-   * Go on behind this one, of an earlier run of your program; from now on when absent. The seconds before it come
-   * again: act once for each `id`.
+   * Go on behind this one, of an earlier run of your program; from now on when absent. The two minutes before it
+   * come again: act once for each `id`.
    */
   lastEventId?: string | undefined
   /** The line is there for the first time: what happens from now on comes. */
@@ -55,8 +55,8 @@ export type StreamedEvent = {
 
 /** The service says that it is there every 15 seconds. */
 const silenceMs = 45_000
-/** Longer than the service goes back when we return. */
-const rememberedMs = 30_000
+/** Longer than the two minutes that the service sends again after a reconnect. */
+const rememberedMs = 180_000
 
 /** One that lasted so long was no accident: the next wait is a short one again. */
 const lastingMs = 10_000

@@ -21,7 +21,7 @@ test('the clock follows the database, and is our own before the first measuremen
   assertOffset(0, 1)
   for (const offset of [40 * 86_400_000, -3_600_000, 1_500, 0]) {
     await syncClock(databaseWith(offset))
-    assertOffset(offset, 30)
+    assertOffset(offset, 50)
   }
 })
 
@@ -35,5 +35,5 @@ test('a slow answer does not make the clock worse', async () => {
     return [{ ms }]
   }) as unknown as Sql
   await syncClock(late)
-  assert.ok(Math.abs(nowMs() - Date.now() - before) <= 2)
+  assert.ok(Math.abs(nowMs() - Date.now() - before) <= 50)
 })

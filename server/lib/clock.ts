@@ -36,16 +36,15 @@ export function nowMs(): number {
 export const nowIso = (): string => new Date(nowMs()).toISOString()
 
 /**
- * Measure the difference to the database's clock. It was read at some moment of the round trip, so the difference is only
- * known to an interval: what lies inside is kept, and a slow answer never makes the clock worse.
+ * Measure the difference to the database's clock. It was read at some moment of the round trip, so each measurement gives
+ * an interval. The difference is moved into it, and no further: a slow answer never makes the clock worse.
  */
 export async function syncClock(sql: Sql): Promise<number> {
   const sentAt = Date.now()
   const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
   const receivedAt = Date.now()
   if (!row) throw new Error('the database did not say what time it is')
-  const [least, most] = [row.ms - receivedAt - 1, row.ms - sentAt + 1]
-  if (offsetMs < least || offsetMs > most) offsetMs = Math.round((least + most) / 2)
+  offsetMs = Math.round(Math.min(Math.max(offsetMs, row.ms - receivedAt - 1), row.ms - sentAt + 1))
   baseMs = wallLessMonotonic()
   return offsetMs
 }

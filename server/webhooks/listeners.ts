@@ -41,7 +41,7 @@ export async function keepListener(sql: Sql, workspaceId: string, id: string, ke
 export async function listEventsAfter(
   sql: Sql,
   workspaceId: string,
-  { after, events, known }: { after: string; events: readonly EventName[]; known: ReadonlySet<string> },
+  { after, events, known }: { after: string; events: readonly EventName[]; known: readonly string[] },
 ): Promise<KeptEvent[]> {
   return sql<KeptEvent[]>`
     select id, event, body from webhook_events

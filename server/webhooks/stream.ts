@@ -1,16 +1,22 @@
 /**
- * `/events/stream`: a workspace's events as they happen, on a line that the
- * caller opens, for whoever has no address that a webhook could reach.
+ * `/events/stream`: a workspace's events as they happen, on a connection that
+ * the caller opens, for callers that a webhook could not reach.
  *
- * The events are those webhooks carry, to the byte, and as with webhooks each
- * comes at least once. A caller that comes back says which it saw last and
- * misses nothing that is kept. An id is made a moment before its event is
- * committed, so events appear slightly out of order: every look goes back ten
- * seconds and leaves out what this line has had. A new line cannot know what
- * the one before it had of those seconds, so it sends them again.
+ * The events are those webhooks carry, to the byte, and each is sent at least
+ * once. A caller that reconnects with its last id misses nothing that is kept.
+ *
+ * Events are read in the order of their ids, which are times of the database's
+ * clock. An event is committed a moment after its id was made, so it may appear
+ * behind later ones. Every read therefore goes back ten seconds from the
+ * position of the stream, and two minutes at every heartbeat, which is longer
+ * than a statement may run, and skips what was sent. A new stream does not know
+ * what the one before it sent of those two minutes, so it sends them again. The
+ * position never passes the current time: an id ahead of the clock must not
+ * hide what follows.
  */
 import type { FastifyReply } from 'fastify'
 import { workspaceTopic } from '../accounts/stream.ts'
+import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { createCrowd, createLookout } from '../lib/event-stream.ts'
@@ -30,7 +36,10 @@ export type EventStreaming = {
 }
 
 const streamsPerWorkspace = 20
-const overlapMs = 10_000
+/** Nearly every event is committed within this time of its id. */
+const usualLagMs = 10_000
+/** Every event is: a statement may run for one minute. */
+const maxLagMs = 120_000
 /** However much happens, a line looks at most so often. */
 const pauseMs = 200
 const retryMs = 1_000
@@ -96,23 +105,31 @@ export const eventStreamRoutes =
 
     async function follow(reply: FastifyReply, { workspaceId, keyId, events, lastId }: Following): Promise<void> {
       const listenerId = await createListener(db, workspaceId, events)
-      const now = idAt(Date.now())
-      // A clock that is ahead of ours must not make us skip.
-      let after = lastId !== undefined && lastId < now ? lastId : now
-      /** Of the last seconds, what is not to be sent. */
-      const known = new Set(lastId === undefined ? await listEventIdsAfter(db, workspaceId, earlier(after)) : [])
+      const openedAt = idAt(nowMs())
+      /** The caller continues behind this id: the newest sent, but not ahead of the clock. */
+      let position = lastId !== undefined && lastId < openedAt ? lastId : openedAt
+      /** Sent on this stream, or committed before it opened, as far back as a read goes. */
+      const sent = new Set(
+        lastId === undefined ? await listEventIdsAfter(db, workspaceId, before(position, maxLagMs)) : [],
+      )
+      let isWide = true
       let hasHeard = false
 
       const look = async () => {
-        for (let from = earlier(after); stream.isOpen(); ) {
+        const lagMs = isWide ? maxLagMs : usualLagMs
+        isWide = false
+        for (let from = before(position, lagMs); stream.isOpen(); ) {
+          const known = [...sent].filter((id) => id > from)
           const page = await listEventsAfter(db, workspaceId, { after: from, events, known })
+          const now = idAt(nowMs())
           for (const { id, event, body } of page) {
-            known.add(id)
-            // One goes on behind the newest one had, also when an older one came after it.
-            if (id > after) after = id
-            stream.sendText(event, body, after)
+            sent.add(id)
+            const reached = id < now ? id : now
+            if (reached > position) position = reached
+            stream.sendText(event, body, position)
           }
-          for (const id of known) if (id <= earlier(after)) known.delete(id)
+          const oldest = before(position, maxLagMs)
+          for (const id of sent) if (id <= oldest) sent.delete(id)
           await stream.whenSent()
           const last = page.at(-1)
           if (last && !hasHeard) {
@@ -126,7 +143,10 @@ export const eventStreamRoutes =
       const heard = createLookout({
         look,
         isOpen: () => stream.isOpen(),
-        onError: (error) => app.log.warn({ err: error }, 'a stream could not look for events'),
+        onError: (error) => {
+          isWide = true
+          app.log.warn({ err: error }, 'a stream could not read events')
+        },
         pauseMs,
       })
       const stream = crowd.open(reply, {
@@ -134,13 +154,14 @@ export const eventStreamRoutes =
         heartbeatMs,
         retryMs,
         mayGoOn: async () => {
-          // News can get lost; a look does not.
+          // Also finds what no notification was received for.
+          isWide = true
           void heard()
           return keepListener(db, workspaceId, listenerId, keyId)
         },
       })
       stream.onClose(live.listen(workspaceTopic(workspaceId), heard))
-      stream.send('ready', { listener_id: listenerId }, after)
+      stream.send('ready', { listener_id: listenerId }, position)
       void heard()
     }
   }
@@ -161,9 +182,9 @@ function readLastId(text: string | string[] | undefined): string | undefined {
   return text.toLowerCase()
 }
 
-/** The smallest id of the seconds to look at again. */
-function earlier(id: string): string {
-  return idAt(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - overlapMs)
+/** The smallest id of the time that begins `lagMs` before this id. */
+function before(id: string, lagMs: number): string {
+  return idAt(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - lagMs)
 }
 
 /** What every answer to a key says of its rate. */
