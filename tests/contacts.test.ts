@@ -60,6 +60,63 @@ test('a new number makes a contact, a known one finds it unchanged', async (t) =
   assert.deepEqual((await api.get(`/contacts/${id.toUpperCase()}`)).body.data, made.body.data)
 })
 
+test('a known number is updated when the caller asks for it', async (t) => {
+  const { api, db } = await start(t)
+  const fields = { name: 'Ann', email: 'ann@example.com', company: 'Acme', tags: ['VIP'] }
+  const ann = await create(api, { phone: '+14155550100', ...fields })
+  const post = async (body: object) => api.post('/contacts', { phone: '(415) 555-0100', ...body })
+  const kept = await post({ name: 'Bob', if_exists: 'keep' })
+  assert.deepEqual([kept.status, kept.body.data], [200, ann])
+  const updated = await post({ name: 'Anna', email: null, tags: ['New'], if_exists: 'update' })
+  assert.equal(updated.status, 200)
+  const { name, email, company, tags } = updated.body.data
+  assert.deepEqual([name, email, company, tags.map(({ name }: Json) => name)], ['Anna', null, 'Acme', ['New']])
+  assert.deepEqual((await api.get(`/contacts/${ann.id}`)).body.data, updated.body.data)
+  const made = await api.post('/contacts', { phone: '+14155550200', name: 'Eve', if_exists: 'update' })
+  assert.deepEqual([made.status, made.body.data.name], [201, 'Eve'])
+  assertRefused(await post({ if_exists: 'replace' }), 400, 'bad_request', 'if_exists: must be one of keep, update')
+  assertRefused(await post({ name: 5, if_exists: 'update' }), 400, 'bad_request', /^name: /)
+  assert.equal((await db`select from contacts`).length, 2)
+})
+
+test('a contact is found by its exact number or e-mail address', async (t) => {
+  const { api } = await start(t)
+  const ann = await create(api, { phone: '+14155550100', email: 'Ann@Example.com' })
+  const bob = await create(api, { phone: '+14155550101', email: 'xann@example.com' })
+  const cat = await create(api, { phone: '+14155550102', email: 'ann@example.com' })
+  const dan = await create(api, { phone: '+5511987654321' })
+  const ids = async (query: Record<string, string>) => {
+    const found = await api.get(`/contacts?${new URLSearchParams(query)}`)
+    assert.equal(found.status, 200, found.text)
+    return found.body.data.map(({ id }: Json) => id)
+  }
+  for (const phone of ['+14155550100', '+1 (415) 555-0100', '415 555 0100', '14155550100'])
+    assert.deepEqual(await ids({ phone }), [ann.id], phone)
+  // The same Brazilian line, without the ninth digit.
+  assert.deepEqual(await ids({ phone: '+551187654321' }), [dan.id])
+  assert.deepEqual(await ids({ phone: '+14155550199' }), [])
+  assert.deepEqual(await ids({ email: 'ANN@example.com' }), [cat.id, ann.id])
+  assert.deepEqual(await ids({ email: 'ann@example.co' }), [])
+  assert.deepEqual(await ids({ email: 'ann_example.com' }), [])
+  assert.deepEqual(await ids({ email: 'ann@example.com', phone: '+14155550100' }), [ann.id])
+  assert.deepEqual(await ids({ email: 'xann@example.com', search: 'xann' }), [bob.id])
+  for (const phone of ['', 'nope', '12']) {
+    const query = new URLSearchParams({ phone })
+    assertRefused(await api.get(`/contacts?${query}`), 400, 'bad_request', 'phone: not a phone number')
+  }
+  assertRefused(await api.get('/contacts?email='), 400, 'bad_request', /^email: /)
+})
+
+test('blank text is stored as null', async (t) => {
+  const { api } = await start(t)
+  const blank = { name: '  ', email: '\t', company: ' \n ' }
+  const ann = await create(api, { phone: '+14155550100', ...blank })
+  assert.deepEqual([ann.name, ann.email, ann.company], [null, null, null])
+  await api.patch(`/contacts/${ann.id}`, { name: 'Ann', email: 'a@b.c', company: 'Acme' })
+  const changed = (await api.patch(`/contacts/${ann.id}`, blank)).body.data
+  assert.deepEqual([changed.name, changed.email, changed.company], [null, null, null])
+})
+
 test('a number without country code is read with the default country', async (t) => {
   const { workspace } = await start(t)
   const { api } = await workspace({ country: 'GB' })
@@ -248,6 +305,12 @@ test('search finds a part of name, phone, e-mail or company without regard to ca
   assert.deepEqual(await search('555010'), ['ann'])
   assert.deepEqual(await search('+155550100'), [])
   assert.deepEqual(await search('999950100'), [])
+  // A number as people write it.
+  assert.deepEqual(await search('(415) 555-0100'), ['ann'])
+  assert.deepEqual(await search('555 0200'), ['bob'])
+  assert.deepEqual(await search('+44 20 7946-0958'), ['eva'])
+  assert.deepEqual(await search('555-0'), ['ann', 'bob'])
+  assert.deepEqual(await search('(999) 555-0100'), [])
   assert.deepEqual(await search(''), ['ann', 'bob', 'eva'])
   assert.deepEqual(await search('nobody at all'), [])
   // One or two characters: beginnings only.

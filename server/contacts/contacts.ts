@@ -10,7 +10,7 @@ import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
-import { escapeLike, fold, lengthOf } from '../lib/text.ts'
+import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
 import { emit } from '../webhooks/emit.ts'
 import { type deciders, switchOptOut } from './opt-out.ts'
 import { contactCreated } from './people.ts'
@@ -44,6 +44,10 @@ export type Contact = {
 
 export type ContactFilters = {
   search?: string | undefined
+  /** The exact number, in E.164. */
+  phone?: string | undefined
+  /** The exact address, without regard to case. */
+  email?: string | undefined
   /** A tag's id or name. */
   tag?: string | undefined
   channel?: ChannelName | undefined
@@ -64,6 +68,8 @@ export async function listContacts(
 export function meets(sql: Sql, workspaceId: string, filters: ContactFilters): Fragment {
   const conditions: Fragment[] = []
   if (filters.search) conditions.push(matches(sql, filters.search))
+  if (filters.phone) conditions.push(hasPhone(sql, workspaceId, filters.phone))
+  if (filters.email) conditions.push(hasEmail(sql, filters.email))
   if (filters.tag) conditions.push(hasTag(sql, workspaceId, filters.tag))
   if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
   if (filters.isOptedOut) conditions.push(sql`c.opted_out_at is not null`)
@@ -126,21 +132,42 @@ export type NewContact = {
   tags?: readonly string[] | undefined
 }
 
-/** Find the contact with this number, as stored and unchanged, or make it. */
+/** What happens to a contact that is there already. */
+export const existsModes = ['keep', 'update'] as const
+export type ExistsMode = (typeof existsModes)[number]
+
+/** Finds the contact with this number, or creates it. `update` applies the fields present to a contact it finds. */
 export async function resolveContact(
   db: Db,
   workspaceId: string,
   defaultCountry: string,
-  given: NewContact,
+  input: NewContact,
+  ifExists: ExistsMode = 'keep',
 ): Promise<{ contact: Contact; created: boolean }> {
-  const phone = requirePhone(given.phone, defaultCountry, 'phone')
-  const tagNames = readTagNames(given.tags ?? [])
+  const phone = requirePhone(input.phone, defaultCountry, 'phone')
+  const tagNames = readTagNames(input.tags ?? [])
   const identity = identityOfPhone(phone)
   const known = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
-  if (known) return { contact: known, created: false }
+  const created = !known && (await createContact(db, workspaceId, phone, input, tagNames))
+  const contact = known ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity))
+  if (!contact) throw new Error('a contact that was just found or created is missing')
+  if (created || ifExists === 'keep') return { contact, created }
+  const { name, email, company, tags } = input
+  const changes = { name, email, company, tags }
+  return { contact: await updateContact(db, workspaceId, defaultCountry, contact.id, changes), created }
+}
 
+/** Returns false if another caller created a contact with this number first. */
+async function createContact(
+  db: Db,
+  workspaceId: string,
+  phone: string,
+  input: NewContact,
+  tagNames: Map<string, string>,
+): Promise<boolean> {
+  const identity = identityOfPhone(phone)
   const id = newId()
-  const event = contactCreated(workspaceId, id, { channel: 'msgapp', phone, name: given.name ?? null })
+  const event = contactCreated(workspaceId, id, { channel: 'msgapp', phone, name: textOrNull(input.name) })
   // The identity decides: of two callers with the same new number, one makes the contact.
   const make = async (sql: Sql): Promise<boolean> => {
     const made = await sql`
@@ -152,8 +179,8 @@ export async function resolveContact(
       ),
       made as (
         insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
-        select ${workspaceId}, contact_id, ${phone}, ${textOf(given.name)}, ${keyOf(given.name)}, ${textOf(given.email)},
-          ${keyOf(given.email)}, ${textOf(given.company)}, ${keyOf(given.company)}, ${timeOfId(id)}, ${timeOfId(id)}
+        select ${workspaceId}, contact_id, ${phone}, ${textOrNull(input.name)}, ${keyOf(input.name)}, ${textOrNull(input.email)},
+          ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)}, ${timeOfId(id)}
         from identity
         returning workspace_id, ${event.event_id}::uuid as event_id, ${event.event} as event,
           ${event.event_body} as event_body, ${event.occurred_at}::timestamptz as occurred_at
@@ -163,17 +190,12 @@ export async function resolveContact(
     return made.length > 0
   }
   // Only tags take more than one statement.
-  const created =
-    tagNames.size === 0
-      ? await make(db)
-      : await db.begin(async (sql) => {
-          const isMade = await make(sql)
-          if (isMade) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
-          return isMade
-        })
-  const contact = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
-  if (!contact) throw new Error('a contact just found or made is not there')
-  return { contact, created }
+  if (tagNames.size === 0) return make(db)
+  return db.begin(async (sql) => {
+    const isMade = await make(sql)
+    if (isMade) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+    return isMade
+  })
 }
 
 export type ContactChanges = {
@@ -200,7 +222,7 @@ export async function updateContact(
   const columns: Record<string, string | null> = {}
   for (const field of ['name', 'email', 'company'] as const) {
     if (changes[field] === undefined) continue
-    columns[field] = textOf(changes[field])
+    columns[field] = textOrNull(changes[field])
     columns[`${field}_key`] = keyOf(changes[field])
   }
   const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
@@ -282,17 +304,45 @@ function contactColumns(sql: Sql): Fragment {
     ), '[]') as tags`
 }
 
-/** Condition on contact `c`: one of its texts has this in it. One or two characters would match nearly everybody, so they match beginnings only. */
+/** Condition on contact `c`: this is its number, in any spelling that means the same line. */
+function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {
+  return sql`c.id = (
+    select i.contact_id from contact_identities i
+    where i.workspace_id = ${workspaceId} and i.channel = 'msgapp' and i.external_id = ${identityOfPhone(phone)}
+  )`
+}
+
+/** Condition on contact `c`: this is its e-mail address. The search index finds the few candidates. */
+function hasEmail(sql: Sql, email: string): Fragment {
+  return sql`${matches(sql, email)} and c.email_key = ${fold(email)}`
+}
+
+/**
+ * Condition on contact `c`: one of its texts contains this. One or two characters would match nearly all contacts, so they
+ * match beginnings only. A phone number is found as people write it, with spaces, brackets and hyphens.
+ */
 export function matches(sql: Sql, search: string): Fragment {
   const text = fold(search).replaceAll('\n', ' ')
   if (lengthOf(search) < 3) return sql`c.search like ${`%\n${escapeLike(text)}%`}`
-  // Groups of three digits are in everybody's number, and the index weighs each of a long number against all of them:
-  // 16 ms at a million contacts. The last five digits alone leave a handful to look at, in 1 ms.
-  const digits = /^\+?\d+(\d{5})$/.exec(text)?.[1]
-  if (digits) return sql`c.search like ${`%${digits}%`} and strpos(c.search, ${text}) > 0`
-  return sql`c.search like ${`%${escapeLike(text)}%`}`
+  const number = text.replace(/[\s()./-]/g, '')
+  if (/^\+?\d{3,}$/.test(number)) {
+    return number === text
+      ? containsNumber(sql, number)
+      : sql`(${contains(sql, text)} or ${containsNumber(sql, number)})`
+  }
+  return contains(sql, text)
 }
 
-/** An empty text is no text. */
-const textOf = (given: string | null | undefined): string | null => given || null
-const keyOf = (given: string | null | undefined): string | null => (given ? fold(given) : null)
+const contains = (sql: Sql, text: string): Fragment => sql`c.search like ${`%${escapeLike(text)}%`}`
+
+/**
+ * Groups of three digits are in every number, and the index weighs each group of a long number: 16 ms at a million contacts.
+ * The last five digits alone leave a handful of rows to check, in 1 ms.
+ */
+function containsNumber(sql: Sql, number: string): Fragment {
+  const digits = /^\+?\d+(\d{5})$/.exec(number)?.[1]
+  if (!digits) return contains(sql, number)
+  return sql`(c.search like ${`%${digits}%`} and strpos(c.search, ${number}) > 0)`
+}
+
+const keyOf = (text: string | null | undefined): string | null => (text?.trim() ? fold(text) : null)

@@ -9,7 +9,7 @@
  */
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import { fold } from '../lib/text.ts'
+import { fold, textOrNull } from '../lib/text.ts'
 import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
 import type { ChannelName } from './contacts.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
@@ -51,12 +51,12 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       external_id,
       id,
       phone: who.phone && withoutOldPrefix(who.phone),
-      name: who.name || null,
-      name_key: who.name ? fold(who.name) : null,
-      email: who.email || null,
-      email_key: who.email ? fold(who.email) : null,
-      company: who.company || null,
-      company_key: who.company ? fold(who.company) : null,
+      name: textOrNull(who.name),
+      name_key: foldedOf(textOrNull(who.name)),
+      email: textOrNull(who.email),
+      email_key: foldedOf(textOrNull(who.email)),
+      company: textOrNull(who.company),
+      company_key: foldedOf(textOrNull(who.company)),
       social_username: usernameOf(who),
       social_username_key: foldedOf(usernameOf(who)),
       avatar_url: who.avatar_url || null,
@@ -101,7 +101,7 @@ export function contactCreated(
   return toEvent(workspaceId, 'contact.created', timeOfId(id), {
     contact_id: id,
     phone: phone && withoutOldPrefix(phone),
-    name: name || null,
+    name: textOrNull(name),
     ...social,
   })
 }
@@ -119,8 +119,10 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
   const rows = people.map((person) => ({
     ...person,
     phone: person.phone && withoutOldPrefix(person.phone),
-    name_key: person.name ? fold(person.name) : null,
-    email_key: person.email ? fold(person.email) : null,
+    name: textOrNull(person.name),
+    name_key: foldedOf(textOrNull(person.name)),
+    email: textOrNull(person.email),
+    email_key: foldedOf(textOrNull(person.email)),
     username: usernameOf(person),
     username_key: foldedOf(usernameOf(person)),
     phone_identity: person.phone && identityOfPhone(person.phone),
@@ -165,12 +167,14 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     )`
 }
 
-/** Replace names, where they differ from what is stored. */
+/** Replaces names that differ from what is stored. A blank name replaces nothing. */
 export async function renamePeople(
   sql: Sql,
   people: readonly { workspace_id: string; contact_id: string; name: string }[],
 ): Promise<void> {
-  const rows = people.map((person) => ({ ...person, name_key: fold(person.name) }))
+  const rows = people
+    .filter(({ name }) => textOrNull(name))
+    .map((person) => ({ ...person, name_key: fold(person.name) }))
   await sql`
     with given as (
       select distinct on (workspace_id, contact_id) *

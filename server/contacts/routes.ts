@@ -3,7 +3,16 @@ import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { channels, contactLimits, listContacts, requireContact, resolveContact, updateContact } from './contacts.ts'
+import {
+  channels,
+  contactLimits,
+  existsModes,
+  listContacts,
+  requireContact,
+  resolveContact,
+  updateContact,
+} from './contacts.ts'
+import { requirePhone } from './phone.ts'
 
 const tags = ['Contacts']
 
@@ -50,6 +59,13 @@ export const NewContact = Type.Object(
     }),
     ...fields,
     tags: Type.Optional(TagNames),
+    if_exists: Type.Optional(
+      OneOf(existsModes, {
+        default: 'keep',
+        description:
+          'What happens when the number is known: `keep` changes nothing, `update` applies the fields present.',
+      }),
+    ),
   },
   { title: 'NewContact' },
 )
@@ -73,6 +89,22 @@ export const contactFilters = {
   channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
 }
 
+const exactFilters = {
+  phone: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Exactly this phone number, in any spelling; the default country applies without a country code.',
+    }),
+  ),
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: contactLimits.email,
+      description: 'Exactly this e-mail address, without regard to case.',
+    }),
+  ),
+}
+
 export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) => {
   app.post(
     '/contacts',
@@ -81,17 +113,24 @@ export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) 
       schema: {
         operationId: 'createContact',
         summary: 'Find or create a contact',
-        description: 'A known number answers 200 with the contact as stored, unchanged; a new one 201.',
+        description:
+          'A known number answers 200 with the contact: unchanged, or with the fields present applied (`if_exists: "update"`). A new number answers 201.',
         tags,
         body: NewContact,
         response: {
-          200: DataOf(ContactSchema, 'The number was known; the contact is as it was.'),
+          200: DataOf(ContactSchema, 'The number was known.'),
           201: DataOf(ContactSchema, 'Created.'),
         },
       },
     },
     async ({ caller, body }, reply) => {
-      const { contact, created } = await resolveContact(db, caller.workspaceId, caller.defaultCountry, body)
+      const { contact, created } = await resolveContact(
+        db,
+        caller.workspaceId,
+        caller.defaultCountry,
+        body,
+        body.if_exists,
+      )
       if (created) onQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
@@ -105,11 +144,14 @@ export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) 
         summary: 'List contacts',
         description: 'Newest first.',
         tags,
-        querystring: ListQuery(contactFilters),
+        querystring: ListQuery({ ...contactFilters, ...exactFilters }),
         response: { 200: ListOf(ContactSchema) },
       },
     },
-    async ({ caller, query }) => listContacts(db, caller.workspaceId, query, readPosition(query)),
+    async ({ caller: { workspaceId, defaultCountry }, query }) => {
+      const phone = query.phone === undefined ? undefined : requirePhone(query.phone, defaultCountry, 'phone')
+      return listContacts(db, workspaceId, { ...query, phone }, readPosition(query))
+    },
   )
   app.get(
     '/contacts/:id',

@@ -14,6 +14,11 @@ export function fold(text: string): string {
   return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
+/** The text, or null for text that is missing or blank. */
+export function textOrNull(text: string | null | undefined): string | null {
+  return text?.trim() ? text : null
+}
+
 /** Blanks, punctuation, and marks nobody sees, such as those that turn the direction of writing. */
 const edge = /^[\s\p{P}\p{Cf}]$/u
 
