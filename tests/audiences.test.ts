@@ -80,7 +80,14 @@ test('members build segments: every field says what its ops take, and a filter i
     fields.map(({ field }: Json) => field),
     Object.keys(filterFields),
   )
-  const examples: Record<string, string> = { text: 'ann', tag: 'vip', channel: 'web', time: '30d', status: 'open' }
+  const examples: Record<string, string> = {
+    text: 'ann',
+    tag: 'vip',
+    channel: 'web',
+    time: '30d',
+    status: 'open',
+    boolean: 'true',
+  }
   for (const { field, ops } of fields) {
     for (const { op, value } of ops) {
       const rule = { field, op, ...(value ? { value: examples[value] } : {}) }

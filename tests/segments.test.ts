@@ -132,6 +132,64 @@ test('a rule that cannot be is named, counted from 0', async (t) => {
     await refused({ field: 'created_at', op: 'before', value }, /^filter\.rules\[1\]\.value: /)
   }
   await refused({ op: 'is', value: 'x' }, /^filter\.rules\[1\]\.field: required/)
+  await refused(
+    { field: 'opted_out', op: 'is', value: 'yes' },
+    /^filter\.rules\[1\]\.value: must be one of true, false/,
+  )
+})
+
+test('a rule may be a filter of its own, and an op without a value is answered with an empty one', async (t) => {
+  const { api } = await start(t)
+  const create = async (phone: string, body: object) => (await api.post('/contacts', { phone, ...body })).body.data.id
+  const ann = await create('+14155550100', { name: 'Ann', tags: ['VIP'] })
+  const bob = await create('+14155550101', { name: 'Bob', company: 'Acme' })
+  await create('+14155550102', { name: 'Cat' })
+  await create('+14155550103', { tags: ['VIP'] })
+  const isNamed = { field: 'name', op: 'is_set' }
+  const [isVip, isAtAcme] = [byTag('vip').rules[0], { field: 'company', op: 'is', value: 'ACME' }]
+  const filter = {
+    match: 'all',
+    rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme, { ...isNamed, extra: 1 }] }],
+  }
+  const post = (given: object) => api.post('/segments', { name: 'Nested', kind: 'dynamic', filter: given })
+  const made = await post({ match: 'all', rules: [isNamed, { match: 'any', rules: [isVip, isAtAcme] }] })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.body.data.member_count, 2)
+  const { id } = made.body.data
+  assert.deepEqual(
+    (await api.get(`/segments/${id}/contacts`)).body.data.map(({ id }: Json) => id),
+    [bob, ann],
+  )
+  const changed = await api.patch(`/segments/${id}`, { filter })
+  const answered = { ...isNamed, value: '' }
+  assert.deepEqual(changed.body.data.filter, {
+    match: 'all',
+    rules: [answered, { match: 'any', rules: [isVip, isAtAcme, answered] }],
+  })
+  assert.equal(changed.body.data.member_count, 3)
+  assert.deepEqual((await api.get('/segments')).body.data[0].filter, changed.body.data.filter)
+
+  const refused = async (rule: unknown, message: RegExp) =>
+    assertRefused(await post({ match: 'all', rules: [isNamed, rule] }), 400, 'bad_request', message)
+  await refused(
+    { match: 'any', rules: [isVip, { field: 'tag', op: 'is', value: 'x' }] },
+    /^filter\.rules\[1\]\.rules\[1\]\.op: /,
+  )
+  await refused(
+    { match: 'any', rules: [isVip, { field: 'tag', op: 'has' }] },
+    /^filter\.rules\[1\]\.rules\[1\]\.value: /,
+  )
+  await refused({ match: 'some', rules: [isVip] }, /^filter\.rules\[1\]\.match: /)
+  await refused({ match: 'any', rules: [] }, /^filter\.rules\[1\]\.rules: /)
+  await refused({ match: 'any', rules: [{ match: 'any', rules: [isVip] }] }, /^filter\.rules\[1\]\.rules\[0\]/)
+  await refused({ ...isVip, rules: 'x', op: 'unknown' }, /^filter\.rules\[1\]\.op: /)
+  const full = { match: 'any', rules: Array.from({ length: 50 }, () => isVip) }
+  assertRefused(
+    await post({ match: 'any', rules: Array.from({ length: 5 }, () => full) }),
+    400,
+    'bad_request',
+    /^filter: .*200/,
+  )
 })
 
 test('a change touches only the fields present, never the kind', async (t) => {

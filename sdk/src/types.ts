@@ -159,14 +159,21 @@ export type Event = {
 
 export type Filter = {
   match: "all" | "any"
-  rules: ({
-    /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after; `last_inbound_at` before, after; `conversation_status` is, is_not. */
-    field: string
-    /** One of the ops of the field. */
-    op: string
-    /** Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
-    value?: string | undefined
-  })[]
+  rules: (FilterRule | FilterGroup)[]
+}
+
+export type FilterGroup = {
+  match: "all" | "any"
+  rules: (FilterRule)[]
+}
+
+export type FilterRule = {
+  /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not. */
+  field: string
+  /** One of the ops of the field. */
+  op: string
+  /** Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
+  value?: string | undefined
 }
 
 export type ListContactsQuery = {
@@ -180,6 +187,10 @@ export type ListContactsQuery = {
   tag?: string | undefined
   /** Reachable on this channel. */
   channel?: "msgapp" | "social" | "web" | undefined
+  /** Exactly this phone number, in any spelling; the default country applies without a country code. */
+  phone?: string | undefined
+  /** Exactly this e-mail address, without regard to case. */
+  email?: string | undefined
 }
 
 export type ListConversationsQuery = {
@@ -286,6 +297,8 @@ export type NewContact = {
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created. */
   tags?: (string)[] | undefined
+  /** What happens when the number is known: `keep` changes nothing, `update` applies the fields present. */
+  if_exists?: "keep" | "update" | undefined
 }
 
 export type NewMessage = {
@@ -368,14 +381,7 @@ export type SendResult = {
 
 export type StoredFilter = {
   match: "all" | "any"
-  rules: ({
-    /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after; `last_inbound_at` before, after; `conversation_status` is, is_not. */
-    field: string
-    /** One of the ops of the field. */
-    op: string
-    /** Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
-    value?: string | undefined
-  })[]
+  rules: (FilterRule | FilterGroup)[]
 } | null
 
 export type Tag = {

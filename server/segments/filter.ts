@@ -1,9 +1,10 @@
 /**
  * A segment's filter as a condition on contact `c`. Pure: nothing is read.
  *
- * A field is a table of ops; an op checks its value and turns it into SQL.
+ * A field is a table of ops. An op checks its value and turns it into SQL.
+ * A rule may itself be a filter, so a filter is two levels deep at most.
  * Fields about contacts are here. A room to the right that knows more about a
- * person adds its own fields when the application is put together.
+ * contact adds its own fields when the application is assembled.
  */
 import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -11,11 +12,17 @@ import { badRequest } from '../lib/errors.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 
-export type Rule = { field: string; op: string; value?: string }
-export type Filter = { match: 'all' | 'any'; rules: Rule[] }
+/** `value` is absent for an op that takes none. */
+export type Rule = { field: string; op: string; value?: string | undefined }
+export type RuleGroup = { match: 'all' | 'any'; rules: Rule[] }
+export type Filter = { match: 'all' | 'any'; rules: (Rule | RuleGroup)[] }
+
+/** The most rules in a filter and in a group, and in all of a filter's groups together. */
+export const maxRules = 50
+const maxRulesInAll = 200
 
 /** What a value is, for whoever asks for one: any text, or one of those there are. */
-export const valueKinds = ['text', 'tag', 'channel', 'time', 'status'] as const
+export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean'] as const
 
 /** Checks a value: what is wrong with it, in words. */
 type Taking = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
@@ -27,25 +34,43 @@ export type Op = {
 }
 export type FilterFields = Record<string, Record<string, Op>>
 
-/** Check every rule and drop what is not ours; 400 names the rule, counted from 0. */
+/** Checks every rule and drops unknown properties. A 400 names the rule by its position, from 0. */
 export function requireFilter(fields: FilterFields, { match, rules }: Filter): Filter {
-  const checked = rules.map(({ field, op, value }, i): Rule => {
-    const at = `filter.rules[${i}]`
-    const ops = own(fields, field)
-    if (!ops) throw badRequest(`${at}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
-    const known = own(ops, op)
-    if (!known) throw badRequest(`${at}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
-    if (value === undefined && known.takes) throw badRequest(`${at}.value: required`)
-    if (value === undefined) return { field, op }
-    const fault = known.takes ? known.takes.fault(value) : tooLong(value)
-    if (fault) throw badRequest(`${at}.value: ${fault}`)
-    return { field, op, value }
+  const ruleCount = rules.reduce((count, rule) => count + (isGroup(rule) ? rule.rules.length : 1), 0)
+  if (ruleCount > maxRulesInAll) throw badRequest(`filter: must have at most ${maxRulesInAll} rules in all`)
+  const checked = rules.map((rule, i) => {
+    const path = `filter.rules[${i}]`
+    if (!isGroup(rule)) return requireRule(fields, rule, path)
+    const inner = rule.rules.map((each, j) => requireRule(fields, each, `${path}.rules[${j}]`))
+    return { match: rule.match, rules: inner }
   })
   return { match, rules: checked }
 }
 
+function requireRule(fields: FilterFields, { field, op, value }: Rule, path: string): Rule {
+  const ops = own(fields, field)
+  if (!ops) throw badRequest(`${path}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
+  const known = own(ops, op)
+  if (!known) throw badRequest(`${path}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
+  if (value === undefined && known.takes) throw badRequest(`${path}.value: required`)
+  const text = value ?? ''
+  const fault = known.takes ? known.takes.fault(text) : tooLong(text)
+  if (fault) throw badRequest(`${path}.value: ${fault}`)
+  return { field, op, value: text }
+}
+
+export const isGroup = (rule: Rule | RuleGroup): rule is RuleGroup => !('field' in rule)
+
+/** The same filter with every rule replaced by what `change` returns. */
+export function mapRules(filter: Filter, change: (rule: Rule) => Rule): Filter {
+  const rules = filter.rules.map((rule) => (isGroup(rule) ? { ...rule, rules: rule.rules.map(change) } : change(rule)))
+  return { ...filter, rules }
+}
+
 export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields, { match, rules }: Filter): Fragment {
-  const conditions = rules.map(({ field, op, value = '' }) => {
+  const conditions = rules.map((rule) => {
+    if (isGroup(rule)) return toCondition(sql, workspaceId, fields, rule)
+    const { field, op, value = '' } = rule
     const known = own(own(fields, field) ?? {}, op)
     if (!known) throw new Error(`a stored filter has ${field} ${op}, which is not known`)
     return known.condition(sql, workspaceId, value)
@@ -68,6 +93,7 @@ const aText: Taking = { value: 'text', fault: blank }
 const aTag: Taking = { value: 'tag', fault: blank }
 const aChannel: Taking = { value: 'channel', fault: notOneOf(channels) }
 const aTime: Taking = { value: 'time', fault: notATime }
+const aBoolean: Taking = { value: 'boolean', fault: notOneOf(['true', 'false']) }
 
 /** What every contact can be asked. */
 export const contactFields: FilterFields = {
@@ -85,6 +111,12 @@ export const contactFields: FilterFields = {
     not_has: { takes: aChannel, condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
   },
   created_at: timeOps((sql) => sql`c.created_at`),
+  opted_out: {
+    is: {
+      takes: aBoolean,
+      condition: (sql, _, value) => (value === 'true' ? sql`c.opted_out_at is not null` : sql`c.opted_out_at is null`),
+    },
+  },
 }
 
 type Expression = (sql: Sql) => Fragment
@@ -112,6 +144,8 @@ export function timeOps(time: Expression): Record<string, Op> {
   return {
     before: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
     after: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
+    is_set: { condition: (sql) => sql`${time(sql)} is not null` },
+    is_not_set: { condition: (sql) => sql`${time(sql)} is null` },
   }
 }
 

@@ -11,11 +11,12 @@ import {
   ListQuery,
   NullableText,
   OneOf,
+  type TSchema,
   Type,
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import type { Filter, FilterFields } from './filter.ts'
+import { type Filter, type FilterFields, maxRules } from './filter.ts'
 import {
   addMembers,
   countMembers,
@@ -31,28 +32,29 @@ import {
 
 const tags = ['Segments']
 
-/** What the filter of an application with these fields looks like. */
+/** The schema of a filter over these fields. */
 export function filterSchema(fields: FilterFields) {
   const known = Object.entries(fields).map(([field, ops]) => `\`${field}\` ${Object.keys(ops).join(', ')}`)
-  return Type.Object(
+  const match = OneOf(['all', 'any'])
+  const rule = Type.Object(
     {
-      match: OneOf(['all', 'any']),
-      rules: Type.Array(
-        Type.Object({
-          field: Type.String({ maxLength: 80, description: `Fields and their ops: ${known.join('; ')}.` }),
-          op: Type.String({ maxLength: 80, description: 'One of the ops of the field.' }),
-          value: Type.Optional(
-            Type.String({
-              description:
-                'Required but for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`.',
-            }),
-          ),
+      field: Type.String({ maxLength: 80, description: `Fields and their ops: ${known.join('; ')}.` }),
+      op: Type.String({ maxLength: 80, description: 'One of the ops of the field.' }),
+      value: Type.Optional(
+        Type.String({
+          description:
+            'Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`.',
         }),
-        { minItems: 1, maxItems: 50 },
       ),
     },
-    { title: 'Filter' },
+    { title: 'FilterRule' },
   )
+  const rulesOf = <Schema extends TSchema>(item: Schema) => Type.Array(item, { minItems: 1, maxItems: maxRules })
+  const group = Type.Object(
+    { match, rules: rulesOf(rule) },
+    { title: 'FilterGroup', description: 'Rules that count as one rule of the filter.' },
+  )
+  return Type.Object({ match, rules: rulesOf(Type.Union([rule, group])) }, { title: 'Filter' })
 }
 
 export function createSchemas(fields: FilterFields) {

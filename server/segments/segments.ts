@@ -12,7 +12,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
-import { type Filter, type FilterFields, type Rule, requireFilter, toCondition } from './filter.ts'
+import { type Filter, type FilterFields, mapRules, requireFilter, toCondition } from './filter.ts'
 
 export const kinds = ['static', 'dynamic'] as const
 export type Kind = (typeof kinds)[number]
@@ -98,8 +98,8 @@ export async function tryFilter(
 }
 
 /**
- * A tag has another name: a rule that named it by the old one names its id from now on. Or a filter would find others
- * than before without a word, and one that says `not_has` would find everybody.
+ * A tag was renamed: rules that named it by its old name now name its id. Otherwise the filters would silently find other
+ * contacts, and a `not_has` rule would find all of them.
  */
 export async function followTag(
   sql: Sql,
@@ -108,15 +108,16 @@ export async function followTag(
 ): Promise<void> {
   const segments = await sql<{ id: string; filter: Filter }[]>`
     select id, filter from segments
-    where workspace_id = ${workspaceId} and filter @> ${sql.json({ rules: [{ field: 'tag' }] })}
+    where workspace_id = ${workspaceId} and filter @? '$.rules.**.field ? (@ == "tag")'
     order by id
     for no key update`
   for (const { id: segmentId, filter } of segments) {
-    const isOld = ({ field, value = '' }: Rule) => field === 'tag' && fold(value.trim()) === key
-    if (!filter.rules.some(isOld)) continue
-    const rules = filter.rules.map((rule) => (isOld(rule) ? { ...rule, value: id } : rule))
+    const renamed = mapRules(filter, (rule) =>
+      rule.field === 'tag' && fold((rule.value ?? '').trim()) === key ? { ...rule, value: id } : rule,
+    )
+    if (JSON.stringify(renamed) === JSON.stringify(filter)) continue
     await sql`
-      update segments set filter = ${sql.json({ ...filter, rules } as JSONValue)}
+      update segments set filter = ${sql.json(renamed as JSONValue)}
       where workspace_id = ${workspaceId} and id = ${segmentId}`
   }
 }

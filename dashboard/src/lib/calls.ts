@@ -9,7 +9,11 @@ export type CreatedWebhook = { id: string; url: string; events: ("message.receiv
 
 export type EmbeddedContact = { id: string; phone: string | null; social_username: string | null; name: string | null; email: string | null; company: string | null; tags: (Tag)[] }
 
-export type Filter = { match: "all" | "any"; rules: ({ field: string; op: string; value?: string | undefined })[] }
+export type Filter = { match: "all" | "any"; rules: (FilterRule | FilterGroup)[] }
+
+export type FilterGroup = { match: "all" | "any"; rules: (FilterRule)[] }
+
+export type FilterRule = { field: string; op: string; value?: string | undefined }
 
 export type MemberConversation = { id: string; channel: "msgapp" | "social" | "web"; contact_id: string; status: "open" | "pending" | "closed"; assigned_agent_id: string | null; last_message_text: string | null; last_message_at: string | null; last_inbound_at: string | null; unread_count: number; created_at: string; updated_at: string; contact: EmbeddedContact; window_closes_at: string | null; late_window_closes_at: string | null; assigned_agent: { id: string; name: string | null; email: string } | null; last_message: { direction: "inbound" | "outbound"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; status: "received" | "pending" | "sent" | "failed" | "delivered" | "read" } | null }
 
@@ -17,7 +21,7 @@ export type MemberMessage = { id: string; conversation_id: string; direction: "i
 
 export type NewBroadcast = { name: string; template: TemplateSend; recipients?: (Recipient)[] | undefined; segment_id?: string | undefined; scheduled_at?: string | undefined }
 
-export type NewContact = { phone: string; name?: string | null | undefined; email?: string | null | undefined; company?: string | null | undefined; tags?: (string)[] | undefined }
+export type NewContact = { phone: string; name?: string | null | undefined; email?: string | null | undefined; company?: string | null | undefined; tags?: (string)[] | undefined; if_exists?: "keep" | "update" | undefined }
 
 export type NewSegment = { name: string; description?: string | null | undefined; kind?: "static" | "dynamic" | undefined; filter?: Filter | undefined }
 
@@ -31,7 +35,7 @@ export type SegmentChanges = { name?: string | undefined; description?: string |
 
 export type Signal = { key: string; severity: "restriction" | "warning" | "info"; text: string; at: string; expires_at: string | null }
 
-export type StoredFilter = { match: "all" | "any"; rules: ({ field: string; op: string; value?: string | undefined })[] } | null
+export type StoredFilter = { match: "all" | "any"; rules: (FilterRule | FilterGroup)[] } | null
 
 export type Tag = { id: string; name: string; color: string }
 
@@ -80,7 +84,7 @@ export type Calls = {
   'GET /overview': { query?: { days?: "7" | "30" | "90" | undefined }; answer: { data: { days: ({ day: string; msgapp: { inbound: number; outbound: number }; social: { inbound: number; outbound: number }; web: { inbound: number; outbound: number } })[]; funnel: { sent: number; delivered: number; read: number; failed: number }; responses: { count: number; average_seconds: number | null; within: { five_minutes: number; one_hour: number; one_day: number }; days: ({ day: string; count: number; average_seconds: number | null })[] }; open_conversations: number; unassigned_conversations: number; webhooks: ({ id: string; url: string; provider: "api" | "tool_a" | "tool_b"; is_active: boolean; failure_count: number; last_delivery_at: string | null; waiting_count: number })[] } } }
   'GET /search': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined; q: string }; answer: { data: ({ message: { id: string; conversation_id: string; direction: "inbound" | "outbound"; content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"; content_text: string | null; created_at: string }; snippet: string; conversation: Conversation })[]; meta: { next_cursor: string | null } } }
   'GET /segments': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined; kind?: "static" | "dynamic" | undefined }; answer: { data: (Segment)[]; meta: { next_cursor: string | null } } }
-  'GET /segments/fields': { answer: { data: ({ field: string; ops: ({ op: string; value: "text" | "tag" | "channel" | "time" | "status" | null })[] })[] } }
+  'GET /segments/fields': { answer: { data: ({ field: string; ops: ({ op: string; value: "text" | "tag" | "channel" | "time" | "status" | "boolean" | null })[] })[] } }
   'GET /segments/{id}': { params: { id: string }; answer: { data: CountedSegment } }
   'GET /segments/{id}/contacts': { params: { id: string }; query?: { limit?: unknown | undefined; cursor?: unknown | undefined }; answer: { data: ({ id: string; phone: string | null; social_username: string | null; channels: ("msgapp" | "social" | "web")[]; name: string | null; email: string | null; company: string | null; avatar_url: string | null; tags: (Tag)[]; created_at: string; updated_at: string; opted_out_at: string | null; opted_out_by: "customer" | "channel" | "member" | null })[]; meta: { next_cursor: string | null } } }
   'GET /session': { answer: { data: { member: { id: string; email: string; name: string | null; role: "owner" | "admin" | "agent" }; role: "owner" | "admin" | "agent"; workspace: { id: string; name: string; default_country: string } } } }

@@ -1,4 +1,5 @@
-/** Rules, one a line, and below them how many people they mean at this moment. */
+/** Edits a filter: one line per rule, one box per group, and below them how many contacts match now. */
+import type { ReactNode } from 'react'
 import { messageOf, useCall } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useStill } from '../lib/use.ts'
@@ -11,6 +12,8 @@ import {
   type Fields,
   type Filter,
   firstRule,
+  type Group,
+  isGroup,
   opsOf,
   type Rule,
   valueKindOf,
@@ -24,68 +27,138 @@ const { builder } = segments
 
 type BuilderProps = { fields: Fields; filter: Filter; onChange: (filter: Filter) => void }
 
+const maxRules = 50
+
 export function Builder({ fields, filter, onChange }: BuilderProps) {
-  const setRule = (place: number, rule: Rule) =>
-    onChange({ ...filter, rules: filter.rules.map((other, at) => (at === place ? rule : other)) })
   return (
     <div className="stack">
-      <div className="row">
-        <span>{builder.match}</span>
-        <Segmented
-          label={builder.match}
-          value={filter.match}
-          options={[
-            { value: 'all', label: builder.all },
-            { value: 'any', label: builder.any },
-          ]}
-          onChange={(match) => onChange({ ...filter, match })}
-        />
-      </div>
-      <ol className="segments-rules">
-        {filter.rules.map((rule, place) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a rule is its place.
-          <li key={place}>
-            <RuleLine
-              fields={fields}
-              rule={rule}
-              place={place + 1}
-              onChange={(changed) => setRule(place, changed)}
-              onRemove={
-                filter.rules.length > 1
-                  ? () => onChange({ ...filter, rules: filter.rules.filter((_, at) => at !== place) })
-                  : undefined
-              }
-            />
-          </li>
-        ))}
-      </ol>
-      <div>
-        <Button
-          icon="plus"
-          size="small"
-          disabled={filter.rules.length >= 50}
-          onClick={() => onChange({ ...filter, rules: [...filter.rules, firstRule(fields)] })}
-        >
-          {builder.add}
-        </Button>
-      </div>
+      <Match filter={filter} label={builder.match} onChange={onChange} />
+      <RuleList
+        items={filter.rules}
+        onChange={(rules) => onChange({ ...filter, rules })}
+        render={(rule, { name, change, remove }) =>
+          isGroup(rule) ? (
+            <GroupBox fields={fields} group={rule} name={name} onChange={change} onRemove={remove} />
+          ) : (
+            <RuleLine fields={fields} rule={rule} name={name} onChange={change} onRemove={remove} />
+          )
+        }
+        add={[
+          { label: builder.add, create: () => firstRule(fields) },
+          { label: builder.addGroup, create: (): Group => ({ match: 'any', rules: [firstRule(fields)] }) },
+        ]}
+      />
       <Count fields={fields} filter={filter} />
     </div>
+  )
+}
+
+type GroupBoxProps = {
+  fields: Fields
+  group: Group
+  name: string
+  onChange: (group: Group) => void
+  onRemove: (() => void) | undefined
+}
+
+/** Rules that count as one rule of the filter. */
+function GroupBox({ fields, group, name, onChange, onRemove }: GroupBoxProps) {
+  return (
+    <fieldset className="segments-group">
+      <legend className="offscreen">{builder.group(name)}</legend>
+      <div className="row">
+        <Match filter={group} label={builder.group(name)} onChange={onChange} />
+        {onRemove && <IconButton icon="close" size="small" label={builder.removeGroup(name)} onClick={onRemove} />}
+      </div>
+      <RuleList
+        prefix={`${name}.`}
+        items={group.rules}
+        onChange={(rules) => onChange({ ...group, rules })}
+        render={(rule, { name, change, remove }) => (
+          <RuleLine fields={fields} rule={rule} name={name} onChange={change} onRemove={remove} />
+        )}
+        add={[{ label: builder.add, create: () => firstRule(fields) }]}
+      />
+    </fieldset>
+  )
+}
+
+type MatchProps<Rules extends Group | Filter> = {
+  filter: Rules
+  label: string
+  onChange: (filter: Rules) => void
+}
+
+function Match<Rules extends Group | Filter>({ filter, label, onChange }: MatchProps<Rules>) {
+  return (
+    <div className="row grow">
+      <span>{builder.match}</span>
+      <Segmented
+        label={label}
+        value={filter.match}
+        options={[
+          { value: 'all', label: builder.all },
+          { value: 'any', label: builder.any },
+        ]}
+        onChange={(match) => onChange({ ...filter, match })}
+      />
+    </div>
+  )
+}
+
+type Editing<Item> = { name: string; change: (item: Item) => void; remove: (() => void) | undefined }
+type RuleListProps<Item> = {
+  /** Before the number of a rule inside a group: `2.` of rule 2.1. */
+  prefix?: string
+  items: readonly Item[]
+  onChange: (items: Item[]) => void
+  render: (item: Item, editing: Editing<Item>) => ReactNode
+  add: readonly { label: string; create: () => Item }[]
+}
+
+function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListProps<Item>) {
+  const editing = (position: number): Editing<Item> => ({
+    name: `${prefix}${position + 1}`,
+    change: (changed) => onChange(items.map((item, at) => (at === position ? changed : item))),
+    remove: items.length > 1 ? () => onChange(items.filter((_, at) => at !== position)) : undefined,
+  })
+  return (
+    <>
+      <ol className="segments-rules">
+        {items.map((item, position) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a rule has no identity but its position.
+          <li key={position}>{render(item, editing(position))}</li>
+        ))}
+      </ol>
+      <div className="row">
+        {add.map(({ label, create }) => (
+          <Button
+            key={label}
+            icon="plus"
+            size="small"
+            disabled={items.length >= maxRules}
+            onClick={() => onChange([...items, create()])}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+    </>
   )
 }
 
 type RuleLineProps = {
   fields: Fields
   rule: Rule
-  place: number
+  name: string
   onChange: (rule: Rule) => void
   onRemove: (() => void) | undefined
 }
 
-function RuleLine({ fields, rule, place, onChange, onRemove }: RuleLineProps) {
+function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
   return (
     <fieldset className="segments-rule">
-      <legend className="offscreen">{builder.rule(place)}</legend>
+      <legend className="offscreen">{builder.rule(name)}</legend>
       <Select
         aria-label={builder.field}
         value={rule.field}
@@ -113,7 +186,7 @@ function RuleLine({ fields, rule, place, onChange, onRemove }: RuleLineProps) {
         value={rule.value ?? ''}
         onChange={(value) => onChange({ ...rule, value })}
       />
-      {onRemove && <IconButton icon="close" size="small" label={builder.remove(place)} onClick={onRemove} />}
+      {onRemove && <IconButton icon="close" size="small" label={builder.remove(name)} onClick={onRemove} />}
     </fieldset>
   )
 }

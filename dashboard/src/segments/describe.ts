@@ -1,7 +1,7 @@
 /** A filter in words: "Tag has VIP and Last wrote after 30 d". */
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import type { Filter } from './rules.ts'
+import { type Filter, isGroup, type Rule } from './rules.ts'
 
 const { segments } = words
 
@@ -13,18 +13,21 @@ export function useFilterWords(): (filter: Filter) => string {
 }
 
 function describeFilter({ match, rules }: Filter, tags: ReadonlyMap<string, string>): string {
-  const described = rules.map(({ field, op, value }) =>
-    [segments.fields[field] ?? field, segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
-      .filter(Boolean)
-      .join(' '),
-  )
+  const described = rules.map((rule) => (isGroup(rule) ? `(${describeFilter(rule, tags)})` : describeRule(rule, tags)))
   return described.join(match === 'all' ? segments.and : segments.or)
+}
+
+function describeRule({ field, op, value }: Rule, tags: ReadonlyMap<string, string>): string {
+  return [segments.fields[field] ?? field, segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
+    .filter(Boolean)
+    .join(' ')
 }
 
 function describeValue(field: string, value: string, tags: ReadonlyMap<string, string>): string {
   if (field === 'tag') return tags.get(value) ?? value
   if (field === 'channel') return words.channels[value as keyof typeof words.channels] ?? value
   if (field === 'conversation_status') return words.statuses[value as keyof typeof words.statuses] ?? value
+  if (field === 'opted_out') return segments.booleans[value] ?? value
   const [, count, unit] = /^(\d+)([dh])$/.exec(value) ?? []
   if (count && unit) return segments.ageOf(Number(count), unit === 'd' ? 'd' : 'h')
   return value

@@ -1,8 +1,10 @@
-/** The rules of a filter while somebody makes them: some may be incomplete. */
+/** The rules of a filter while a member edits them: some may be incomplete. */
 import type { DataOf, InputOf, ItemOf } from '../lib/api.ts'
+import type { FilterGroup, FilterRule } from '../lib/calls.ts'
 
 export type Filter = NonNullable<InputOf<'POST /segments/count'>['body']['filter']>
-export type Rule = Filter['rules'][number]
+export type Rule = FilterRule
+export type Group = FilterGroup
 export type FieldView = ItemOf<'GET /segments/fields'>
 export type Fields = DataOf<'GET /segments/fields'>
 
@@ -28,12 +30,21 @@ export const firstRule = (fields: Fields): Rule => ({
   value: '',
 })
 
-/** What can be asked: every rule that wants a value has one. Undefined while one lacks it. */
+export const isGroup = (rule: Rule | Group): rule is Group => 'rules' in rule
+
+/** The filter if every rule that takes a value has one, else undefined. */
 export function completeFilter(fields: Fields, { match, rules }: Filter): Filter | undefined {
-  const isComplete = rules.every((rule) => valueKindOf(fields, rule) === null || (rule.value ?? '').trim() !== '')
-  if (rules.length === 0 || !isComplete) return undefined
-  const kept = rules.map(({ field, op, value }) =>
-    valueKindOf(fields, { field, op }) === null ? { field, op } : { field, op, value },
-  )
-  return { match, rules: kept }
+  const completed = rules.map((rule) => (isGroup(rule) ? completeGroup(fields, rule) : completeRule(fields, rule)))
+  const complete = completed.filter((rule) => rule !== undefined)
+  return complete.length === rules.length && rules.length > 0 ? { match, rules: complete } : undefined
+}
+
+function completeGroup(fields: Fields, { match, rules }: Group): Group | undefined {
+  const complete = rules.map((rule) => completeRule(fields, rule)).filter((rule) => rule !== undefined)
+  return complete.length === rules.length && rules.length > 0 ? { match, rules: complete } : undefined
+}
+
+function completeRule(fields: Fields, { field, op, value = '' }: Rule): Rule | undefined {
+  if (valueKindOf(fields, { field, op }) === null) return { field, op }
+  return value.trim() === '' ? undefined : { field, op, value }
 }

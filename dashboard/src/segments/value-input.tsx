@@ -18,6 +18,8 @@ export function ValueInput({ kind, value, onChange }: ValueProps & { kind: Field
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.channels)} />
     case 'status':
       return <Choice value={value} onChange={onChange} choices={Object.entries(words.statuses)} />
+    case 'boolean':
+      return <Choice value={value} onChange={onChange} choices={Object.entries(words.segments.booleans)} />
     case 'time':
       return <TimeValue value={value} onChange={onChange} />
     default:
