@@ -38,6 +38,27 @@ const specialIpv6 = subnets('ipv6', [
   '3fff::/20', // documentation
 ])
 
+/** Services that clouds offer to the machine itself. They give credentials to every program that can connect. */
+const platform = subnets('ipv4', [
+  '100.100.100.200/32', // Alibaba metadata
+  '168.63.129.16/32', // Azure platform
+  '169.254.0.0/16', // link-local: the metadata of nearly all clouds
+  '192.0.0.192/32', // Oracle metadata
+])
+for (const [address, bits] of [
+  ['fd00:42::42', 128], // Scaleway metadata
+  ['fd00:c1::a9fe:a9fe', 128], // Oracle metadata
+  ['fd00:ec2::', 32], // AWS metadata, credentials, DNS
+  ['fd20:ce::254', 128], // Google metadata
+  ['fe80::', 10], // link-local
+] as const) {
+  platform.addSubnet(address, bits, 'ipv6')
+}
+
+/** Whether `text` is an address of a cloud platform or link-local. No setting makes it a target of webhooks. */
+export const isPlatformAddress = (text: string): boolean =>
+  isIP(text) > 0 && platform.check(text, isIP(text) === 6 ? 'ipv6' : 'ipv4')
+
 /** Whether `text` is an IP address that is reachable from the internet. False for a host name. */
 export function isPublicAddress(text: string): boolean {
   // A zone, as in fe80::1%eth0, names a link of this machine.

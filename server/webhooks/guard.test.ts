@@ -151,6 +151,36 @@ test('networks of the operator are allowed, to their edges, and nothing else', a
   await assertRefused('https://out.test/', /10\.2\.0\.1/, named)
 })
 
+test('metadata and platform addresses of clouds stay refused inside an allowed network', async () => {
+  const allowedCidrs = ['0.0.0.0/0', '::/0']
+  const guard = createGuard({ allowedCidrs, resolver: stub({ 'hook.test': ['10.0.0.1', '169.254.169.254'] }) })
+  for (const host of [
+    '168.63.129.16',
+    '100.100.100.200',
+    '192.0.0.192',
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '169.254.0.23',
+    '169.254.42.42',
+    '[::ffff:169.254.169.254]',
+    '[::ffff:100.100.100.200]',
+    '[fd00:ec2::254]',
+    '[fd00:ec2::23]',
+    '[fd20:ce::254]',
+    '[fd00:c1::a9fe:a9fe]',
+    '[fd00:42::42]',
+    '[fe80::a9fe:a9fe]',
+  ]) {
+    await assertRefused(`https://${host}/`, /not a public/, guard)
+    assert.equal(guard.isAllowed(host.replace(/^\[|\]$/g, '')), false)
+  }
+  await assertRefused('https://hook.test/', /169\.254\.169\.254/, guard)
+  for (const host of ['10.0.0.1', '100.100.100.100', '168.63.129.17', '127.0.0.1', '[fd00:ec3::254]', '[fd12::1]']) {
+    assert.ok((await guard.check(`https://${host}/`)).ok, host)
+  }
+})
+
 test('https only, without credentials, and a URL at all; not even with every network allowed', async () => {
   const guard = createGuard({ allowedCidrs: ['0.0.0.0/0', '::/0'], resolver: stub({}) })
   for (const [url, reason] of [

@@ -3,13 +3,16 @@
  * every attempt.
  *
  * https, no credentials, and every address behind the name public, or in a
- * network the operator allowed. Names are asked of the DNS itself: what only
- * this machine's files know is not public, and its resolver has four threads
- * that a few dead name servers would stall for everybody.
+ * network the operator allowed. Platform addresses of clouds are refused even
+ * there: 100.64.0.0/10, for example, contains one cloud's metadata service.
+ *
+ * Names are resolved over DNS (c-ares), not with `dns.lookup`: names from this
+ * machine's files are not public, and `lookup` has four threads, which a few
+ * dead name servers would block for all endpoints.
  */
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
-import { isPublicAddress } from '../../common/address.ts'
+import { isPlatformAddress, isPublicAddress } from '../../common/address.ts'
 
 export type Target =
   | { ok: true; url: URL; addresses: string[] }
@@ -41,8 +44,10 @@ export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2
     const [network = '', bits = ''] = cidr.split('/')
     allowed.addSubnet(network, Number(bits), isIP(network) === 6 ? 'ipv6' : 'ipv4')
   }
+  const isInAllowedNetwork = (address: string): boolean =>
+    isIP(address) > 0 && allowed.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   const isAllowed = (address: string): boolean =>
-    isPublicAddress(address) || (isIP(address) > 0 && allowed.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+    isPublicAddress(address) || (isInAllowedNetwork(address) && !isPlatformAddress(address))
 
   const resolve: Guard['resolve'] = async (host) => {
     const literal = host.replace(/^\[|\]$/g, '')
