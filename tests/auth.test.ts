@@ -124,19 +124,24 @@ test('a refused request counts in the window of its key', async (t) => {
   assert.equal(last.headers.get('x-ratelimit-remaining'), '117')
 })
 
-test('the time of last use is kept to the minute', async (t) => {
-  const { api, db } = await start(t)
+test('the time of last use is kept to the minute, and is never before the key was created', async (t) => {
+  const { api, db, url, owner } = await start(t)
+  const browser = createBrowser(url)
+  await browser.signIn(owner)
   const key = await api.key()
-  const read = async () =>
-    (await db<{ last_used_at: string | null }[]>`select last_used_at from api_keys order by id desc limit 1`)[0]
-      ?.last_used_at ?? undefined
-  assert.equal(await read(), undefined)
+  const read = async () => (await browser.call('GET', '/keys')).body.data[0]
+  const { last_used_at, created_at } = await read()
+  assert.equal(last_used_at, null)
 
   await api.get('/me', { key })
+  const used = await until('the use', async () => (await read()).last_used_at)
+  assert.ok(used >= created_at, `used ${used}, created ${created_at}`)
 
-  const used = await until('the minute of use', read)
-  assert.match(used, /:00\.000Z$/)
-  assert.ok(Date.now() - Date.parse(used) < 120_000)
+  await db`update api_keys set created_at = created_at - interval '1 hour', last_used_at = null`
+  await api.get('/me', { key })
+  const later = await until('the minute of use', async () => (await read()).last_used_at)
+  assert.match(later, /:00\.000Z$/)
+  assert.ok(Date.now() - Date.parse(later) < 120_000)
 })
 
 test('checks come in order: key, rate, scope, body, resource', async (t) => {

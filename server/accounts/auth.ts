@@ -97,7 +97,7 @@ async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admitted
           case when w.started_at > now() - interval '60 seconds' then w.request_count else 0 end
       returning key_id, request_count, started_at + interval '60 seconds' as reset_at
     ),
-    -- Kept to the minute: one write a key and minute, and whoever comes second leaves it to the first.
+    -- Keys whose last use is to be written: one write a key and minute. A row another request writes now is skipped.
     stale as (
       select k.workspace_id, k.id
       from api_keys k
@@ -105,8 +105,9 @@ async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admitted
       where found.last_used_at is null or found.last_used_at < date_trunc('minute', now())
       for no key update of k skip locked
     ),
+    -- The minute of use, or the moment of creation if that is later in the same minute.
     used as (
-      update api_keys k set last_used_at = date_trunc('minute', now())
+      update api_keys k set last_used_at = greatest(k.created_at, date_trunc('minute', now()))
       from stale where k.workspace_id = stale.workspace_id and k.id = stale.id
     )
     -- Scopes as one text: taking an array apart would cost the driver as much as the rest of the row.

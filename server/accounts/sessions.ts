@@ -100,7 +100,8 @@ export async function createSession(
   await sql`
     insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at, address, user_agent, last_seen_at)
     values (${workspaceId}, ${id}, ${sha256(token)}, ${memberId}, ${timeOfId(id)},
-      now() + make_interval(days => ${sessionDays}), ${address}, ${userAgent?.slice(0, maxUserAgent) ?? null}, now())`
+      now() + make_interval(days => ${sessionDays}), ${address}, ${userAgent?.slice(0, maxUserAgent) ?? null},
+      ${timeOfId(id)})`
   return token
 }
 
@@ -132,7 +133,7 @@ export async function getSession(sql: Sql, token: string): Promise<Session | und
   }
 }
 
-/** Kept to the minute: of requests that come together one writes it down, and the others do not wait for that one. */
+/** Writes at most once a minute. A row another request writes now is skipped. The process's clock gave `created_at`. */
 async function noteSeen(sql: Sql, { id, workspaceId }: Session): Promise<void> {
   await sql`
     with stale as (
@@ -141,7 +142,7 @@ async function noteSeen(sql: Sql, { id, workspaceId }: Session): Promise<void> {
         and (last_seen_at is null or last_seen_at < date_trunc('minute', now()))
       for no key update skip locked
     )
-    update sessions s set last_seen_at = now()
+    update sessions s set last_seen_at = greatest(s.created_at, now())
     from stale where s.workspace_id = stale.workspace_id and s.id = stale.id`
 }
 
