@@ -53,7 +53,7 @@ test('a key is made, shown once, works, is listed, and is refused once revoked',
 
 test('among many keys one is found, an expired one says so, and an agent only looks', { skip }, async (t) => {
   const { db, api, page, window, member } = await openDashboard(t, '/settings/keys')
-  const old = { name: 'Old shop', key: 'legacy_live_abcdef', scopes: ['messages:send'] }
+  const old = { name: 'Old shop', key: 'legacy_live_abcdef0123456789', scopes: ['messages:send'] }
   await importKey(db, api.workspaceId, { ...old, expires_at: '2020-01-02T12:00:00Z' })
   for (let i = 0; i < 120; i++) {
     await createKey(db, api.workspaceId, { name: `Key ${i}`, scopes: [], created_by: null })

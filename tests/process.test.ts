@@ -550,6 +550,10 @@ test('the command line works beside a running service and without one', async (t
       ['key', 'import', '--workspace', workspace_id, '--name', 'X', '--key', 'svc_live_x', '--scopes', ''],
       /required|legacy_live_/,
     ],
+    [
+      ['key', 'import', '--workspace', workspace_id, '--name', 'X', '--key', 'legacy_live_x', '--scopes', ''],
+      /^key: .*16 to 200 printable characters/,
+    ],
     [['plan', 'set', '--workspace', '01890000-0000-7000-8000-000000000000', '--unlimited'], /workspace not found/],
     [['plan', 'set', '--workspace', workspace_id, '--messages-per-month', '-1'], /messages-per-month/],
     [['member', 'reset-password', '--email', 'nobody@acme.test'], /member not found/],

@@ -54,10 +54,13 @@ export async function createKey(sql: Sql, workspaceId: string, given: NewKey): P
 
 type ImportedKey = { name: string; key: string; scopes: readonly string[]; expires_at: string | null }
 
-/** Take over a key that predates the rename, as it is. */
+/** Anything shorter can be guessed. */
+const legacyKey = /^legacy_live_[\x21-\x7e]{16,200}$/
+
+/** Import a key that predates the rename, unchanged. */
 export async function importKey(sql: Sql, workspaceId: string, given: ImportedKey): Promise<ApiKey> {
-  if (!/^legacy_live_[\x21-\x7e]{1,200}$/.test(given.key)) {
-    throw badRequest('key: must start with legacy_live_, followed by 1 to 200 printable characters')
+  if (!legacyKey.test(given.key)) {
+    throw badRequest('key: must start with legacy_live_, followed by 16 to 200 printable characters')
   }
   return insertKey(sql, workspaceId, given.key, { ...given, created_by: null })
 }
