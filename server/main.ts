@@ -15,6 +15,7 @@ import { createSealer, deriveToken } from './lib/crypto.ts'
 import { createHealth } from './lib/health.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
+import { createLog } from './lib/log.ts'
 import { giveBackMemory } from './lib/memory.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
@@ -44,7 +45,7 @@ try {
 
 async function run(config: Config): Promise<void> {
   const output = pino.destination({ dest: 1, sync: false })
-  const log = pino({ level: config.logLevel }, output)
+  const log = createLog(config.logLevel, output)
   const stops: (() => Promise<unknown>)[] = []
   let stopping: Promise<never> | undefined
 

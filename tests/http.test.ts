@@ -3,7 +3,7 @@ import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
-import pino from 'pino'
+import { createLog } from '../server/lib/log.ts'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
@@ -283,7 +283,7 @@ test('a client that trickles, floods its headers or speaks nonsense is cut off w
 
 test('a failure of ours says nothing of the inside, and its log line has the request id but no secret', async (t) => {
   const lines: string[] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const log = createLog('debug', { write: (line: string) => void lines.push(line) })
   const { api, db, url, owner } = await start(t, { log })
   const key = await api.key('contacts:read')
   const browser = createBrowser(url)
@@ -303,6 +303,20 @@ test('a failure of ours says nothing of the inside, and its log line has the req
   assert.match(line, /"reqId":"find-me"/)
   assert.match(line, /column c\.name does not exist/)
   for (const secret of [key, owner.password, 'Bearer', token, 'Somebody']) assert.ok(!lines.join().includes(secret))
+})
+
+test('what the database says about a failure is logged without the rows it quotes', async (t) => {
+  const lines: string[] = []
+  const log = createLog('debug', { write: (line: string) => void lines.push(line) })
+  const { api, db } = await start(t, { log })
+  await db`alter table contacts add constraint no_such_name check (name <> 'Ann Customer')`
+  assertRefused(await api.post('/contacts', { phone: '+14155550123', name: 'Ann Customer' }), 500, 'internal')
+  const line = lines.find((text) => text.includes('"level":50')) ?? ''
+  assert.match(line, /"message":"new row .*violates check constraint/)
+  const { err } = JSON.parse(line)
+  assert.deepEqual([err.code, err.constraint_name, err.table_name], ['23514', 'no_such_name', 'contacts'])
+  assert.match(err.stack, /PostgresError/)
+  for (const data of ['Ann Customer', '4155550123']) assert.ok(!lines.join().includes(data), line)
 })
 
 test('a client that sends thousands of requests ahead of their answers is cut off, and nobody waits for it', async (t) => {
