@@ -54,7 +54,7 @@ const json = (rows: unknown) => JSON.stringify(rows)
 /** Write it all, in the caller's transaction. */
 export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding): Promise<void> {
   const ownerId = await requireOwner(sql, workspaceId)
-  const templates = listTemplates(workspaceId)
+  const templates = listTemplates(workspaceId, publicUrl)
   const pictures = new Map<string, Picture>()
   const pictureOf = (filename: string): Picture => {
     const known = pictures.get(filename) ?? toPicture(filename)
@@ -87,8 +87,8 @@ async function requireOwner(sql: Sql, workspaceId: string): Promise<string> {
 }
 
 /** As the simulator lists them, so that the first refresh changes nothing. */
-function listTemplates(workspaceId: string): Template[] {
-  return seedTemplates(workspaceId).map((seeded) => {
+function listTemplates(workspaceId: string, publicUrl: string): Template[] {
+  return seedTemplates(workspaceId, publicUrl).map((seeded) => {
     const { shape: _, id, ...template } = seeded
     return { ...template, external_id: id }
   })

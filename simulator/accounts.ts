@@ -66,7 +66,11 @@ export type Accounts = {
 
 const freshMs = 1_000
 
-export function createAccounts(file: string, load: (() => Promise<SimulatorAccount[]>) | undefined): Accounts {
+export function createAccounts(
+  file: string,
+  load: (() => Promise<SimulatorAccount[]>) | undefined,
+  origin: () => string,
+): Accounts {
   const states = new Map<string, AccountState>()
   let tokens = new Map<string, AccountState[]>()
   let registered: SimulatorAccount[] = load ? [] : readAccounts(file)
@@ -91,7 +95,8 @@ export function createAccounts(file: string, load: (() => Promise<SimulatorAccou
         templates: new Map(),
       }
       if (channel === 'msgapp') {
-        for (const template of seedTemplates(workspaceId)) state.templates.set(templateKey(template), template)
+        for (const template of seedTemplates(workspaceId, origin()))
+          state.templates.set(templateKey(template), template)
       }
       states.set(key, state)
     }

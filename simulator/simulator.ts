@@ -97,7 +97,11 @@ export async function createSimulator(options: Options): Promise<Simulator> {
   const quotas = { ...defaultQuotas, ...options.quotas }
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const origin = typeof publicUrl === 'string' ? () => publicUrl : publicUrl
-  const accounts = createAccounts(join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'), loadAccounts)
+  const accounts = createAccounts(
+    join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'),
+    loadAccounts,
+    origin,
+  )
   const sent = createSent()
   const media = createMediaStore({
     dir: join(dir, `${name}-media`),

@@ -34,14 +34,17 @@ export const templateKey = ({ name, language }: { name: string; language: string
 
 export const defaultLanguage = 'en_US'
 
-/** Those of the documents; a workspace's own, since ids differ between accounts. */
-export function seedTemplates(workspaceId: string): Template[] {
+/** A picture that the simulator makes by itself and that does not expire. */
+const samplePicture = '/simulator/media/88099999999999990000'
+
+/** The documented templates. Ids differ between workspaces; `origin` is where the sample picture is. */
+export function seedTemplates(workspaceId: string, origin: string): Template[] {
   const seed = (name: string, components: Json[], more: Partial<Template> = {}) =>
     createTemplate(workspaceId, { name, language: defaultLanguage, category: 'UTILITY', components, ...more })
   const picture = {
     type: 'HEADER',
     format: 'IMAGE',
-    example: { header_handle: ['https://scontent.example/header.png'] },
+    example: { header_handle: [`${origin}${samplePicture}`] },
   }
   const card = {
     components: [

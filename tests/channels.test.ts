@@ -339,6 +339,11 @@ test('members see what the provider changed of a template: status with its reaso
   assert.deepEqual(await template(), { status: 'PAUSED', category: 'MARKETING', ...changed })
   await report('message_template_status_update', { event: 'APPROVED', reason: 'NONE' })
   assert.deepEqual(await template(), { status: 'APPROVED', category: 'MARKETING', ...changed, status_reason: null })
+  // The simulator's sample pictures are its own.
+  const listed = JSON.stringify((await browser.call('GET', '/templates')).body.data)
+  const pictures = [...listed.matchAll(/"header_handle":\["([^"]+)"\]/g)].map(([, url = '']) => url)
+  assert.ok(pictures.length > 0)
+  for (const url of new Set(pictures)) assert.equal((await fetch(url)).headers.get('content-type'), 'image/png')
   // The provider's list says nothing of the quality, so what was reported stays.
   await refresh()
   assert.equal((await template()).quality, 'RED')

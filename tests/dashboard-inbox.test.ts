@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { fixture } from '../server/channels/fake-http.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import type { Provider } from './provider.ts'
-import { until } from './support.ts'
+import { type Json, until } from './support.ts'
 
 const ann = '+14155550100'
 const ben = '+14155550101'
@@ -213,6 +214,52 @@ test('an image goes out with its caption, a template where the window is closed'
   await found.click()
   await page.locator('[data-lit]', { hasText: 'The walnut table' }).waitFor()
 })
+
+test('orders, form answers, calls, ads and shared posts can be read in the thread', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  const names = ['order', 'form-reply', 'text-from-ad', 'location', 'contacts', 'in-a-group', 'media-failed']
+  const captured = names.map((name) => readMessages(`msgapp/${name}`))
+  const contacts = [{ wa_id: '5215512345678', profile: { name: 'Ana Ruiz' } }]
+  const post = (field: string, value: Json) =>
+    provider.callback({ entry: [{ changes: [{ field, value: { contacts, ...value } }] }] })
+  assert.equal(await post('messages', { messages: captured.flat() }), 200)
+  assert.equal(await post('calls', { calls: [{ id: 'wacid.1', from: '5215512345678' }] }), 200)
+  await rowOf(page, 'Ana Ruiz').click()
+  const log = page.getByRole('log')
+  await log.getByText('Order, 1 item').waitFor()
+  await log.getByRole('row', { name: 'sku 2 × $30.00 $60.00' }).waitFor()
+  await log.getByRole('row', { name: 'Total $60.00' }).waitFor()
+  await log.getByRole('row', { name: 'Size L' }).waitFor()
+  assert.equal(await log.getByText('flow_token').count(), 0)
+  await log.getByRole('link', { name: 'Came from an ad: Chat with us' }).waitFor()
+  await log.getByRole('link', { name: 'Show on a map' }).waitFor()
+  await log.getByText('Luis Ruiz').waitFor()
+  await log.getByText('Sent in a group').waitFor()
+  await log.getByText('hi all').waitFor()
+  await log.getByText('Failed to download the media from the sender.').waitFor()
+  await log.getByText('Phone call').waitFor()
+  await rowOf(page, 'Ana Ruiz').getByText('Phone call').waitFor()
+  await assertAccessible(page)
+
+  const items = ['reel', 'story-mention', 'story-reply', 'from-ad'].flatMap((name) => readMessages(`social/${name}`))
+  const messaging = items.map((message, i) => ({
+    sender: { id: '90000001' },
+    message: { ...message, mid: `mid.${i}` },
+  }))
+  assert.equal(await provider.callback({ entry: [{ messaging }] }, 'social'), 200)
+  // The simulator knows no profile of this person.
+  await rowOf(page, 'Visitor').click()
+  await log.getByText('Ten cafés').waitFor()
+  await log.getByText('Mentioned you in their story').waitFor()
+  await log.getByRole('link', { name: 'Replied to your story' }).waitFor()
+  await log.getByText('Came from an ad: Summer').waitFor()
+})
+
+/** The messages of a captured callback. */
+function readMessages(name: string): Json[] {
+  const [entry] = (fixture(name) as Json).entry
+  return entry.messaging?.map(({ message }: Json) => message) ?? entry.changes[0].value.messages
+}
 
 /** Many messages of one customer in one callback. */
 const writesMuch = (provider: Provider, count: number) =>

@@ -135,6 +135,44 @@ test('somebody is invited, joins, gets another role, and is out once removed', {
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
+test('a restriction of the account is a banner on every page and a notice on its card, until it is dismissed', {
+  skip,
+}, async (t) => {
+  const { page, provider, window, member } = await openDashboard(t, '/settings/channels')
+  const report = (field: string, value: object) => provider.callback({ entry: [{ changes: [{ field, value }] }] })
+  const expiration = Math.floor(Date.now() / 1000) + 86_400
+  const limits = [{ restriction_type: 'RESTRICTED_BIZ_INITIATED_MESSAGING', expiration }]
+  await report('account_update', { event: 'ACCOUNT_RESTRICTION', restriction_info: limits })
+  await report('phone_number_quality_update', {
+    display_phone_number: '15550001111',
+    event: 'DOWNGRADE',
+    current_limit: 'TIER_1K',
+  })
+  const card = page.getByRole('region', { name: 'Messaging app' })
+  const banner = page.getByRole('status').filter({ hasText: 'it cannot start conversations' })
+  await card.getByText('it cannot start conversations').waitFor()
+  await card.getByText('Limit: 1,000 customers in 24 hours.').waitFor()
+  await banner.waitFor()
+  await assertAccessible(page)
+
+  const agent = await window({ as: await member('agent'), width: 390, height: 844, dark: true })
+  await agent.goto('/inbox')
+  await agent.getByRole('link', { name: 'Show details' }).waitFor()
+  await assertFits(agent)
+  await assertAccessible(agent)
+  await agent.getByRole('link', { name: 'Show details' }).click()
+  await agent.getByText('Limit: 1,000 customers in 24 hours.').waitFor()
+  assert.equal(await agent.getByRole('button', { name: 'Dismiss' }).count(), 0)
+
+  await card
+    .getByRole('listitem')
+    .filter({ hasText: 'it cannot start' })
+    .getByRole('button', { name: 'Dismiss' })
+    .click()
+  await banner.waitFor({ state: 'detached' })
+  await card.getByText('Limit: 1,000 customers in 24 hours.').waitFor()
+})
+
 test('a channel is connected step by step, and a wrong token is said beside its field', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/settings/channels')
   const { msgapp } = provider.connections

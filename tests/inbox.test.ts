@@ -181,7 +181,8 @@ test('a conversation says until when it is open, who looks after it and what cam
   const [social, msgapp] = rows
   for (const row of [social, msgapp]) {
     assert.equal(Date.parse(row.window_closes_at) - Date.parse(row.last_inbound_at), dayMs)
-    assert.deepEqual(row.last_message, { direction: 'inbound', content_type: 'text', status: 'received' })
+    const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received' }
+    assert.deepEqual(row.last_message, last)
     assert.deepEqual([row.assigned_agent, row.unread_count], [null, 1])
   }
   assert.equal(Date.parse(social.late_window_closes_at) - Date.parse(social.last_inbound_at), 7 * dayMs)

@@ -55,7 +55,7 @@ const ConnectionView = Type.Object({
   base_url: Type.String(),
   api_version: Type.String(),
   simulator: NullableText(),
-  signals: Type.Array(SignalView, { description: 'What the provider reported about the account, restrictions first.' }),
+  signals: Type.Array(SignalView, { description: 'What the provider reported about the account, gravest first.' }),
 })
 
 const Settings = Type.Object({

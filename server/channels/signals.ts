@@ -2,13 +2,13 @@
  * Signals: what a provider reported about a connection's account, for members to see on the channel's card.
  *
  * Each has a key that names its subject, and the latest of a key replaces the one before, so the list is the current state
- * and not a log. It is bounded; restrictions stay longest. A member dismisses what is settled.
+ * and not a log. It is bounded: the mildest and oldest go first. A member dismisses what is settled.
  */
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import type { Connection, Severity, Signal } from './channel.ts'
+import { type Connection, type Severity, type Signal, severities } from './channel.ts'
 
 export type StoredSignal = Omit<Signal, 'severity'> & { severity: Severity }
 
@@ -30,7 +30,9 @@ export async function noteSignal(
         select s.signal
         from jsonb_array_elements(c.signals || ${JSON.stringify(noted)}::text::jsonb) with ordinality as s (signal, place)
         where s.signal->>'key' <> ${key} or s.place > jsonb_array_length(c.signals)
-        order by s.signal->>'severity' = 'restriction' desc, s.signal->>'at' desc
+        order by array_position(${[...severities]}::text[], s.signal->>'severity'), s.signal->>'at' desc,
+          -- Times are whole seconds: of the same second, the one just reported is the newest.
+          s.place > jsonb_array_length(c.signals) desc, s.place
         limit ${maxSignals}
       ) kept
     )

@@ -38,9 +38,10 @@ export const MemberConversation = Type.Object(
       properties: {
         direction: OneOf(['inbound', 'outbound']),
         content_type: OneOf(contentTypes),
+        content_kind: NullableText(),
         status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
       },
-      required: ['direction', 'content_type', 'status'],
+      required: ['direction', 'content_type', 'content_kind', 'status'],
     }),
   },
   { title: 'MemberConversation' },

@@ -25,6 +25,8 @@ import { type Window, windowOf } from './window.ts'
 export type LastMessage = {
   direction: 'inbound' | 'outbound'
   content_type: ContentType
+  /** What an `unsupported` message is, by the channel's name for it: `order`, `call`, `ig_reel`. */
+  content_kind: string | null
   status: 'received' | 'pending' | 'sent' | 'failed' | 'delivered' | 'read'
 }
 

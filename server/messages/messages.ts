@@ -122,10 +122,12 @@ export async function lastMessagesOf(
 ): Promise<Map<string, LastMessage>> {
   // One by one from the end of their stretches of the key: 50 take 1 ms, however long they are.
   const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select g.id as conversation_id, m.direction, m.content_type, m.status
+    select g.id as conversation_id, m.direction, m.content_type, m.content_kind, m.status
     from unnest(${[...conversationIds]}::uuid[]) as g (id)
     cross join lateral (
-      select m.direction, m.content_type, m.status
+      select m.direction, m.content_type, m.status,
+        case when m.content_type = 'unsupported'
+          then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = g.id
       order by m.id desc
@@ -134,7 +136,7 @@ export async function lastMessagesOf(
   return new Map(rows.map(({ conversation_id, ...message }) => [conversation_id, message]))
 }
 
-type LastMessage = Pick<Message, 'direction' | 'content_type' | 'status'>
+type LastMessage = Pick<Message, 'direction' | 'content_type' | 'status'> & { content_kind: string | null }
 
 export async function requireChannelOf(sql: Sql, workspaceId: string, conversationId: string): Promise<ChannelName> {
   const [conversation] = isUuid(conversationId)

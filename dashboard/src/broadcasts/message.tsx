@@ -1,7 +1,7 @@
 /** What they get: an approved template, found by its name or its words, and its values. */
 import { useEffect, useRef, useState } from 'react'
 import { missingValues, readTemplate, type Template } from '../templates/shape.ts'
-import { categoryWord, isUsable } from '../templates/status.tsx'
+import { categoryWord, isUsable, TemplateQuality } from '../templates/status.tsx'
 import { type Faults, TemplateValues } from '../templates/values.tsx'
 import { LinkButton } from '../ui/button.tsx'
 import { SearchInput } from '../ui/form.tsx'
@@ -134,6 +134,7 @@ const Summary = ({ template }: { template: Template }) => (
     <span className="row">
       <strong>{template.name}</strong>
       <span className="soft small">{`${template.language} · ${categoryWord(template.category)}`}</span>
+      <TemplateQuality quality={template.quality} />
     </span>
     <span className="soft small cut">{readTemplate(template).body?.text}</span>
   </span>

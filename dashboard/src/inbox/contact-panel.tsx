@@ -13,7 +13,7 @@ import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
-import { activityOf, type Contact, lineOf, showsContact } from './data.ts'
+import { activityOf, type Contact, kindOf, showsContact } from './data.ts'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 
@@ -126,9 +126,7 @@ function Others({ contactId, conversationId }: { contactId: string; conversation
               <span className="inbox-others-text">
                 <span className="cut">{words.channels[other.channel]}</span>
                 <span className="cut soft">
-                  {other.last_message_text ||
-                    (other.last_message &&
-                      lineOf({ content_type: other.last_message.content_type, content_text: null }))}
+                  {other.last_message_text || (other.last_message && kindOf(other.last_message))}
                 </span>
               </span>
               <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>

@@ -1,16 +1,26 @@
-/** What a message says, by its kind. Whatever came from outside is shown as text, never taken as HTML. */
-import type { ReactNode } from 'react'
+/** The content of a message, by its type. Content from outside is shown as text, never as HTML. */
 import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
+import { Card } from './card.tsx'
 import type { Message } from './data.ts'
 import { Media } from './media.tsx'
 import { cardsOf, placeOf } from './read.ts'
 import { SentTemplate } from './sent-template.tsx'
+import { FormAnswers, Origin, Shared, Unsupported } from './structured.tsx'
 import { Text } from './text.tsx'
 
 const { message: said } = words.inbox
 
 export function Content({ message }: { message: Message }) {
+  return (
+    <>
+      {message.content && <Origin content={message.content} />}
+      <Body message={message} />
+    </>
+  )
+}
+
+function Body({ message }: { message: Message }) {
   const { content_type: type, content_text: text } = message
   switch (type) {
     case 'image':
@@ -39,14 +49,20 @@ export function Content({ message }: { message: Message }) {
             {message.content?.form ? said.form : said.button}
           </p>
           <Text text={text} />
+          {message.content?.form !== undefined && <FormAnswers form={message.content.form} />}
         </>
       )
     case 'reaction':
       return <p className="inbox-text">{said.reacted(text ?? '')}</p>
     case 'unsupported':
-      return <p className="inbox-system">{text ?? said.unsupported}</p>
+      return <Unsupported content={message.content} />
     default:
-      return <Text text={text} />
+      return (
+        <>
+          {message.content?.attachment !== undefined && <Shared attachment={message.content.attachment} />}
+          <Text text={text} />
+        </>
+      )
   }
 }
 
@@ -81,23 +97,3 @@ function Cards({ message: { content, content_text: text } }: { message: Message 
     </Card>
   ))
 }
-
-type CardProps = {
-  icon: 'location' | 'person'
-  title: string
-  lines: readonly (string | undefined)[]
-  children: ReactNode
-}
-
-const Card = ({ icon, title, lines, children }: CardProps) => (
-  <div className="inbox-card">
-    <span className="inbox-card-mark">
-      <Icon name={icon} />
-    </span>
-    <div>
-      <strong>{title}</strong>
-      {lines.map((line) => line && <span key={line}>{line}</span>)}
-      {children}
-    </div>
-  </div>
-)

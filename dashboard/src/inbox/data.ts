@@ -32,6 +32,14 @@ export function lineOf({ content_type, content_text }: Pick<Message, 'content_ty
   return content_text?.replace(/\s+/g, ' ').trim() || words.inbox.message.kinds[content_type]
 }
 
+/** What a message without words is. */
+export function kindOf({ content_type, content_kind }: NonNullable<Conversation['last_message']>): string {
+  const { kinds } = words.inbox.structured
+  return content_kind && Object.hasOwn(kinds, content_kind)
+    ? (kinds[content_kind] ?? '')
+    : words.inbox.message.kinds[content_type]
+}
+
 export const activityOf = ({ last_message_at, created_at }: Conversation): string => last_message_at ?? created_at
 
 /** Last activity first. */

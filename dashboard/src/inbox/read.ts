@@ -34,6 +34,64 @@ export function cardsOf(content: Details | null) {
   })
 }
 
+const numberOf = (value: unknown): number | undefined => {
+  const number = Number(textOf(value))
+  return Number.isFinite(number) ? number : undefined
+}
+
+/** The items of an order, and what they cost in each currency; no totals while a price is missing. */
+export function orderOf(value: unknown) {
+  const order = recordOf(value)
+  const items = recordsOf(order?.product_items).map((item) => ({
+    name: textOf(item.product_retailer_id),
+    quantity: numberOf(item.quantity) ?? 1,
+    price: numberOf(item.item_price),
+    currency: textOf(item.currency),
+  }))
+  const amounts = new Map<string | undefined, number>()
+  for (const { quantity, price = Number.NaN, currency } of items) {
+    amounts.set(currency, (amounts.get(currency) ?? 0) + quantity * price)
+  }
+  const totals = [...amounts].map(([currency, amount]) => ({ currency, amount }))
+  return { note: textOf(order?.text), items, totals: totals.every(({ amount }) => !Number.isNaN(amount)) ? totals : [] }
+}
+
+/** The answers to a form, by question. The channel's form builder puts the screen before a field's name and a number behind it. */
+export function answersOf(value: unknown): { question: string; answer: string }[] {
+  const form = recordOf(value)
+  const response = recordOf(form?.response)
+  if (!response) return []
+  return Object.entries(response)
+    .filter(([name]) => name !== 'flow_token')
+    .map(([name, answer]) => ({
+      question: sentenceOf(name.replace(/^screen_\d+_/, '').replace(/_\d+$/, '')) || name,
+      answer: answerOf(answer),
+    }))
+}
+
+function answerOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(answerOf).join(', ')
+  return textOf(value) ?? (value === null || value === '' ? '' : JSON.stringify(value))
+}
+
+const sentenceOf = (name: string): string => {
+  const text = name.replaceAll('_', ' ').trim()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Where a customer came from, as either channel writes it. */
+export function referralOf(value: unknown) {
+  const referral = recordOf(value)
+  if (!referral) return undefined
+  const { source_type: type, source, headline, body, source_url: url, ref } = referral
+  const isAd = type === 'ad' || source === 'ADS'
+  return {
+    source: isAd ? 'ad' : type === 'post' ? 'post' : 'link',
+    title: textOf(headline) ?? textOf(recordOf(referral.ads_context_data)?.ad_title) ?? textOf(body) ?? textOf(ref),
+    url: textOf(url),
+  } as const
+}
+
 /** A template as it was sent, or one of its cards. */
 export function templateOf(content: Details | null | undefined) {
   const header = recordOf(content?.header)

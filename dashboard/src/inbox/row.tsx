@@ -7,10 +7,10 @@ import { formatBrief, formatTime } from '../lib/time.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Avatar } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
-import { activityOf, type Conversation, threadInput } from './data.ts'
+import { activityOf, type Conversation, kindOf, threadInput } from './data.ts'
 import { Ticks } from './ticks.tsx'
 
-const { list, message: said } = words.inbox
+const { list } = words.inbox
 
 export const Row = memo(function Row({
   conversation,
@@ -75,7 +75,7 @@ function LastMessage({
 }: {
   conversation: Conversation
 }) {
-  const line = text || (last ? said.kinds[last.content_type] : list.nothingSaid)
+  const line = text || (last ? kindOf(last) : list.nothingSaid)
   const isOurs = last?.direction === 'outbound'
   return (
     <span className="inbox-row-said cut" data-failed={last?.status === 'failed' ? '' : undefined}>

@@ -4,6 +4,7 @@ import { useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { readTemplate, type Template } from '../templates/shape.ts'
+import { TemplateQuality } from '../templates/status.tsx'
 import { Button, LinkButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { SearchInput } from '../ui/form.tsx'
@@ -112,6 +113,7 @@ function Choices({ templates, chosen, onChoose }: ChoicesProps) {
               <span className="inbox-picker-name">
                 <strong className="cut">{template.name}</strong>
                 <small>{template.language}</small>
+                <TemplateQuality quality={template.quality} />
               </span>
               <span className="inbox-picker-body">{bodyOf(template)}</span>
             </button>

@@ -1,13 +1,20 @@
-/** How people are called, wherever they are shown. */
+/** The names of contacts and members, the same on every page. */
 import { words } from '../words/words.ts'
 
-type Person = { name: string | null; phone: string | null; social_username: string | null; email?: string | null }
+type Person = {
+  id: string
+  name: string | null
+  phone: string | null
+  social_username: string | null
+  email?: string | null
+}
 
 /** How the channel knows them. */
 export const handleOf = ({ phone, social_username: username }: Pick<Person, 'phone' | 'social_username'>): string =>
   phone || (username ? `@${username}` : '')
 
+/** A contact without any name is told apart by the end of its id, which is random. */
 export const nameOf = (person: Person): string =>
-  person.name || handleOf(person) || person.email || words.common.somebody
+  person.name || handleOf(person) || person.email || words.common.visitor(person.id.slice(-4).toUpperCase())
 
 export const memberName = ({ name, email }: { name: string | null; email: string }): string => name || email

@@ -23,6 +23,12 @@ export const formatNumber = (value: number): string => number.format(value)
 export const formatCompact = (value: number): string => compact.format(value)
 export const formatShare = (part: number, whole: number): string => percent.format(whole > 0 ? part / whole : 0)
 
+/** An amount with its currency. One that browsers do not know as a currency is written behind the number. */
+export function formatMoney(amount: number, currency: string | undefined): string {
+  if (!currency || !/^[A-Za-z]{3}$/.test(currency)) return [number.format(amount), currency].filter(Boolean).join(' ')
+  return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
+}
+
 /** For a list: the time today, the weekday this week, the date before. */
 export function formatBrief(at: string, now = Date.now()): string {
   const date = new Date(at)

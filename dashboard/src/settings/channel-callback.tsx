@@ -8,10 +8,30 @@ import type { Connection, ProvidedChannel } from './channels.tsx'
 
 const { guide } = words.settings.channels
 
-/** What the service reads of a provider's callbacks. */
+/** The fields of a provider's callbacks that the service reads. */
 const subscriptions: Record<ProvidedChannel, readonly string[]> = {
-  msgapp: ['messages', 'message_template_status_update', 'user_preferences', 'smb_message_echoes'],
-  social: ['messages', 'messaging_postbacks', 'message_reactions', 'message_edit', 'messaging_seen'],
+  msgapp: [
+    'messages',
+    'calls',
+    'user_preferences',
+    'smb_message_echoes',
+    'account_update',
+    'account_alerts',
+    'account_review_update',
+    'phone_number_quality_update',
+    'phone_number_name_update',
+    'message_template_status_update',
+    'message_template_quality_update',
+    'template_category_update',
+  ],
+  social: [
+    'messages',
+    'messaging_postbacks',
+    'message_reactions',
+    'message_edit',
+    'messaging_referral',
+    'messaging_seen',
+  ],
 }
 
 export function ChannelCallback({ of, channel }: CallbackProps) {

@@ -8,6 +8,7 @@ import { Ago, Badge, ChannelMark, Note, type Tone } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
+import { Signals } from './channel-signals.tsx'
 import { WebChannel } from './channel-web.tsx'
 import { type ChannelName, type Connection, simulatorOf } from './channels.tsx'
 
@@ -38,6 +39,7 @@ export function ChannelCard({ channel, connection, isManager }: CardProps) {
             {connection.last_error}
           </Note>
         )}
+        {connection && <Signals of={connection} isManager={isManager} />}
         {simulator && (
           <p className="soft">
             {channels.simulated}{' '}

@@ -16,6 +16,7 @@ import { Icon, type IconName } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Avatar } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
+import { RestrictionBanner } from './restriction-banner.tsx'
 
 const { shell } = words
 
@@ -90,6 +91,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </ul>
         <Account onHelp={() => setHelping(true)} />
       </nav>
+      <RestrictionBanner />
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>

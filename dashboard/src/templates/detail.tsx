@@ -51,7 +51,7 @@ function Found({ template }: { template: Template }) {
       <div className="stack">
         {!isUsable(template) && (
           <Note tone="amber" icon="alert">
-            {text.unusable(statusWord(template.status))}
+            {text.unusable(statusWord(template.status))} {template.status_reason}
           </Note>
         )}
         <Card title={text.about}>
@@ -63,7 +63,14 @@ function Found({ template }: { template: Template }) {
             <dt>{text.columns.language}</dt>
             <dd>{template.language}</dd>
             <dt>{text.columns.category}</dt>
-            <dd>{categoryWord(template.category)}</dd>
+            <dd>
+              {categoryWord(template.category)}
+              {template.previous_category && (
+                <p className="soft small">{text.wasCategory(categoryWord(template.previous_category))}</p>
+              )}
+            </dd>
+            <dt>{text.quality}</dt>
+            <dd>{qualityWord(template.quality)}</dd>
             <dt>{text.format}</dt>
             <dd>{needsValues ? formatOf(template) : text.formats.none}</dd>
             <dt>{text.columns.updated}</dt>
@@ -83,6 +90,9 @@ function Found({ template }: { template: Template }) {
     </div>
   )
 }
+
+const qualityWord = (quality: string | null): string =>
+  Object.entries(text.qualities).find(([score]) => score === quality)?.[1] ?? text.notRated
 
 function formatOf(template: Template): string {
   const { body, cards } = readTemplate(template)

@@ -15,7 +15,7 @@ import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { TemplatePreview } from './preview.tsx'
 import { readTemplate, type Template } from './shape.ts'
-import { categoryWord, hrefOf, statusWord, TemplateStatus } from './status.tsx'
+import { categoryWord, hrefOf, statusWord, TemplateQuality, TemplateStatus } from './status.tsx'
 
 const { templates: text } = words
 
@@ -129,7 +129,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
 }
 
 function Row({ template, isShown, onLook }: { template: Template; isShown: boolean; onLook: () => void }) {
-  const { name, language, category, status, updated_at } = template
+  const { name, language, category, status, quality, updated_at } = template
   return (
     <tr data-link="" data-shown={isShown ? '' : undefined} onMouseEnter={onLook}>
       <td>
@@ -143,7 +143,10 @@ function Row({ template, isShown, onLook }: { template: Template; isShown: boole
       <td data-label={text.columns.language}>{language}</td>
       <td data-label={text.columns.category}>{categoryWord(category)}</td>
       <td data-label={text.columns.status}>
-        <TemplateStatus status={status} />
+        <div className="row">
+          <TemplateStatus status={status} />
+          <TemplateQuality quality={quality} />
+        </div>
       </td>
       <td data-label={text.columns.updated} className="soft">
         <Ago at={updated_at} />

@@ -1,4 +1,4 @@
-/** What the channel thinks of a template, in a word and a colour, and where the template's own page is. */
+/** Status, quality and category of a template as the channel reported them, and the address of its own page. */
 import { Badge, type Tone } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { Template } from './shape.ts'
@@ -23,6 +23,12 @@ export const categoryWord = (category: string): string => templates.categories[c
 export const TemplateStatus = ({ status }: { status: string }) => (
   <Badge tone={tones[status]}>{statusWord(status)}</Badge>
 )
+
+/** How customers take it, where the provider warns: a template of low quality is paused next. */
+export function TemplateQuality({ quality }: Pick<Template, 'quality'>) {
+  if (quality !== 'YELLOW' && quality !== 'RED') return null
+  return <Badge tone={quality === 'RED' ? 'red' : 'amber'}>{templates.qualities[quality]}</Badge>
+}
 
 export const hrefOf = ({ name, language }: Pick<Template, 'name' | 'language'>): string =>
   `/templates/${encodeURIComponent(name)}/${encodeURIComponent(language)}`

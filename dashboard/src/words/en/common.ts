@@ -27,7 +27,7 @@ export const common = {
     onlyManagers: 'Only owners and admins can change this.',
     removeTag: (name: string) => `Remove tag ${name}`,
     unknown: 'Unknown',
-    somebody: 'Somebody without a name',
+    visitor: (code: string) => `Visitor ${code}`,
   },
   channels: { msgapp: 'Messaging app', social: 'Social', web: 'Web chat' },
   roles: { owner: 'Owner', admin: 'Admin', agent: 'Agent' },

@@ -1,3 +1,15 @@
+/** What customers share on the social channel, by the channel's name for it. */
+const shared: Readonly<Record<string, string>> = {
+  ig_post: 'Shared a post',
+  share: 'Shared a post',
+  ig_reel: 'Shared a reel',
+  reel: 'Shared a reel',
+  ig_story: 'Shared a story',
+  story: 'Shared a story',
+  story_mention: 'Mentioned you in their story',
+  ephemeral: 'Sent a photo or video that disappeared',
+}
+
 export const inbox = {
   title: 'Inbox',
   titleOf: (name: string) => `${name} · Inbox`,
@@ -120,6 +132,36 @@ export const inbox = {
     again: 'Send again',
     discard: 'Discard',
     reacted: (emoji: string) => `Reacted with ${emoji}`,
+  },
+
+  structured: {
+    referral: {
+      ad: (title: string | undefined) => (title ? `Came from an ad: ${title}` : 'Came from an ad'),
+      post: (title: string | undefined) => (title ? `Came from a post: ${title}` : 'Came from a post'),
+      link: (title: string | undefined) => (title ? `Came from a link: ${title}` : 'Came from a link'),
+    },
+    cameOnly: 'Opened the conversation and has not written yet.',
+    storyReply: 'Replied to your story',
+    product: (id: string) => `About product ${id}`,
+    forwarded: 'Forwarded',
+    group: 'Sent in a group',
+    call: 'Phone call',
+    callText: 'Calls cannot be answered here.',
+    opened: 'Opened the chat for the first time.',
+    order: (count: number) => (count === 1 ? 'Order, 1 item' : `Order, ${count} items`),
+    item: 'Item',
+    quantity: 'Quantity',
+    amount: 'Amount',
+    unnamed: 'Item without a name',
+    times: (quantity: string, price: string) => `${quantity} × ${price}`,
+    total: 'Total',
+    answers: 'Answers',
+    shared,
+    kinds: { order: 'Order', call: 'Phone call', request_welcome: 'Opened the chat', ...shared } as Readonly<
+      Record<string, string>
+    >,
+    sharedLink: 'Shared a link',
+    open: 'Open',
   },
 
   composer: {

@@ -28,6 +28,12 @@ export const channels = {
       'Messages can no longer be sent or received on it. Conversations and contacts stay. To connect it again you need the access token and the app secret.',
     web: 'The chat window on your site stops working. Conversations and contacts stay. Connected again, it gets a new site id: the line on your site has to be replaced.',
   },
+  signals: {
+    label: 'Notices of the provider',
+    reported: 'Reported',
+    ends: (at: string) => `Ends ${at}.`,
+    dismiss: 'Dismiss',
+  },
   lastCheck: 'Last check',
   lastReport: 'Last report',
   pace: 'Pace',
@@ -51,7 +57,7 @@ export const channels = {
       placeholder: 'For example 106540352242922',
       hints: {
         msgapp:
-          'Not the number itself: the id the provider gave it. On the same page, below the number you send from, called “Phone number ID”.',
+          'Not the number itself: the id the provider gave it. On the same page, below the number you send from, called “Phone number ID”. A workspace has one number: messages to other numbers of the account are not received.',
         social: '',
       },
     },

@@ -19,6 +19,11 @@ export const shell = {
   theme: 'Appearance',
   themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
   live: { live: 'Live', connecting: 'Connecting…', broken: 'Reconnecting…' },
+  restriction: {
+    ends: (at: string) => `Ends ${at}.`,
+    more: (count: number) => (count === 1 ? 'And 1 more restriction.' : `And ${count} more restrictions.`),
+    details: 'Show details',
+  },
   shortcuts: 'Keyboard shortcuts',
   goTo: (page: string) => `Go to ${page}`,
   notFound: 'There is no such page',

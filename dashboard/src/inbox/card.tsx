@@ -1,0 +1,23 @@
+/** An icon, a title, and lines below it, inside a message. */
+import type { ReactNode } from 'react'
+import { Icon, type IconName } from '../ui/icon.tsx'
+
+type CardProps = {
+  icon: IconName
+  title: string
+  lines?: readonly (string | undefined)[]
+  children?: ReactNode
+}
+
+export const Card = ({ icon, title, lines = [], children }: CardProps) => (
+  <div className="inbox-card">
+    <span className="inbox-card-mark">
+      <Icon name={icon} />
+    </span>
+    <div>
+      <strong>{title}</strong>
+      {lines.map((line) => line && <span key={line}>{line}</span>)}
+      {children}
+    </div>
+  </div>
+)

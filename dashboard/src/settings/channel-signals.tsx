@@ -1,0 +1,45 @@
+/** What the provider reported about a channel's account, restrictions first. Managers dismiss what is settled. */
+import { useChange } from '../lib/api.ts'
+import { formatTime } from '../lib/time.ts'
+import { Button } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Ago } from '../ui/show.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { words } from '../words/words.ts'
+import type { Connection } from './channels.tsx'
+
+const { signals: text } = words.settings.channels
+
+const tones = { restriction: 'red', warning: 'amber', info: undefined } as const
+
+export function Signals({ of: { id, signals }, isManager }: { of: Connection; isManager: boolean }) {
+  const toast = useToast()
+  const dismiss = useChange('POST /channels/{id}/signals/dismiss', { stale: ['GET /channels'], onFailed: toast.failed })
+  if (signals.length === 0) return null
+  return (
+    <ul className="settings-signals" aria-label={text.label}>
+      {signals.map(({ key, severity, text: words, at, expires_at }) => (
+        <li key={key} className="note" data-tone={tones[severity]}>
+          <Icon name={severity === 'info' ? 'info' : 'alert'} />
+          <div className="grow">
+            <p>{words}</p>
+            <p className="small">
+              {text.reported} <Ago at={at} />
+              {expires_at && <>. {text.ends(formatTime(expires_at))}</>}
+            </p>
+          </div>
+          {isManager && (
+            <Button
+              size="small"
+              variant="quiet"
+              busy={dismiss.isPending && dismiss.variables?.body.key === key}
+              onClick={() => dismiss.mutate({ params: { id }, body: { key, at } })}
+            >
+              {text.dismiss}
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
