@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
 import { readPosition } from '../server/lib/page.ts'
 import { listDeliveries } from '../server/webhooks/log.ts'
-import { addEndpoint, happen, queueEvents, waitForAttempts } from './deliveries.ts'
+import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { assertRefused, type Browser, createBrowser, type Json, start, type World } from './support.ts'
 
@@ -32,7 +32,7 @@ test('owners and admins make, change and delete webhooks, agents see them', asyn
     assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
     assert.deepEqual([shown.events, shown.provider, shown.is_active], [['contact.created'], 'api', true])
     const listed = await agent.call('GET', '/webhooks')
-    assert.deepEqual(listed.body.data, [shown])
+    assert.deepEqual(listed.body.data, [{ ...shown, ...never }])
     assert.ok(!listed.text.includes(secret))
 
     const path = `/webhooks/${shown.id}`
@@ -51,6 +51,46 @@ test('owners and admins make, change and delete webhooks, agents see them', asyn
     assertRefused(await browser.call('DELETE', path), 404, 'not_found')
     assertRefused(await browser.call('PATCH', path, {}), 404, 'not_found')
   }
+})
+
+const never = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
+
+test('members see the last attempt of each endpoint, also while the event is retried', async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
+  const { id } = await addEndpoint(api, receiver.url)
+  const { id: otherId } = await addEndpoint(api, other.url)
+  const agent = await member(world, 'agent')
+  const shown = async (path: string, endpointId = id) => {
+    const { data } = (await agent.call('GET', path)).body
+    const endpoint = (data.webhooks ?? data).find((one: Json) => one.id === endpointId)
+    const { last_attempt_at: at, last_attempt_http_status: status, last_attempt_error: error } = endpoint
+    assert.ok(at === null || Math.abs(Date.parse(at) - Date.now()) < 10_000, at)
+    return [at !== null, status, error, endpoint.failure_count]
+  }
+  assert.deepEqual(await shown('/webhooks'), [false, null, null, 0])
+  receiver.answers(500)
+  await happen(api)
+  await waitForAttempts(db, id, 1)
+  await waitForAttempts(db, otherId, 1)
+  for (const path of ['/webhooks', '/overview']) {
+    assert.deepEqual(await shown(path), [true, 500, 'answered 500', 0], path)
+    assert.deepEqual(await shown(path, otherId), [true, 200, null, 0], path)
+  }
+  receiver.answers((_, { reset }) => reset())
+  await postpone(db, 0)
+  await waitForAttempts(db, id, 2)
+  assert.deepEqual(await shown('/webhooks'), [true, null, 'connection lost before a response', 0])
+  receiver.answers(202)
+  await postpone(db, 0)
+  await waitForAttempts(db, id, 3)
+  assert.deepEqual(await shown('/webhooks'), [true, 202, null, 0])
+  const listed = (await api.get('/webhooks')).body.data
+  assert.ok(
+    listed.every((one: Json) => !('last_attempt_at' in one)),
+    'not in the public API',
+  )
 })
 
 test('a delivery shows what was sent and what was answered', async (t) => {

@@ -435,7 +435,12 @@ test('owners and admins connect a tool and test it; everybody sees', async (t) =
 
   const plain = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
   const seen = await agent.call('GET', '/webhooks')
-  assert.deepEqual(seen.body.data, (await api.get('/webhooks')).body.data)
+  const never = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
+  const listed = (await api.get('/webhooks')).body.data
+  assert.deepEqual(
+    seen.body.data,
+    listed.map((one: Json) => ({ ...one, ...never })),
+  )
   assert.deepEqual(
     seen.body.data.map((one: Json) => one.id),
     [plain.id, id],

@@ -15,6 +15,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { lastAttempt } from '../webhooks/dashboard.ts'
 import { providers } from '../webhooks/endpoints.ts'
 import { directions } from './messages.ts'
 import { readOverview } from './overview.ts'
@@ -57,6 +58,7 @@ export const OverviewSchema = Type.Object({
       is_active: Type.Boolean(),
       failure_count: Count,
       last_delivery_at: NullableDateTime,
+      ...lastAttempt,
       waiting_count: Count,
     }),
   ),

@@ -37,6 +37,9 @@ export type EndpointHealth = {
   is_active: boolean
   failure_count: number
   last_delivery_at: string | null
+  last_attempt_at: string | null
+  last_attempt_http_status: number | null
+  last_attempt_error: string | null
   waiting_count: number
 }
 
@@ -127,7 +130,8 @@ async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Pr
 /** Every endpoint, newest first, and how much waits for it. */
 async function listEndpointHealth(sql: Sql, workspaceId: string): Promise<EndpointHealth[]> {
   return sql<EndpointHealth[]>`
-    select e.id, e.url, e.provider, e.is_active, e.failure_count, e.last_delivery_at, (
+    select e.id, e.url, e.provider, e.is_active, e.failure_count, e.last_delivery_at, e.last_attempt_at,
+      e.last_attempt_http_status, e.last_attempt_error, (
       select count(*)::int from (
         select from webhook_deliveries d
         where d.workspace_id = e.workspace_id and d.endpoint_id = e.id

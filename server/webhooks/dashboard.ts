@@ -38,6 +38,15 @@ const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: E
 
 const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 
+/** What the last attempt came to, wherever members see an endpoint. */
+export const lastAttempt = {
+  last_attempt_at: NullableDateTime,
+  last_attempt_http_status: NullableInteger,
+  last_attempt_error: NullableText(),
+}
+
+const EndpointView = Type.Object({ ...EndpointSchema.properties, ...lastAttempt })
+
 const DeliveryView = Type.Object({
   id: Uuid,
   event_id: Uuid,
@@ -110,11 +119,9 @@ export const webhookDashboard =
       },
     )
 
-    app.get(
-      '/webhooks',
-      { schema: { response: { 200: DataOf(Type.Array(EndpointSchema)) } } },
-      async ({ session }) => ({ data: await listEndpoints(db, session.workspaceId) }),
-    )
+    app.get('/webhooks', { schema: { response: { 200: DataOf(Type.Array(EndpointView)) } } }, async ({ session }) => ({
+      data: await listEndpoints(db, session.workspaceId),
+    }))
     app.post(
       '/webhooks',
       {

@@ -293,7 +293,8 @@ export function startDelivering(delivering: Delivering): DeliveringLoop {
 
   /** Undefined: it cannot be signed. */
   async function post(delivery: Claimed): Promise<Answered | undefined> {
-    if (delivery.attempt > maxAttempts) return failed('nobody knows what came of the last attempt: its worker ended')
+    if (delivery.attempt > maxAttempts)
+      return failed('the worker stopped during the last attempt, so its outcome is unknown')
     let secret: string
     try {
       secret = open(delivery)

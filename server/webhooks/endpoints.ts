@@ -30,6 +30,11 @@ export type Endpoint = {
   failure_count: number
   created_at: string
   provider: Provider
+  /** Null until there was one. Shown to members only. */
+  last_attempt_at: string | null
+  last_attempt_http_status: number | null
+  /** Null: it was a success. */
+  last_attempt_error: string | null
 }
 
 const maxEndpoints = 100
@@ -163,6 +168,7 @@ async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<
   return endpoint
 }
 
-/** Columns of an endpoint as it is shown: all but the secret. */
+/** All but the secret. */
 const endpointColumns = (sql: Sql): Fragment => sql`
-  id, url, events, is_active, last_delivery_at, failure_count, created_at, provider`
+  id, url, events, is_active, last_delivery_at, failure_count, created_at, provider,
+  last_attempt_at, last_attempt_http_status, last_attempt_error`

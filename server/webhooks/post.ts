@@ -228,13 +228,15 @@ function inWords(error: unknown): string {
   const { message } = error as { message?: string }
   const words: Record<string, string> = {
     ECONNREFUSED: 'connection refused',
-    ECONNRESET: 'the connection broke',
-    EPIPE: 'the connection broke',
-    UND_ERR_SOCKET: 'the connection broke',
-    CERT_HAS_EXPIRED: 'its certificate has expired',
-    ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-    DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody we know',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by nobody we know',
+    ECONNRESET: 'connection lost before a response',
+    EPIPE: 'connection lost before a response',
+    UND_ERR_SOCKET: 'connection lost before a response',
+    CERT_HAS_EXPIRED: 'the certificate has expired',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+    SELF_SIGNED_CERT_IN_CHAIN: 'the certificate has an unknown issuer',
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate has an unknown issuer',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate has an unknown issuer',
   }
   return words[codeOf(error)] ?? (message?.slice(0, 500) || 'failed')
 }

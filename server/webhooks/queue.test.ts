@@ -40,10 +40,22 @@ const statuses = fc
   .map((runs) => runs.flat())
 const runs = { seed: 1, numRuns: 20_000 }
 
+type Row = Parameters<typeof tally>[0][number]
+const row = (status: Status, more: Partial<Row> = {}): Row => ({
+  workspace_id,
+  endpoint_id: 'e',
+  event,
+  status,
+  http_status: status === 'delivered' ? 200 : 500,
+  error: status === 'delivered' ? null : 'answered 500',
+  ...more,
+})
+const testRow = (status: Status) => row(status, { event: 'tool_a.test' })
+
 test('a batch counts as its events would one after the other, from whatever number it starts', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: maxFailures - 1 }), statuses, (count, given) => {
-      const rows = given.map((status) => ({ workspace_id, endpoint_id: 'e', event, status }))
+      const rows = given.map((status) => row(status))
       assert.deepEqual(apply(count, tally(rows)), fold(count, given))
     }),
     runs,
@@ -52,12 +64,9 @@ test('a batch counts as its events would one after the other, from whatever numb
 
 test('endpoints are told apart however they are mixed, and come in the order of their ids', () => {
   const rows = fc.array(
-    fc.record({
-      workspace_id: fc.constant(workspace_id),
-      endpoint_id: fc.constantFrom('c', 'a', 'b'),
-      event: fc.constant(event),
-      status: fc.constantFrom<Status[]>('failed', 'delivered', 'pending'),
-    }),
+    fc
+      .tuple(fc.constantFrom<Status[]>('failed', 'delivered', 'pending'), fc.constantFrom('c', 'a', 'b'))
+      .map(([status, endpoint_id]) => row(status, { endpoint_id })),
     { maxLength: 60 },
   )
   fc.assert(
@@ -70,20 +79,23 @@ test('endpoints are told apart however they are mixed, and come in the order of 
   )
 })
 
-test('what is tried again does not count, and a batch of nothing else has no tally', () => {
+test('a retry does not count, but is the last attempt', () => {
   assert.deepEqual(tally([]), [])
-  assert.deepEqual(tally([{ workspace_id, endpoint_id: 'e', event, status: 'pending' }]), [])
+  const [tallied] = tally([row('delivered'), row('pending')])
+  assert.deepEqual([tallied?.has_success, tallied?.last_run], [true, 0])
+  assert.deepEqual([tallied?.http_status, tallied?.error], [500, 'answered 500'])
 })
 
-test('a failed test event changes nothing, wherever it is among others; a delivered one is a success', () => {
-  const row = (status: Status) => ({ workspace_id, endpoint_id: 'e', event, status })
-  const testRow = (status: Status) => ({ ...row(status), event: 'tool_a.test' })
+test('a failed test event does not count, wherever it is among others; a delivered one is a success', () => {
+  const count = fc.integer({ min: 0, max: maxFailures - 1 })
   fc.assert(
-    fc.property(statuses, fc.array(fc.nat(90), { maxLength: 20 }), (given, positions) => {
-      const rows = given.map(row)
+    fc.property(count, statuses, fc.array(fc.nat(90), { maxLength: 20 }), (before, given, positions) => {
+      const rows = given.map((status) => row(status))
       const mixed = positions.reduce((list, i) => list.toSpliced(i, 0, testRow('failed')), rows)
-      assert.deepEqual(tally(mixed), tally(rows))
-      assert.deepEqual(tally(given.map(testRow)), tally(rows.filter(({ status }) => status === 'delivered')))
+      assert.deepEqual(apply(before, tally(mixed)), apply(before, tally(rows)))
+      const tests = given.map((status) => testRow(status))
+      const delivered = rows.filter(({ status }) => status === 'delivered')
+      assert.deepEqual(apply(before, tally(tests)), apply(before, tally(delivered)))
     }),
     { seed: 1, numRuns: 2_000 },
   )

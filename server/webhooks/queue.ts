@@ -160,8 +160,8 @@ export async function settleAttempts(db: Db, attempted: readonly Attempted[]): P
   const tallies = tally(rows.filter(({ id }, i) => !attempted[i]?.isLate || held.has(id)))
   if (tallies.length < 2) return writeAttempts(db, rows, tallies)
   await db.begin(async (sql) => {
-    // All who settle take the endpoints in the same order, so that none waits for another in a circle. A statement of its
-    // own: one that locks and then updates what it saw before it waited can still end in a circle.
+    // Every batch locks its endpoints in the order of their ids, so that no two batches deadlock. It needs a statement of
+    // its own: one that locks and updates in one go updates rows as they were before it waited.
     await sql`
       select 1 from webhook_endpoints e
       join unnest(${tallies.map(({ workspace_id }) => workspace_id)}::uuid[],
@@ -211,7 +211,8 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
     tallied as (
       select *
       from json_to_recordset(${JSON.stringify(tallies)}::text::json) as t (
-        workspace_id uuid, endpoint_id uuid, first_run int, longest_run int, last_run int, has_success boolean
+        workspace_id uuid, endpoint_id uuid, first_run int, longest_run int, last_run int, has_success boolean,
+        http_status int, error text
       )
     ),
     counted as (
@@ -221,7 +222,8 @@ async function writeAttempts(sql: Sql, rows: readonly Row[], tallies: readonly T
           when t.has_success then t.last_run
           else e.failure_count + t.first_run end,
         is_active = e.failure_count + t.first_run < ${maxFailures} and t.longest_run < ${maxFailures},
-        last_delivery_at = case when t.has_success then now() else e.last_delivery_at end
+        last_delivery_at = case when t.has_success then now() else e.last_delivery_at end,
+        last_attempt_at = now(), last_attempt_http_status = t.http_status, last_attempt_error = t.error
       from tallied t
       where e.workspace_id = t.workspace_id and e.id = t.endpoint_id and e.is_active
       returning e.workspace_id, e.id, e.is_active
@@ -302,35 +304,41 @@ type Tally = {
   /** Failed events since the last success. */
   last_run: number
   has_success: boolean
+  /** Of the last attempt. */
+  http_status: number | null
+  error: string | null
 }
 
-type Counted = Pick<Row, 'workspace_id' | 'endpoint_id' | 'event' | 'status'>
+type Counted = Pick<Row, 'workspace_id' | 'endpoint_id' | 'event' | 'status' | 'http_status' | 'error'>
 
 /**
- * The effect of a batch on each endpoint's failure count, whatever the count was before. A failed test event does not
- * count; a delivered one resets the count as any success does.
+ * The effect of a batch on each of its endpoints: on the failure count, whatever it was before, and the last attempt. A
+ * failed test event does not count; a delivered one resets the count as any success does.
  */
 export function tally(rows: readonly Counted[]): Tally[] {
   const tallies = new Map<string, Tally>()
-  for (const { workspace_id, endpoint_id, event, status } of rows) {
-    if (status === 'pending' || (status === 'failed' && isTestEvent(event))) continue
-    const so_far = tallies.get(endpoint_id) ?? {
+  for (const { workspace_id, endpoint_id, event, status, http_status, error } of rows) {
+    const tallied = tallies.get(endpoint_id) ?? {
       workspace_id,
       endpoint_id,
       first_run: 0,
       longest_run: 0,
       last_run: 0,
       has_success: false,
+      http_status,
+      error,
     }
-    tallies.set(endpoint_id, so_far)
+    Object.assign(tallied, { http_status, error })
+    tallies.set(endpoint_id, tallied)
+    if (status === 'pending' || (status === 'failed' && isTestEvent(event))) continue
     if (status === 'delivered') {
-      so_far.has_success = true
-      so_far.last_run = 0
-    } else if (so_far.has_success) {
-      so_far.last_run++
-      so_far.longest_run = Math.max(so_far.longest_run, so_far.last_run)
+      tallied.has_success = true
+      tallied.last_run = 0
+    } else if (tallied.has_success) {
+      tallied.last_run++
+      tallied.longest_run = Math.max(tallied.longest_run, tallied.last_run)
     } else {
-      so_far.first_run++
+      tallied.first_run++
     }
   }
   return [...tallies.values()].sort((one, other) => (one.endpoint_id < other.endpoint_id ? -1 : 1))
