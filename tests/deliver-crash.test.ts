@@ -70,7 +70,7 @@ async function begin(t: TestContext, workers: number) {
   const receiver = await startReceiver(t)
   const { id } = await post(first.url, key, '/webhooks', { url: receiver.url, events: ['contact.created'] })
   const urls = Array.from({ length: endpointCount - 1 }, (_, i) => receiver.url.replace('hook', `${i}`))
-  const ids = [id, ...(await multiply(db, id, urls))]
+  const ids = [id, ...(await multiply(db, id, urls, env.ENCRYPTION_KEY))]
   const happen = (count: number, what: string) =>
     queueEvents(
       db,

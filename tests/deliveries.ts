@@ -1,8 +1,10 @@
 /** What tests of delivery share: endpoints, things that happen, and a look at the queue and the log. */
 import assert from 'node:assert/strict'
+import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
-import { type Api, until } from './support.ts'
+import { sealContext } from '../server/webhooks/endpoints.ts'
+import { type Api, testEncryptionKey, until } from './support.ts'
 
 export async function addEndpoint(api: Api, url: string): Promise<{ id: string; secret: string }> {
   const created = await api.post('/webhooks', { url, events: ['contact.created'] })
@@ -69,12 +71,23 @@ export async function queueEvents(
   return ids
 }
 
-/** More endpoints like one, beyond what a workspace may have. */
-export async function multiply(db: Db, id: string, urls: readonly string[]): Promise<string[]> {
+/** More endpoints like one, beyond what a workspace may have, with secrets sealed under this key. */
+export async function multiply(
+  db: Db,
+  id: string,
+  urls: readonly string[],
+  encryptionKey = testEncryptionKey,
+): Promise<string[]> {
+  const [endpoint] = await db<{ workspace_id: string }[]>`select workspace_id from webhook_endpoints where id = ${id}`
+  const workspace_id = endpoint?.workspace_id ?? ''
   const ids = urls.map(() => newId())
+  const sealer = createSealer(encryptionKey)
+  const secrets = ids.map((one) => sealer.seal('whsec_test', sealContext({ workspace_id, id: one })))
   await db`
     insert into webhook_endpoints (workspace_id, id, url, events, secret, created_at)
-    select e.workspace_id, n.id, n.url, e.events, e.secret, now()
-    from webhook_endpoints e cross join unnest(${ids}::uuid[], ${[...urls]}::text[]) as n (id, url) where e.id = ${id}`
+    select e.workspace_id, n.id, n.url, e.events, n.secret, now()
+    from webhook_endpoints e
+    cross join unnest(${ids}::uuid[], ${[...urls]}::text[], ${secrets}::text[]) as n (id, url, secret)
+    where e.id = ${id}`
   return ids
 }

@@ -173,7 +173,8 @@ type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 
 const silent = pino({ level: 'silent' })
 export const setupToken = 'the token of the first run'
-const sealer = createSealer('5e'.repeat(32))
+export const testEncryptionKey = '5e'.repeat(32)
+const sealer = createSealer(testEncryptionKey)
 
 export async function start(
   t: TestContext,
