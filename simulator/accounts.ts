@@ -48,6 +48,8 @@ export type AccountState = {
   pairsSweptAt: number
   customers: Map<string, Customer>
   templates: Map<string, Template>
+  /** What the business set, by name: profile, settings, QR codes, blocked users. */
+  objects: Map<string, Json>
 }
 
 export type Accounts = {
@@ -93,6 +95,7 @@ export function createAccounts(
         pairsSweptAt: 0,
         customers: new Map(),
         templates: new Map(),
+        objects: new Map(),
       }
       if (channel === 'msgapp') {
         for (const template of seedTemplates(workspaceId, origin()))

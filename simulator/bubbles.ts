@@ -1,10 +1,11 @@
 /** What the business sent, as the customer's phone shows it. */
 import type { AccountState } from './accounts.ts'
+import { idOf } from './checks.ts'
 import { isObject, type Json } from './http.ts'
 import type { MediaStore } from './media.ts'
 import { findTemplate } from './messages.ts'
 import type { Bubble } from './phones.ts'
-import { attachmentsOf } from './social.ts'
+import { attachmentsOf, linkOfAttachment } from './social.ts'
 import { type Rendered, type RenderedButton, renderTemplate } from './template-render.ts'
 
 type Drawn = Pick<Bubble, 'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'>
@@ -17,7 +18,7 @@ export const pageUrl = (id: string) => `/simulator/media/${id}`
 const plain: Drawn = { type: 'text', text: null, media: null, template: null, reply_to: null }
 
 export function drawSent(state: AccountState, body: Json, media: MediaStore): Drawn {
-  return state.channel === 'social' ? drawSocial(body) : drawMessage(state, body, media)
+  return state.channel === 'social' ? drawSocial(state, body) : drawMessage(state, body, media)
 }
 
 function drawMessage(state: AccountState, body: Json, media: MediaStore): Drawn {
@@ -62,7 +63,7 @@ function drawInteractive({ header, body, footer, action }: Json): Rendered {
     index,
     type,
     text: textOr(reply.title) ?? '',
-    payload: textOr(reply.id) ?? '',
+    payload: idOf(reply.id) ?? '',
   })
   const given = isObject(action) ? action : {}
   const buttons = Array.isArray(given.buttons)
@@ -86,12 +87,51 @@ function drawInteractive({ header, body, footer, action }: Json): Rendered {
   }
 }
 
-function drawSocial(body: Json): Drawn {
+function drawSocial(state: AccountState, body: Json): Drawn {
   const message = isObject(body.message) ? body.message : {}
   const reply_to = isObject(body.reply_to) ? textOr(body.reply_to.mid) : null
   const [attachment] = attachmentsOf(message)
-  if (!attachment) return { ...plain, text: textOr(message.text), reply_to }
+  const text = textOr(message.text)
+  const replies = Array.isArray(message.quick_replies) ? message.quick_replies.filter(isObject) : []
+  if (!attachment && replies.length > 0) {
+    return {
+      ...plain,
+      type: 'template',
+      reply_to,
+      template: { ...noTemplate, body: text ?? '', buttons: tapped(replies) },
+    }
+  }
+  if (!attachment) return { ...plain, text, reply_to }
+  if (attachment.type === 'template' && isObject(attachment.payload)) {
+    return { ...plain, type: 'template', reply_to, template: drawSocialTemplate(attachment.payload) }
+  }
   const type = attachment.type === 'file' ? 'document' : (textOr(attachment.type) ?? 'image')
-  const url = isObject(attachment.payload) ? (textOr(attachment.payload.url) ?? '') : ''
+  const url = linkOfAttachment(state, attachment) ?? ''
   return { ...plain, type, reply_to, media: { url, mime_type: null, filename: null } }
+}
+
+const noTemplate: Rendered = { name: '', header: null, body: '', footer: null, buttons: [], cards: null }
+
+/** Buttons of the social channel: an address is opened, everything else is answered. */
+const tapped = (buttons: readonly Json[]): RenderedButton[] =>
+  buttons.map(({ title, url, payload }, index) =>
+    isText(url)
+      ? { index, type: 'URL', text: textOr(title) ?? '', url }
+      : { index, type: 'QUICK_REPLY', text: textOr(title) ?? '', payload: textOr(payload) ?? '' },
+  )
+
+const buttonsIn = ({ buttons }: Json): RenderedButton[] =>
+  tapped(Array.isArray(buttons) ? buttons.filter(isObject) : [])
+
+function drawSocialTemplate(payload: Json): Rendered {
+  if (payload.template_type === 'button') {
+    return { ...noTemplate, body: textOr(payload.text) ?? '', buttons: buttonsIn(payload) }
+  }
+  const elements = Array.isArray(payload.elements) ? payload.elements.filter(isObject) : []
+  const cards = elements.map((element) => ({
+    header: isText(element.image_url) ? ({ type: 'image', url: element.image_url } as const) : null,
+    body: [element.title, element.subtitle].filter(isText).join('\n'),
+    buttons: buttonsIn(element),
+  }))
+  return { ...noTemplate, cards }
 }

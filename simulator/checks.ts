@@ -12,6 +12,10 @@ import { checkMediaValue } from './template-checks.ts'
 
 type IsMedia = (id: string) => boolean
 
+/** An id of a button or row as text; many clients give a number. */
+export const idOf = (value: unknown): string | undefined =>
+  isText(value) ? value : typeof value === 'number' ? String(value) : undefined
+
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 const missing = (name: string) => failure(131008, `${name} is required`)
@@ -26,8 +30,7 @@ const unexpected = (key: string, type: string) =>
   })
 
 /** What every message has. `to` wins over `recipient`. */
-export function checkEnvelope(body: unknown): Failure | undefined {
-  if (!isObject(body)) return failure(100, 'a JSON object is required')
+export function checkEnvelope(body: Json): Failure | undefined {
   if (body.messaging_product !== 'whatsapp') {
     return failure(100, 'messaging_product: whatsapp', {
       message: '(#100) The parameter messaging_product is required.',
@@ -140,11 +143,12 @@ function checkReplyButtons(buttons: unknown): Failure | undefined {
   const ids = new Set<string>()
   for (const button of buttons) {
     const reply = isObject(button) && isObject(button.reply) ? button.reply : {}
-    if (!isText(reply.id) || !isText(reply.title) || reply.title === '') return missing('reply.id and reply.title')
+    const id = idOf(reply.id)
+    if (id === undefined || !isText(reply.title) || reply.title === '') return missing('reply.id and reply.title')
     if (reply.title.length > 20) return tooLong('reply.title', 20)
-    if (reply.id.length > 256) return tooLong('reply.id', 256)
-    if (ids.has(reply.id)) return invalid(`reply.id ${reply.id} is given twice`)
-    ids.add(reply.id)
+    if (id.length > 256) return tooLong('reply.id', 256)
+    if (ids.has(id)) return invalid(`reply.id ${id} is given twice`)
+    ids.add(id)
   }
   return undefined
 }
@@ -162,9 +166,10 @@ function checkList(action: Json): Failure | undefined {
     if (isText(section.title) && section.title.length > 24) return tooLong("section['title']", 24)
   }
   for (const row of rows) {
-    if (!isObject(row) || !isText(row.id) || !isText(row.title) || row.title === '')
+    const id = isObject(row) ? idOf(row.id) : undefined
+    if (!isObject(row) || id === undefined || !isText(row.title) || row.title === '')
       return missing('row.id and row.title')
-    if (row.id.length > 200) return tooLong('row.id', 200)
+    if (id.length > 200) return tooLong('row.id', 200)
     if (row.title.length > 24) return tooLong('row.title', 24)
     if (isText(row.description) && row.description.length > 72) return tooLong('row.description', 72)
   }

@@ -27,6 +27,7 @@ import {
 import { keyOf, waIdOf, wireJson } from './ids.ts'
 import { inboundBubble, inboundCallback, readInbound } from './inbound.ts'
 import { journalFull } from './journal.ts'
+import { isBlocked } from './objects.ts'
 import { fillIn, noteWriters } from './own-callback.ts'
 import type { Bubble, PhoneEntry } from './phones.ts'
 import { noteCustomer, type World } from './world.ts'
@@ -112,6 +113,10 @@ function channelOf(value: unknown): Channel {
   return channel
 }
 
+/** The provider keeps messages of a blocked user to itself. */
+const isBlockedSender = (state: AccountState, { from, user_id }: Json): boolean =>
+  [from, user_id].some((id) => typeof id === 'string' && isBlocked(state, waIdOf(keyOf(id))))
+
 /** Refuses what would be written to a full journal, or wait behind too many callbacks. */
 function requireRoom({ journal, callbacks, quotas }: World): void {
   if (!journal.hasRoom()) throw new ControlError(507, 'journal_full', journalFull(quotas.journalBytes))
@@ -125,6 +130,7 @@ async function postInbound({ world, request, response }: Call): Promise<void> {
   const body = await readObject(request)
   const state = await requireState(world, body, channelOf(body.channel))
   requireRoom(world)
+  if (isBlockedSender(state, body)) throw new ControlError(409, 'blocked', 'from: the business has blocked this user')
   const written = await readInbound(world, state, body)
   const wire = wireJson(inboundCallback(world, state, written))
   const number = world.nextCallback()

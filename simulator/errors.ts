@@ -79,6 +79,7 @@ const codes: Record<number, readonly [title: string, status: number]> = {
   134102: ['Template unavailable for use', 500],
   135000: ['Generic user error', 400],
   137000: ['Identity key hash mismatch', 400],
+  139100: ['Failed to block or unblock some users', 400],
   2494100: ['Phone number in maintenance', 400],
 }
 

@@ -1,51 +1,81 @@
 /**
- * The provider's API: `/simulator/graph/v25.0/{object}[/{edge}]`.
+ * The provider's API: `/simulator/graph/v25.0/{object}[/{edge}[/{id}]]`.
  *
- * Any version will do, none as well. A token opens what belongs to its
- * account; everything else does not exist.
+ * Any version is accepted, and none. A token opens what belongs to its account;
+ * everything else does not exist for it.
  */
+import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Agent } from 'undici'
 import type { AccountState } from './accounts.ts'
-import { badToken, failure, noSuchObject } from './errors.ts'
-import { type Json, maxBodyBytes, queryOf, readBody, sendJson, tokenOf } from './http.ts'
+import { badToken, type Failure, failure, noSuchObject } from './errors.ts'
+import { isObject, type Json, queryOf, readBody, sendJson, tokenOf } from './http.ts'
 import { upload } from './media-calls.ts'
 import { acceptMessage } from './messages.ts'
+import { objectCalls } from './objects.ts'
+import { type Params, paramsOf, readParams } from './params.ts'
 import { createBucket } from './quotas.ts'
-import { acceptSocial, sendProfile } from './social.ts'
+import { acceptSocial, keepAttachment, sendProfile } from './social.ts'
 import { deleteTemplates, listTemplates, makeTemplate } from './template-calls.ts'
 import { listed } from './templates.ts'
 import { sendFailure, type World } from './world.ts'
 
-const path = /^\/simulator\/graph(?:\/v\d+\.\d+)?\/([^/?]+)(?:\/([^/?]+))?\/?(?:\?|$)/
+const path = /^\/simulator\/graph(?:\/v\d+\.\d+)?(?:\/([^/?]+))?(?:\/([^/?]+))?(?:\/([^/?]+))?\/?(?:\?|$)/
 
-export function handleGraph(world: World, request: IncomingMessage, response: ServerResponse) {
-  const [, id, edge] = path.exec(request.url ?? '') ?? []
-  if (id === undefined) return sendFailure(response, failure(100, undefined, { message: 'Unknown path components' }))
-  const token = tokenOf(request)
-  if (token === undefined) {
-    return sendFailure(
-      response,
-      failure(190, undefined, { message: 'An access token is required to request this resource.' }),
-    )
-  }
-  const found = world.accounts.byToken(token)
-  const state = chooseState(found, id)
-  if (state) {
-    world.accounts.refreshSoon()
-    return answer(world, state, id, edge, request, response)
-  }
-  void handleStranger(world, token, id, edge, request, response)
+/** A body that is read before its sender is known, for the token in it. */
+const maxUnknownBytes = 256 * 1024
+
+type Call = {
+  world: World
+  token: string
+  /** Absent in a batch. */
+  id: string | undefined
+  edge: string | undefined
+  rest: string | undefined
+  request: IncomingMessage
+  response: ServerResponse
+  /** The body, where it was read for the token. */
+  params: Params | undefined
 }
 
-/** Somebody we do not know, or who asks for something we cannot place: perhaps they are new. */
-async function handleStranger(
-  world: World,
-  token: string,
-  id: string,
-  edge: string | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export function handleGraph(world: World, request: IncomingMessage, response: ServerResponse) {
+  const found = path.exec(request.url ?? '')
+  if (!found) return sendFailure(response, failure(100, undefined, { message: 'Unknown path components' }))
+  const [, id, edge, rest] = found
+  const call = { world, id, edge, rest, request, response }
+  const token = tokenOf(request)
+  if (token !== undefined) return handleCall({ ...call, token, params: undefined })
+  if (request.method !== 'POST') return sendFailure(response, noToken())
+  readBody(request, maxUnknownBytes, (bytes) => {
+    const params = bytes && paramsOf(request, bytes)
+    const given = params?.values.access_token
+    if (typeof given === 'string') handleCall({ ...call, token: given, params: withoutToken(params) })
+    else sendFailure(response, noToken())
+  })
+}
+
+const noToken = () => failure(190, undefined, { message: 'An access token is required to request this resource.' })
+
+/** The token is no part of what is kept of a message. */
+function withoutToken(params: Params | undefined): Params | undefined {
+  const { access_token: _, appsecret_proof: __, ...values } = params?.values ?? {}
+  return params && { ...params, values, raw: undefined }
+}
+
+function handleCall(call: Call) {
+  const { world, token, id } = call
+  if (id === undefined) return void handleBatch(call)
+  const state = chooseState(world.accounts.byToken(token), id)
+  if (state) {
+    world.accounts.refreshSoon()
+    return answer(call, state, id)
+  }
+  void handleStranger(call, id)
+}
+
+/** The token or the object is unknown: the accounts may have changed. */
+async function handleStranger(call: Call, id: string): Promise<void> {
+  const { world, token, edge, request, response } = call
   try {
     await world.accounts.refresh()
   } catch (error) {
@@ -53,7 +83,7 @@ async function handleStranger(
   }
   const found = world.accounts.byToken(token)
   const state = chooseState(found, id) ?? (edge === undefined ? found[0] : undefined)
-  if (state) return answer(world, state, id, edge, request, response)
+  if (state) return answer(call, state, id)
   sendFailure(response, found.length === 0 ? badToken() : noSuchObject(request.method ?? 'GET', id))
 }
 
@@ -66,29 +96,38 @@ function chooseState(states: readonly AccountState[], id: string): AccountState 
   return id === 'me' ? (states.find(({ channel }) => channel === 'social') ?? states[0]) : undefined
 }
 
-function answer(
-  world: World,
-  state: AccountState,
-  id: string,
-  edge: string | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-) {
+function answer(call: Call, state: AccountState, id: string) {
+  const { world, edge, request, response } = call
   const { account, channel } = state
   const { method = 'GET' } = request
   const isNumber = channel === 'msgapp' && account?.phone_number_id === id
-  if (method === 'POST' && edge === 'messages' && (isNumber || channel === 'social')) {
-    const accept = isNumber ? acceptMessage : acceptSocial
-    return readBody(request, maxBodyBytes, (bytes) => {
-      if (bytes) accept(world, state, bytes, response)
-      else sendFailure(response, failure(100, 'the body is too large'))
+  const isSend = method === 'POST' && edge === 'messages' && (isNumber || channel === 'social')
+  if (!isProven(call, state)) return sendFailure(response, failure(100, undefined, { message: badProof }))
+  if (!isSend && !takeGraphCall(state, world.quotas.graphCallsPerSecond)) return sendFailure(response, failure(80007))
+  const withParams = (params: Params | undefined) => {
+    if (!params) return sendFailure(response, failure(100, 'the body is too large, or no JSON object and no form'))
+    if (isSend) return (isNumber ? acceptMessage : acceptSocial)(world, state, params, response)
+    answerRest({ ...call, params }, state, id).catch((error) => {
+      world.log.error({ err: error, url: request.url }, 'the simulator failed')
+      if (!response.headersSent) sendFailure(response, failure(131000))
     })
   }
-  if (!takeGraphCall(state, world.quotas.graphCallsPerSecond)) return sendFailure(response, failure(80007))
-  answerRest(world, state, id, edge, request, response).catch((error) => {
-    world.log.error({ err: error, url: request.url }, 'the simulator failed')
-    if (!response.headersSent) sendFailure(response, failure(131000))
-  })
+  if (call.params) withParams(call.params)
+  else readParams(request, withParams)
+}
+
+const badProof = 'Invalid appsecret_proof provided in the API argument'
+
+/** A caller may prove that it knows the app secret; then it must. */
+function isProven({ token, request }: Call, { account }: AccountState): boolean {
+  const given = request.url?.includes('appsecret_proof=') ? queryOf(request.url).get('appsecret_proof') : null
+  if (given === null) return true
+  return (
+    given ===
+    createHmac('sha256', account?.app_secret ?? '')
+      .update(token)
+      .digest('hex')
+  )
 }
 
 const graphCalls = new WeakMap<AccountState, (now: number) => boolean>()
@@ -100,14 +139,8 @@ function takeGraphCall(state: AccountState, perSecond: number): boolean {
   return take(Date.now())
 }
 
-async function answerRest(
-  world: World,
-  state: AccountState,
-  id: string,
-  edge: string | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function answerRest(call: Call & { params: Params }, state: AccountState, id: string): Promise<void> {
+  const { world, edge, rest, request, response, params } = call
   const { account, channel } = state
   const { method = 'GET', url = '' } = request
   const query = queryOf(url)
@@ -115,10 +148,14 @@ async function answerRest(
   const isNumber = channel === 'msgapp' && account?.phone_number_id === id
   const success = () => sendJson(response, 200, '{"success":true}')
 
-  if (edge === 'media' && method === 'POST' && isNumber) return upload(world, state, request, response)
+  if (edge === 'media' && method === 'POST' && isNumber) return upload(world, state, params, response)
+  if (edge === 'message_attachments' && method === 'POST' && channel === 'social') {
+    return keepAttachment(world, state, params, response)
+  }
   if (edge === 'message_templates' && isOwn && channel === 'msgapp') {
+    if (rest !== undefined) return sendTemplate(state, method, rest, response)
     if (method === 'GET') return listTemplates(world, state, query, url, response)
-    if (method === 'POST') return makeTemplate(world, state, request, response)
+    if (method === 'POST') return makeTemplate(world, state, params.values, response)
     if (method === 'DELETE') return deleteTemplates(world, state, query, response)
   }
   if (edge === 'subscribed_apps' && isOwn) {
@@ -133,9 +170,16 @@ async function answerRest(
   if (edge === 'phone_numbers' && isOwn && method === 'GET') {
     return sendJson(response, 200, JSON.stringify({ data: [describeNumber(state)] }))
   }
-  if (edge === 'register' && isNumber && method === 'POST') return success()
+  const objectCall = edge === undefined ? undefined : objectCalls[edge]
+  if (objectCall && (isNumber || channel === 'social')) {
+    const found = await objectCall({ world, state, method, rest, values: params.values })
+    if (found && 'code' in found && 'status' in found) return sendFailure(response, found as Failure)
+    if (found) return sendJson(response, found.error ? 400 : 200, JSON.stringify(found))
+  }
   if (edge !== undefined) return sendFailure(response, noSuchObject(method, id))
 
+  // The settings of a number were once set on the number itself, its PIN for instance.
+  if (isNumber && method === 'POST') return success()
   if (isNumber && method === 'GET') return sendFields(describeNumber(state), query, response)
   if (isOwn && method === 'GET') return sendFields(describeAccount(state), query, response)
   const media = world.media.get(id)
@@ -155,10 +199,50 @@ async function answerRest(
     }
   }
   if (channel === 'social' && method === 'GET') return sendProfile(world, state, id, query.get('fields'), response)
+  return sendTemplate(state, method, id, response)
+}
+
+function sendTemplate(state: AccountState, method: string, id: string, response: ServerResponse) {
   const template = [...state.templates.values()].find((each) => each.id === id)
   if (template && method === 'GET') return sendJson(response, 200, JSON.stringify(listed(template)))
   sendFailure(response, noSuchObject(method, id))
 }
+
+const maxBatch = 50
+
+/** Several calls in one: each is answered as if it had come alone. */
+async function handleBatch({ world, token, request, response, params: given }: Call): Promise<void> {
+  const params = given ?? (await new Promise<Params | undefined>((resolve) => readParams(request, resolve)))
+  const { batch, include_headers } = params?.values ?? {}
+  if (request.method !== 'POST' || !Array.isArray(batch) || batch.length === 0 || batch.length > maxBatch) {
+    return sendFailure(response, failure(100, `batch: 1 to ${maxBatch} calls`))
+  }
+  const { localAddress = '', localPort } = request.socket
+  const host = localAddress.includes(':') ? `[${localAddress}]` : localAddress
+  const origin = `${'encrypted' in request.socket ? 'https' : 'http'}://${host}:${localPort}`
+  const answers: object[] = []
+  for (const each of batch.filter(isObject)) {
+    const headers = {
+      host: request.headers.host ?? '',
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    }
+    const { statusCode, body } = await ownCalls.request({
+      origin,
+      path: `/simulator/graph/${String(each.relative_url).replace(/^\/+/, '')}`,
+      method: String(each.method ?? 'GET').toUpperCase() as 'GET',
+      headers,
+      ...(typeof each.body === 'string' ? { body: each.body } : {}),
+    })
+    const shown = include_headers === false || include_headers === 'false' ? {} : { headers: [] }
+    answers.push({ code: statusCode, ...shown, body: await body.text() })
+  }
+  world.accounts.refreshSoon()
+  sendJson(response, 200, JSON.stringify(answers))
+}
+
+/** Calls of a batch go to this process itself, whatever its certificate is. */
+const ownCalls = new Agent({ connect: { rejectUnauthorized: false } })
 
 function describeNumber({ account, workspace_id }: AccountState): Json {
   return {

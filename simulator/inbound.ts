@@ -9,7 +9,7 @@ import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from '
 import { type MediaType, mediaTypes } from './made-up.ts'
 import type { Media } from './media.ts'
 import type { Bubble } from './phones.ts'
-import { socialIdPattern } from './social.ts'
+import { attachmentsOf, socialIdPattern } from './social.ts'
 import type { World } from './world.ts'
 
 const types = ['text', ...mediaTypes, 'location', 'contacts', 'reaction', 'button', 'list'] as const
@@ -169,7 +169,7 @@ function messageCallback(world: World, state: AccountState, written: Written): J
   const knownName = name ?? state.customers.get(waIdOf(number) || userId)?.name
   const profile = { ...(knownName ? { name: knownName } : {}), ...(username ? { username } : {}) }
   const contact = {
-    ...(knownName || username ? { profile } : {}),
+    profile,
     ...(number ? { wa_id: number } : {}),
     user_id: userId,
   }
@@ -252,7 +252,8 @@ function isTemplate(world: World, state: AccountState, written: Written): boolea
   const entry = answeredBubble(world, state, written)
   if (entry?.from !== 'business') return false
   const { body } = JSON.parse(world.journal.read(entry)) as { body: Json }
-  return body.type === 'template'
+  if (state.channel === 'msgapp') return body.type === 'template'
+  return isObject(body.message) && attachmentsOf(body.message)[0]?.type === 'template'
 }
 
 const attachmentType: Record<string, string> = { document: 'file', sticker: 'image' }
@@ -260,11 +261,16 @@ const attachmentType: Record<string, string> = { document: 'file', sticker: 'ima
 function socialCallback(world: World, state: AccountState, written: Written): Json {
   const accountId = state.account?.account_id
   const { userId, at } = written
-  const item = { sender: { id: userId }, recipient: { id: accountId }, timestamp: at, ...socialContent(world, written) }
+  const item = {
+    sender: { id: userId },
+    recipient: { id: accountId },
+    timestamp: at,
+    ...socialContent(world, state, written),
+  }
   return { object: 'instagram', entry: [{ id: accountId, time: Date.now(), messaging: [item] }] }
 }
 
-function socialContent(world: World, written: Written): Json {
+function socialContent(world: World, state: AccountState, written: Written): Json {
   const { type, text, media, button, messageId: mid, replyTo, emoji } = written
   if (type === 'reaction') {
     const action =
@@ -275,6 +281,9 @@ function socialContent(world: World, written: Written): Json {
   if (media) {
     const url = world.media.openLinkOf(media)
     return { message: { mid, attachments: [{ type: attachmentType[type] ?? type, payload: { url } }], ...reply } }
+  }
+  if (type === 'button' && isTemplate(world, state, written)) {
+    return { postback: { mid, title: button.title, payload: button.id } }
   }
   if (type === 'button' || type === 'list') {
     return { message: { mid, text: button.title, quick_reply: { payload: button.id }, ...reply } }

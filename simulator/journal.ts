@@ -8,7 +8,7 @@
  * Kinds of lines (`k`): `m` a message that was accepted, `s` status reports
  * that were taken (`seq * 8 + step`), `i` a callback to be posted until it is
  * taken (a customer's message has its bubble with it), `x` callbacks that were
- * taken, `t` a template made or deleted, `u` a file. A line that was torn by
+ * taken, `t` a template made or deleted, `o` an object set or deleted, `u` a file. A line that was torn by
  * the end of the process was never answered for, and is cut off at the next
  * start.
  */

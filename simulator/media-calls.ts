@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AccountState } from './accounts.ts'
 import { badToken, type Failure, failure } from './errors.ts'
-import { maxUploadBytes, queryOf, readWhole, sendJson, tokenOf } from './http.ts'
-import { parseMultipart } from './multipart.ts'
+import { maxUploadBytes, queryOf, sendJson, tokenOf } from './http.ts'
 import { fileHeaders } from './pages.ts'
+import type { Params } from './params.ts'
 import { sendFailure, type World } from './world.ts'
 
 const uploadTypes =
@@ -15,25 +15,16 @@ const uploadLimits: readonly [RegExp, number][] = [
   [/^(video|audio)\//, 16 * 1024 * 1024],
 ]
 
-export async function upload(
-  world: World,
-  state: AccountState,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const bytes = await readWhole(request, maxUploadBytes)
+export function upload(world: World, state: AccountState, { values, files }: Params, response: ServerResponse) {
   const refuse = (wrong: Failure) => sendFailure(response, wrong)
-  if (!bytes) return refuse(failure(131053, 'the file is too large'))
-  const parts = parseMultipart(request.headers['content-type'] ?? '', bytes)
-  if (!parts) return refuse(failure(100, 'multipart/form-data is required'))
-  if (parts.get('messaging_product')?.bytes.toString() !== 'whatsapp') {
+  if (values.messaging_product !== 'whatsapp') {
     return refuse(
       failure(100, 'messaging_product: whatsapp', { message: '(#100) The parameter messaging_product is required.' }),
     )
   }
-  const file = parts.get('file')
+  const file = files.get('file')
   if (!file) return refuse(failure(100, 'file: required', { message: '(#100) The parameter file is required.' }))
-  const type = parts.get('type')?.bytes.toString() || file.mime_type
+  const type = typeof values.type === 'string' && values.type !== '' ? values.type : file.mime_type
   if (!uploadTypes.test(type)) {
     return refuse(
       failure(100, `Param file must be a file with one of the supported types. Received file of type '${type}'.`),

@@ -10,16 +10,18 @@ import { isObject, type Json, sendJson } from './http.ts'
 import { createWamid, keyOf, userIdOf, waIdOf } from './ids.ts'
 import { isWindowOpen, takeAllowance, takePair } from './limits.ts'
 import type { MediaStore } from './media.ts'
+import { isBlocked, isRegistered } from './objects.ts'
+import type { Params } from './params.ts'
 import { type InFlight, type PlanName, planOf } from './statuses.ts'
 import { checkTemplate } from './template-checks.ts'
 import { templateKey } from './templates.ts'
 import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
-export function acceptMessage(world: World, state: AccountState, bytes: Buffer, response: ServerResponse) {
-  const text = bytes.toString('utf8')
-  const body = tryParse(text)
+export function acceptMessage(world: World, state: AccountState, params: Params, response: ServerResponse) {
+  const { values, raw: text = JSON.stringify(values) } = params
+  const body = typeof values.to === 'number' ? { ...values, to: String(values.to) } : values
   const wrong = checkEnvelope(body)
-  if (wrong || !isObject(body)) return sendFailure(response, wrong ?? failure(100))
+  if (wrong) return sendFailure(response, wrong)
   if (body.status !== undefined) return acceptReading(body, response)
 
   const { account } = state
@@ -31,6 +33,8 @@ export function acceptMessage(world: World, state: AccountState, bytes: Buffer, 
   const fate = world.faults.fateOf(state, key)
   if (refuse(world, fate, response)) return
 
+  if (!isRegistered(state)) return sendFailure(response, failure(133010), fate.delayMs)
+  if (isBlocked(state, key)) return sendFailure(response, failure(130403), fate.delayMs)
   const now = Date.now()
   const isTemplate = body.type === 'template'
   const bad =
@@ -161,12 +165,4 @@ function acceptReading(body: Json, response: ServerResponse) {
     return sendFailure(response, failure(131009, 'message_id: no such message'))
   }
   sendJson(response, 200, '{"success":true}')
-}
-
-export function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

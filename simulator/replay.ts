@@ -91,6 +91,12 @@ export function createReplay({ accounts, sent, media }: Pick<World, 'accounts' |
       if (template) templates.set(templateKey(template), createTemplate(w, template))
       if (deleted) templates.delete(deleted)
     },
+    o(text) {
+      const { w, c, name, value } = JSON.parse(text) as { w: string; c: Channel; name: string; value: Json | null }
+      const { objects } = accounts.resolveState(w, c)
+      if (value) objects.set(name, value)
+      else objects.delete(name)
+    },
     u(text) {
       media.replay(JSON.parse(text) as Media)
     },

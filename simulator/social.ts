@@ -7,10 +7,12 @@
 import type { ServerResponse } from 'node:http'
 import type { AccountState } from './accounts.ts'
 import { type Failure, failure } from './errors.ts'
-import { isObject, type Json, sendJson } from './http.ts'
-import { createMid } from './ids.ts'
+import { isObject, type Json, readType, sendJson } from './http.ts'
+import { createMid, createObjectId } from './ids.ts'
 import { isWindowOpen, takeAllowance } from './limits.ts'
-import { tryParse } from './messages.ts'
+import type { Part } from './multipart.ts'
+import { put } from './objects.ts'
+import type { Params } from './params.ts'
 import { type InFlight, planOf } from './statuses.ts'
 import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
@@ -32,10 +34,9 @@ const outsideWindow = () =>
   })
 const invalid = (why: string) => failure(100, why, { message: `(#100) ${why}`, type: 'IGApiException' })
 
-export function acceptSocial(world: World, state: AccountState, bytes: Buffer, response: ServerResponse) {
-  const text = bytes.toString('utf8')
-  const body = tryParse(text)
-  if (!isObject(body)) return sendFailure(response, invalid('A JSON object is required'))
+export function acceptSocial(world: World, state: AccountState, params: Params, response: ServerResponse) {
+  const body = withFile(world, state, params)
+  const text = body === params.values ? (params.raw ?? JSON.stringify(body)) : JSON.stringify(body)
   const userId = isObject(body.recipient) ? body.recipient.id : undefined
   if (!isText(userId) || !socialIdPattern.test(userId) || /["\\]/.test(userId)) {
     return sendFailure(response, invalid('The parameter recipient is required'))
@@ -83,6 +84,46 @@ export function acceptSocial(world: World, state: AccountState, bytes: Buffer, r
   })
 }
 
+/** A file that came with the message becomes the attachment's link. */
+function withFile(world: World, state: AccountState, { values, files }: Params): Json {
+  const file = files.get('filedata')
+  const message = isObject(values.message) ? values.message : {}
+  const [attachment] = attachmentsOf(message)
+  if (!file || !attachment) return values
+  const url = saveFile(world, state, file)
+  return { ...values, message: { attachment: { ...attachment, payload: { url } } } }
+}
+
+function saveFile({ media }: World, { workspace_id }: AccountState, { mime_type, filename, bytes }: Part): string {
+  const type = readType(mime_type) ?? 'application/octet-stream'
+  return media.openLinkOf(
+    media.save({ mime_type: type, filename: filename ?? null, workspace_id, from: 'business' }, bytes),
+  )
+}
+
+/** `POST /me/message_attachments`: a file or a link to send more than once. */
+export async function keepAttachment(world: World, state: AccountState, params: Params, response: ServerResponse) {
+  const { message } = withFile(world, state, params)
+  const [attachment] = attachmentsOf(isObject(message) ? message : {})
+  const bad = attachment ? checkAttachments(state, [attachment]) : invalid('The parameter message is required')
+  if (bad || !attachment) return sendFailure(response, bad ?? failure(100))
+  const id = createObjectId()
+  const payload = isObject(attachment.payload) ? attachment.payload : {}
+  const full = await put(world, state, attachmentName(id), { url: payload.url })
+  if (full) return sendFailure(response, full)
+  sendJson(response, 200, JSON.stringify({ attachment_id: id }))
+}
+
+const attachmentName = (id: unknown) => `attachment/${String(id)}`
+
+/** The link of an attachment: its own, or the one its id stands for. */
+export function linkOfAttachment({ objects }: AccountState, { payload }: Json): string | undefined {
+  if (!isObject(payload)) return undefined
+  const url =
+    payload.attachment_id === undefined ? payload.url : objects.get(attachmentName(payload.attachment_id))?.url
+  return isText(url) ? url : undefined
+}
+
 /** What an echo repeats, also when the journal is read back. */
 export function socialInFlight(
   state: AccountState,
@@ -90,7 +131,10 @@ export function socialInFlight(
   recipient: string,
 ): Pick<InFlight, 'state' | 'recipient' | 'callback_data' | 'content'> {
   const message = isObject(body.message) ? body.message : {}
-  const attachments = attachmentsOf(message)
+  const attachments = attachmentsOf(message).map((each) => {
+    const url = each.type === 'template' ? undefined : linkOfAttachment(state, each)
+    return url === undefined ? each : { ...each, payload: { url } }
+  })
   const reply = isObject(body.reply_to) ? { reply_to: body.reply_to } : {}
   return {
     state,
@@ -125,7 +169,7 @@ function checkSocial(state: AccountState, body: Json, userId: string, now: numbe
     if (!isText(text) || text === '') return invalid('message.text: a string that is not empty')
     if (Buffer.byteLength(text) > 1000) return invalid('message.text: at most 1000 bytes in UTF-8')
   } else {
-    const wrong = checkAttachments(attachmentsOf(message))
+    const wrong = checkAttachments(state, attachmentsOf(message))
     if (wrong) return wrong
   }
   if (!state.customers.has(userId)) return noSuchUser()
@@ -134,15 +178,55 @@ function checkSocial(state: AccountState, body: Json, userId: string, now: numbe
 
 const attachmentTypes = new Set(['image', 'video', 'audio', 'file'])
 
-function checkAttachments(attachments: readonly Json[]): Failure | undefined {
+function checkAttachments(state: AccountState, attachments: readonly Json[]): Failure | undefined {
   if (attachments.length === 0 || attachments.length > 10) return invalid('message.attachments: 1 to 10')
-  for (const { type, payload } of attachments) {
+  for (const attachment of attachments) {
+    const { type, payload } = attachment
     if (type === 'like_heart' || type === 'MEDIA_SHARE') continue
-    if (!isText(type) || !attachmentTypes.has(type)) return invalid('attachment.type: image, video, audio or file')
     if (attachments.length > 1 && type !== 'image') return invalid('message.attachments: several only of type image')
-    const url = isObject(payload) ? payload.url : undefined
-    if (!isText(url) || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-      return invalid('payload.url: an http address')
+    if (type === 'template') return checkTemplate(isObject(payload) ? payload : {})
+    if (!isText(type) || !attachmentTypes.has(type)) {
+      return invalid('attachment.type: image, video, audio, file or template')
+    }
+    const url = linkOfAttachment(state, attachment)
+    if (!url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+      return invalid('payload: the url of a file, or the attachment_id of an upload')
+    }
+  }
+  return undefined
+}
+
+const isTextUpTo = (value: unknown, max: number): boolean => isText(value) && value !== '' && value.length <= max
+
+/** A generic template has up to ten cards, a button template a text with up to three buttons. */
+function checkTemplate({ template_type: type, elements, text, buttons }: Json): Failure | undefined {
+  if (type === 'button') {
+    if (!isTextUpTo(text, 640)) return invalid('payload.text: 1 to 640 characters')
+    return Array.isArray(buttons) && buttons.length > 0 ? checkButtons(buttons) : invalid('payload.buttons: 1 to 3')
+  }
+  if (type !== 'generic') return invalid('payload.template_type: generic or button')
+  if (!Array.isArray(elements) || elements.length === 0 || elements.length > 10) {
+    return invalid('payload.elements: 1 to 10')
+  }
+  for (const element of elements) {
+    if (!isObject(element) || !isTextUpTo(element.title, 80)) return invalid('elements.title: 1 to 80 characters')
+    if (element.subtitle !== undefined && !isTextUpTo(element.subtitle, 80)) {
+      return invalid('elements.subtitle: 1 to 80 characters')
+    }
+    const wrong = element.buttons === undefined ? undefined : checkButtons(element.buttons)
+    if (wrong) return wrong
+  }
+  return undefined
+}
+
+function checkButtons(buttons: unknown): Failure | undefined {
+  if (!Array.isArray(buttons) || buttons.length > 3) return invalid('buttons: at most 3')
+  for (const button of buttons.map((each) => (isObject(each) ? each : {}))) {
+    const { type, title, url, payload } = button
+    if (!isTextUpTo(title, 20)) return invalid('buttons.title: 1 to 20 characters')
+    if (type === 'web_url' && isText(url) && /^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
+    if (type === 'postback' && isTextUpTo(payload, 1000)) continue
+    return invalid('buttons: web_url with a url, or postback with a payload')
   }
   return undefined
 }

@@ -190,9 +190,10 @@ export function statusBody(state: AccountState, batch: readonly { item: InFlight
 }
 
 function contactOf(state: AccountState, recipient: string, userId: string) {
-  const name = state.customers.get(recipient)?.name
+  // Every account of the network has a profile name; of one that never wrote, nothing but its number is known.
+  const name = state.customers.get(recipient)?.name ?? (recipient === userId ? userId : `+${recipient}`)
   return {
-    ...(name ? { profile: { name } } : {}),
+    profile: { name },
     ...(recipient === userId ? {} : { wa_id: recipient }),
     user_id: userId,
   }

@@ -1,12 +1,11 @@
 /** `/{account}/message_templates`: listed in pages, made and deleted, with a callback for each change. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AccountState } from './accounts.ts'
 import { failure } from './errors.ts'
-import { type Json, maxBodyBytes, readWhole, sendJson } from './http.ts'
+import { type Json, sendJson } from './http.ts'
 import { wireJson } from './ids.ts'
-import { tryParse } from './messages.ts'
 import { listed, parseTemplate, type Template, templateCallback, templateKey } from './templates.ts'
-import { fullFailure, sendFailure, type World } from './world.ts'
+import { fullFailure, record, sendFailure, type World } from './world.ts'
 
 export async function listTemplates(
   world: World,
@@ -45,13 +44,10 @@ const cursorOf = (id: string) => Buffer.from(`cursor:${id}`).toString('base64url
 export async function makeTemplate(
   world: World,
   state: AccountState,
-  request: IncomingMessage,
+  values: Json,
   response: ServerResponse,
 ): Promise<void> {
-  const bytes = await readWhole(request, maxBodyBytes)
-  const made = parseTemplate(state.workspace_id, tryParse(bytes?.toString('utf8') ?? ''), (key) =>
-    state.templates.has(key),
-  )
+  const made = parseTemplate(state.workspace_id, values, (key) => state.templates.has(key))
   if ('code' in made) return sendFailure(response, made)
   if (state.templates.size >= world.quotas.templates) {
     return sendFailure(response, failure(100, `at most ${world.quotas.templates} templates`, { subcode: 2388019 }))
@@ -85,9 +81,6 @@ export async function deleteTemplates(
   }
   sendJson(response, 200, '{"success":true}')
 }
-
-const record = (world: World, line: string) =>
-  new Promise<void>((resolve) => world.journal.append(line, () => resolve()))
 
 function tellOfTemplate(world: World, state: AccountState, template: Template, event: string): void {
   const body = wireJson(templateCallback(state.account?.account_id ?? '', template, event, Date.now()))

@@ -48,6 +48,10 @@ export function refuse(world: World, fate: Readonly<Fate>, response: ServerRespo
   return true
 }
 
+/** Writes a line of the journal. */
+export const record = ({ journal }: World, line: string) =>
+  new Promise<void>((resolve) => journal.append(line, () => resolve()))
+
 /** The journal is full: nothing can be accepted. */
 export const fullFailure = ({ quotas }: World): Failure => failure(131016, journalFull(quotas.journalBytes))
 

@@ -559,6 +559,82 @@ test('messages of a wrong shape are refused with the right code', async (t) => {
   })
 })
 
+test('parameters may come in the query, as a form, or as JSON text inside JSON, with the token among them', async (t) => {
+  const { origin, control, graph, receiver } = await start(t)
+  await control('POST', 'inbound', { from: number(1), text: 'hi' })
+  await control('POST', 'inbound', { channel: 'social', from: '77', text: 'hi' })
+  const post = async (
+    path: string,
+    body: string | URLSearchParams | FormData,
+    headers: Record<string, string> = {},
+  ) => {
+    const answer = await fetch(`${origin}/simulator/graph/v25.0/${path}`, { method: 'POST', body, headers })
+    return { status: answer.status, body: (await answer.json()) as Json, headers: answer.headers }
+  }
+  const bearer = { authorization: 'Bearer token' }
+  const contacts = JSON.stringify([{ name: { formatted_name: 'Bob' } }])
+  const form = new URLSearchParams({
+    messaging_product: 'whatsapp',
+    to: number(1),
+    type: 'text',
+    text: '{"body":"a b"}',
+  })
+  const multipart = new FormData()
+  for (const [name, value] of form) multipart.set(name, value)
+  const social = new URLSearchParams({ recipient: '{"id":"77"}', message: '{"text":"x"}', access_token: 'ig' })
+  for (const answer of [
+    await post('2002/messages', form, bearer),
+    await post('2002/messages', multipart, bearer),
+    await post(
+      '2002/messages?messaging_product=whatsapp&to=14155550001',
+      JSON.stringify({ text: { body: 'x' } }),
+      bearer,
+    ),
+    await post(
+      '2002/messages',
+      JSON.stringify({ messaging_product: 'whatsapp', to: 14155550001, text: { body: 'x' } }),
+      bearer,
+    ),
+    await post(
+      '2002/messages',
+      JSON.stringify({ messaging_product: 'whatsapp', to: number(1), type: 'contacts', contacts }),
+      bearer,
+    ),
+    await post('me/messages', social),
+  ]) {
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  const sent = (await control('GET', 'sent')).body.data
+  assert.deepEqual(sent[0].body.text, { body: 'a b' })
+  assert.deepEqual(sent[4].body.contacts, [{ name: { formatted_name: 'Bob' } }])
+  assert.deepEqual(sent[5].body, { recipient: { id: '77' }, message: { text: 'x' } }, 'the token is not kept')
+  // Text that looks like JSON stays text.
+  const data = {
+    biz_opaque_callback_data: '{"job":1}',
+    messaging_product: 'whatsapp',
+    to: number(1),
+    text: { body: '{}' },
+  }
+  const answer = await post('2002/messages', JSON.stringify(data), bearer)
+  await receiver.ladder(idOf(answer), 'sent', 'delivered', 'read')
+  assert.equal(receiver.statuses(idOf(answer))[0].biz_opaque_callback_data, '{"job":1}')
+
+  for (const [path, body, status, code] of [
+    ['2002/messages', 'not JSON', 400, 100],
+    ['2002/messages?appsecret_proof=0', form, 400, 100],
+    ['2002/messages', new URLSearchParams({ access_token: 'wrong' }), 401, 190],
+    ['2002/messages?messaging_product=whatsapp', '{}', 400, 100],
+    ['', '{"batch":[]}', 400, 100],
+  ] as const) {
+    const headers = String(body).includes('wrong') ? {} : bearer
+    assertFailure(await post(path, body, headers), status, code)
+  }
+  const [{ contacts: named }] = receiver.callbacks.map(({ body }) => body.entry[0].changes?.[0].value ?? {}) as [Json]
+  assert.deepEqual(named[0].profile, {}, 'a customer without a name has a profile all the same')
+  const proof = createHmac('sha256', 'app secret').update('token').digest('hex')
+  assert.equal((await graph('GET', `2002?appsecret_proof=${proof}`)).status, 200)
+})
+
 test('a token opens only its own account, and what is not there is error 100, 33', async (t) => {
   const { graph, call } = await start(t)
   assertFailure(await graph('POST', '2002/messages', {}, 'wrong'), 401, 190)
@@ -1286,6 +1362,9 @@ test('killed in the middle, it goes on with every report and callback, and forge
     category: 'UTILITY',
     components: [{ type: 'BODY', text: 'Mine.' }],
   })
+  await first.graph('POST', '2002/whatsapp_business_profile', { messaging_product: 'whatsapp', about: 'Pottery' })
+  await first.graph('POST', '2002/block_users', { messaging_product: 'whatsapp', block_users: [{ user: number(1) }] })
+  await first.graph('DELETE', '2002/block_users', { messaging_product: 'whatsapp', block_users: [{ user: number(1) }] })
   receiver.answers.push(...Array.from({ length: 40 }, () => 500))
   const refused = await first.control('POST', 'inbound', { from: number(2), text: 'not taken' })
   assert.equal(refused.status, 502)
@@ -1319,6 +1398,7 @@ test('killed in the middle, it goes on with every report and callback, and forge
   const inside = await second.send({ to: number(1), type: 'text', text: { body: 'still open' } })
   await receiver.ladder(idOf(inside), 'sent', 'delivered', 'read')
   assert.equal((await second.template(number(3), 'mine')).status, 200)
+  assert.equal((await second.graph('GET', '2002/whatsapp_business_profile')).body.data[0].about, 'Pottery')
   const { phones } = (await second.control('GET', 'phones')).body.data
   const ana = phones.find(({ id }: Json) => id === number(1))
   assert.deepEqual([ana.name, ana.messages[0].text, ana.messages[1].status], ['Ana', 'hello', 'read'])

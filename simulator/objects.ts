@@ -1,0 +1,160 @@
+/**
+ * What a business sets at the provider besides templates: the profile and the
+ * settings of its number, QR codes, blocked users, the menus of its social
+ * account. Kept by name in the journal, so it survives a restart.
+ */
+import { randomBytes } from 'node:crypto'
+import type { AccountState } from './accounts.ts'
+import { type Failure, failure, failureBody } from './errors.ts'
+import { isObject, type Json } from './http.ts'
+import { keyOf, waIdOf, wireJson } from './ids.ts'
+import { isWindowOpen } from './limits.ts'
+import { fullFailure, record, type World } from './world.ts'
+
+export type ObjectCall = {
+  world: World
+  state: AccountState
+  method: string
+  /** What follows the edge: `message_qrdls/{code}`. */
+  rest: string | undefined
+  values: Json
+}
+
+/** An answer, or why there is none. */
+export type Answer = Json | Failure
+
+const success = { success: true }
+const maxObjects = 5_000
+
+/** By edge of the number or account; `undefined` when there is no such call. */
+export const objectCalls: Record<string, (call: ObjectCall) => Promise<Answer | undefined>> = {
+  async whatsapp_business_profile({ world, state, method, values }) {
+    const profile = { ...state.objects.get('profile'), messaging_product: 'whatsapp' }
+    if (method === 'GET') return { data: [chooseFields(profile, values.fields, ['messaging_product'])] }
+    if (method !== 'POST') return undefined
+    const known = ['about', 'address', 'description', 'email', 'vertical', 'websites']
+    return (await put(world, state, 'profile', { ...profile, ...pick(values, known) })) ?? success
+  },
+  async settings({ world, state, method, values }) {
+    const settings = state.objects.get('settings') ?? {}
+    if (method === 'GET') return settings
+    if (method !== 'POST') return undefined
+    return (await put(world, state, 'settings', { ...settings, ...values })) ?? success
+  },
+  async register({ world, state, method }) {
+    return method === 'POST' ? ((await remove(world, state, 'deregistered')) ?? success) : undefined
+  },
+  async deregister({ world, state, method }) {
+    return method === 'POST' ? ((await put(world, state, 'deregistered', {})) ?? success) : undefined
+  },
+  async request_code({ method }) {
+    return method === 'POST' ? success : undefined
+  },
+  async verify_code({ method }) {
+    return method === 'POST' ? success : undefined
+  },
+  block_users: blockUsers,
+  message_qrdls: qrCodes,
+  async messenger_profile({ world, state, method, values }) {
+    const profile = state.objects.get('messenger_profile') ?? {}
+    if (method === 'GET') {
+      const shown = chooseFields(profile, values.fields, [])
+      return { data: Object.keys(shown).length > 0 ? [shown] : [] }
+    }
+    const { fields, platform: _, ...changes } = values
+    const removed = method === 'DELETE' && Array.isArray(fields) ? fields : []
+    const kept = Object.fromEntries(Object.entries(profile).filter(([name]) => !removed.includes(name)))
+    return (await put(world, state, 'messenger_profile', { ...kept, ...changes })) ?? { result: 'success' }
+  },
+}
+
+export const isRegistered = ({ objects }: AccountState): boolean => !objects.has('deregistered')
+
+export const isBlocked = ({ objects }: AccountState, key: string): boolean =>
+  objects.size > 0 && objects.has(blockName(key))
+
+const blockName = (key: string) => `blocked/${key}`
+
+/** Each user on its own: who did not write within a day cannot be blocked. */
+async function blockUsers({ world, state, method, values }: ObjectCall): Promise<Answer | undefined> {
+  if (method === 'GET') {
+    const blocked = [...state.objects].filter(([name]) => name.startsWith('blocked/')).map(([, user]) => user)
+    return { data: blocked.map((user) => ({ messaging_product: 'whatsapp', ...user })) }
+  }
+  if (!Array.isArray(values.block_users) || values.block_users.length === 0) {
+    return failure(100, 'block_users: an array of { user }')
+  }
+  const [changed, failed]: [Json[], Json[]] = [[], []]
+  for (const each of values.block_users.filter(isObject)) {
+    const input = String(each.user ?? each.user_id ?? '')
+    const key = each.user === undefined ? input : waIdOf(keyOf(input))
+    const shown = each.user === undefined ? { user_id: key } : { wa_id: key }
+    const isAllowed = method === 'DELETE' || isWindowOpen(state, key, Date.now())
+    const wrong =
+      method === 'DELETE'
+        ? await remove(world, state, blockName(key))
+        : isAllowed
+          ? await put(world, state, blockName(key), shown)
+          : failure(131047)
+    if (!wrong) changed.push({ input, ...shown })
+    else failed.push({ input, ...shown, errors: [{ message: wrong.message, code: wrong.code }] })
+  }
+  const users = {
+    ...(changed.length > 0 ? { [method === 'DELETE' ? 'removed_users' : 'added_users']: changed } : {}),
+    ...(failed.length > 0 ? { failed_users: failed } : {}),
+  }
+  const partly = failed.length > 0 ? JSON.parse(failureBody(failure(139100))) : {}
+  return { messaging_product: 'whatsapp', block_users: users, ...partly }
+}
+
+/** Codes that open a chat with a message in it. Their picture is a sample: there is no chat for a phone to open. */
+async function qrCodes({ world, state, method, rest, values }: ObjectCall): Promise<Answer | undefined> {
+  const code = rest ?? (typeof values.code === 'string' ? values.code : undefined)
+  const known = code === undefined ? undefined : state.objects.get(`qr/${code}`)
+  if (code !== undefined && !known) return failure(100, 'code: no such QR code')
+  if (method === 'GET') {
+    const codes = [...state.objects].filter(([name]) => name.startsWith('qr/')).map(([, each]) => each)
+    return { data: known ? [known] : codes }
+  }
+  if (method === 'DELETE')
+    return code === undefined ? undefined : ((await remove(world, state, `qr/${code}`)) ?? success)
+  const { prefilled_message: message, generate_qr_image: format } = values
+  if (typeof message !== 'string' || message === '' || message.length > 140) {
+    return failure(100, 'prefilled_message: 1 to 140 characters')
+  }
+  const id = code ?? randomBytes(7).toString('hex').toUpperCase()
+  const made = { code: id, prefilled_message: message, deep_link_url: `https://wa.me/message/${id}` }
+  const wrong = await put(world, state, `qr/${id}`, made)
+  if (wrong) return wrong
+  const image = format === undefined ? {} : { qr_image_url: world.media.openLinkOf(world.media.makeUp('image')) }
+  return { ...made, ...image }
+}
+
+export async function put(world: World, state: AccountState, name: string, value: Json): Promise<Failure | undefined> {
+  if (!state.objects.has(name) && state.objects.size >= maxObjects) return failure(100, `at most ${maxObjects} objects`)
+  const full = await write(world, state, name, value)
+  if (!full) state.objects.set(name, value)
+  return full
+}
+
+async function remove(world: World, state: AccountState, name: string): Promise<Failure | undefined> {
+  if (!state.objects.has(name)) return undefined
+  const full = await write(world, state, name, null)
+  if (!full) state.objects.delete(name)
+  return full
+}
+
+async function write(world: World, { workspace_id: w, channel: c }: AccountState, name: string, value: Json | null) {
+  if (!world.journal.hasRoom()) return fullFailure(world)
+  await record(world, wireJson({ k: 'o', w, c, name, value }))
+  return undefined
+}
+
+const pick = (object: Json, names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)))
+
+/** `fields` as the query has it; all when it is absent. */
+function chooseFields(object: Json, fields: unknown, always: readonly string[]): Json {
+  const wanted = Array.isArray(fields) ? fields : typeof fields === 'string' ? fields.split(',') : undefined
+  return wanted ? pick(object, [...always, ...wanted.map((name) => String(name).trim())]) : object
+}
