@@ -280,4 +280,5 @@ const apiDescription = `Customer messaging you host yourself.
 
 Every request carries \`Authorization: Bearer <API key>\`. Success is \`{ data }\`, a list is \`{ data, meta: { next_cursor } }\`,
 a failure is \`{ error: { code, message } }\`: branch on \`code\`. Each key may make 120 requests a minute; every answer says how
-many are left. A POST with an \`Idempotency-Key\` header can be repeated safely. Quote the \`X-Request-Id\` of an answer when you ask for help.`
+many are left. A POST with an \`Idempotency-Key\` header can be repeated safely. In a request, null for an optional field means that the field is
+absent, unless the field may be null. Quote the \`X-Request-Id\` of an answer when you ask for help.`

@@ -332,21 +332,22 @@ function toText(value: unknown): string {
   return text.replace(/"<raw (\d+)>"/g, (_, i) => raws[i] ?? '')
 }
 
-type Field = { steps: (string | number)[]; path: string; schema: Schema; required: boolean }
+type Field = { steps: (string | number)[]; path: string; schema: Schema; required: boolean; optional: boolean }
 
 /** Every field of a body, those inside others and the first item of each array included. */
 function fieldsOf(schema: Schema, value: Json, steps: Field['steps'] = [], path = ''): Field[] {
-  const field = (step: string | number, path: string, part: Schema, required: boolean): Field[] => {
-    const own = { steps: [...steps, step], path, schema: part, required }
+  const field = (step: string | number, path: string, part: Schema, required: boolean, optional = false): Field[] => {
+    const own = { steps: [...steps, step], path, schema: part, required, optional }
     return value?.[step] === undefined ? [own] : [own, ...fieldsOf(part, value[step], own.steps, path)]
   }
   if (schema.anyOf) return fieldsOf(schema.anyOf.find((option) => takes(option, value)) ?? {}, value, steps, path)
   if (schema.items) return field(0, `${path}[0]`, schema.items, false)
   const { additionalProperties: named } = schema
   if (named) return Object.keys(value).flatMap((name) => field(name, `${path}.${name}`, named, false))
-  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
-    field(name, path ? `${path}.${name}` : name, part, schema.required?.includes(name) ?? false),
-  )
+  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
+    const required = schema.required?.includes(name) ?? false
+    return field(name, path ? `${path}.${name}` : name, part, required, !required)
+  })
 }
 
 const absent = Symbol('absent')
@@ -394,11 +395,11 @@ function assertNames(answer: Answer, path: string, about: string): void {
   assert.ok(answer.body.error.message.startsWith(path), `${about} says: ${answer.body.error.message}`)
 }
 
-test('a field of the wrong type is refused by its name; null passes only where the document says so', async (t) => {
+test('a field of the wrong type is refused by its name, as is null for one that is required', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
     for (const field of fieldsOf(schema, (await valid()).body)) {
       for (const value of [null, '', 'x', ...numbersAndSuch, ...containers]) {
-        if (takes(field.schema, value)) continue
+        if (takes(field.schema, value) || (value === null && field.optional)) continue
         const { path, body } = await valid()
         const answer = await send(json(path, replaced(body, field.steps, value)))
         assertNames(answer, field.path, `${name} ${field.path} = ${toText(value)}`)
@@ -407,16 +408,26 @@ test('a field of the wrong type is refused by its name; null passes only where t
   })
 })
 
-test('a required field that is missing is named', async (t) => {
+test('a required field that is missing is named; an optional one that is null is as good as missing', async (t) => {
   await onEveryCall(t, hasBody, async ({ name, body: schema, valid, send }) => {
-    for (const field of fieldsOf(schema, (await valid()).body)) {
+    const sendWith = async ({ steps }: Field, value: unknown) => {
       const { path, body } = await valid()
-      const answer = await send(json(path, replaced(body, field.steps, absent)))
+      return send(json(path, replaced(body, steps, value)))
+    }
+    for (const field of fieldsOf(schema, (await valid()).body)) {
+      const answer = await sendWith(field, absent)
       const about = `${name} without ${field.path}`
       if (field.required) assertNames(answer, field.path, about)
       // What is needed only sometimes, or an array that may not be empty.
       else if (answer.status === 400) assertNames(answer, field.path.replace(/\[0\]$/, ''), about)
       else assert.ok(answer.status < 300, answer.text)
+
+      if (!field.optional) continue
+      const withNull = await sendWith(field, null)
+      assert.equal(withNull.status, answer.status, `${name} ${field.path} = null: ${withNull.text}`)
+      assert.equal(withNull.body.error?.message, answer.body.error?.message, about)
+      // One that the document says may be null is cleared.
+      if (takes(field.schema, null)) assert.equal(withNull.body.data[field.path], null, about)
     }
   })
 })
@@ -558,7 +569,7 @@ test('a body that is no JSON object of at most 1 MiB is refused', async (t) => {
       ...[' ', '\n', '\u0000', '{"a":"\n"}', ...words(`{ {"a" {"a":1,} {'a':1} x undefined NaN {}{} //`)].map(
         (text): [string, string] => [text, 'body: not valid JSON'],
       ),
-      [`\ufeff${text}`, 'body: not valid JSON'],
+      [`\ufeff\ufeff${text}`, 'body: not valid JSON'],
       [Buffer.from(text, 'utf16le'), 'body: not'],
       [notUtf8, 'body: not UTF-8'],
       ['['.repeat(mebibyte), 'body: nested'],
@@ -570,7 +581,11 @@ test('a body that is no JSON object of at most 1 MiB is refused', async (t) => {
       assertNames(answer, message, `${name} ${String(body).slice(0, 40)}`)
     }
     const gzip = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    assertNames(await send({ path, body: gzipSync(text), headers: gzip }), 'body: not UTF-8', `${name} gzip`)
+    assertNames(await send({ path, body: text, headers: gzip }), 'body: not valid gzip', `${name} gzip`)
+    const tooLarge = await send({ path, body: gzipSync(text.padEnd(mebibyte + 1)), headers: gzip })
+    assertNames(tooLarge, 'body: over 1 MiB', `${name} gzip`)
+    const zipped = await send({ path, body: gzipSync(text), headers: gzip })
+    assert.ok(zipped.status < 300, zipped.text)
 
     const types = words(
       'text/plain application/x-www-form-urlencoded multipart/form-data application/jsonp text/json */* ; x',
@@ -636,13 +651,11 @@ test('a query that cannot be used is refused by its name; an unusable page size 
       await attempt(usable, undefined)
       await attempt(`${usable}&${usable}`, refusable)
       await attempt(`${usable}${`&${usable}`.repeat(200)}`, refusable)
-      for (const stranger of [
-        `${query}[]=x`,
-        `${query}[a]=x`,
-        `${query}.a=x`,
-        `${query.toUpperCase()}=x`,
-        `%00${query}=x`,
-      ]) {
+      const listed = `${query}[]=${sample(parameter.schema)}`
+      await attempt(listed, undefined)
+      await attempt(`${listed}&${listed}`, refusable)
+      await attempt(`${listed}&${usable}`, refusable)
+      for (const stranger of [`${query}.a=x`, `${query.toUpperCase()}=x`, `%00${query}=x`]) {
         await attempt(stranger, undefined)
       }
     }
@@ -936,7 +949,7 @@ test('of a value that may be a list or an object, the fault is in the one that w
   const { api } = await start(t)
   for (const [params, message] of [
     ['x', 'template.params: must be an array or an object'],
-    [null, 'template.params: must be an array or an object'],
+    [5, 'template.params: must be an array or an object'],
     [['a', 1], 'template.params[1]: must be a string'],
     [{ body: ['a', 1] }, 'template.params.body[1]: must be a string'],
     [{ body: 'a' }, 'template.params.body: must be an array'],

@@ -340,7 +340,7 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
     [{ text: 5 }, 'text: must be a string'],
     [{ text: 'a\0b' }, /^text: /],
     [{ text: '\ud800' }, /^text: /],
-    [{ text: 'x', name: null }, 'name: must be a string'],
+    [{ text: 'x', name: 5 }, 'name: must be a string'],
     [{ text: 'x', name: 'n'.repeat(501) }, /^name: /],
     [{ text: 'x', name: '\0' }, /^name: /],
     [{ text: 'x', email: 5 }, 'email: must be a string'],
@@ -358,7 +358,7 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
     "'; drop table messages; --",
     'a\u2028b',
   ]) {
-    const said = await page.says(text, { name: '  ', email: ' ', unknown: '\0' })
+    const said = await page.says(text, { name: '  ', email: null, unknown: '\0' })
     assert.deepEqual([said.status, said.body.data?.content_text], [201, text], said.text)
   }
   assert.equal((await page.thread()).length, 5)
@@ -470,7 +470,7 @@ test('a message sent again under its client_id is the one that is there, however
   const [conversation] = (await api.get('/conversations')).body.data
   const [seen] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
   assert.equal('client_id' in seen, false)
-  for (const wrong of ['x', 5, null, '']) {
+  for (const wrong of ['x', 5, '']) {
     assertRefused(await page.says('hi', { client_id: wrong }), 400, 'bad_request', /^client_id: /)
   }
 })

@@ -42,7 +42,34 @@ function depthOf(bytes: Buffer): number {
   return deepest
 }
 
-type JsonSchema = { type?: unknown; properties?: Record<string, JsonSchema>; items?: JsonSchema; anyOf?: unknown }
+type JsonSchema = {
+  type?: unknown
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+}
+
+/**
+ * Removes each field that is null, optional and not nullable: null means absent there. It works before validation, at any
+ * depth. A required field stays, and the schema refuses it; so does an item of a list.
+ */
+export function dropNulls(value: unknown, schema: JsonSchema): void {
+  for (const option of schema.anyOf ?? []) dropNulls(value, option)
+  if (Array.isArray(value)) {
+    if (schema.items) for (const item of value) dropNulls(item, schema.items)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, field] of Object.entries(value)) {
+      const known = schema.properties && Object.hasOwn(schema.properties, name) && schema.properties[name]
+      if (!known) continue
+      if (field !== null) dropNulls(field, known)
+      else if (!schema.required?.includes(name) && !takesNull(known)) Reflect.deleteProperty(value, name)
+    }
+  }
+}
+
+const takesNull = ({ type, anyOf }: JsonSchema): boolean =>
+  anyOf ? anyOf.some(takesNull) : type === undefined || [type].flat().includes('null')
 
 /** Refuse a value that holds text which cannot be kept, where its schema names a field; unknown fields are not ours to judge. */
 export function requireStorable(value: unknown, schema: JsonSchema, path = ''): void {

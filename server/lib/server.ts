@@ -26,7 +26,7 @@ import { compilers } from './compile.ts'
 import { compressAnswer, decodeBody } from './encoding.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
-import { parseJson, requireStorable } from './json.ts'
+import { dropNulls, parseJson, requireStorable } from './json.ts'
 import type { Metrics } from './metrics.ts'
 import type { Static, TSchema } from './schema.ts'
 
@@ -159,6 +159,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     const { schema, url } = route
     known.add(url, listOf(route.method))
     if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody, compressAnswer]
+    if (schema?.body) route.preValidation = [dropNullsOf(schema.body), ...listOf(route.preValidation)]
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
@@ -244,6 +245,13 @@ function wantsPage({ method, headers: { accept = '' } }: FastifyRequest): boolea
 }
 
 type Done = (error?: Error) => void
+
+function dropNullsOf(body: Parameters<typeof dropNulls>[1]): preValidationHookHandler {
+  return (request, _reply, done) => {
+    dropNulls(request.body, body)
+    done()
+  }
+}
 
 /** What the body is comes before whether the path's resource exists. */
 function checkRequest({ body, querystring }: FastifySchema) {

@@ -8,7 +8,7 @@ import { readPosition } from '../lib/page.ts'
 import { DataOf, Deleted, IdParams, ListOf, ListQuery, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { describeFields, type FilterFields, valueKinds } from './filter.ts'
-import { Added, ContactIds, createSchemas, filterSchema, Removed, SegmentsQuery } from './routes.ts'
+import { Added, ContactIds, createSchemas, dropStaticFilter, filterSchema, Removed, SegmentsQuery } from './routes.ts'
 import {
   addMembers,
   countMembers,
@@ -61,6 +61,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
     '/segments',
     {
       config: { audit: { action: 'segment.created', summary: nameOf } },
+      preValidation: dropStaticFilter,
       schema: { body: NewSegment, response: { 201: DataOf(CountedSegment) } },
     },
     async ({ session: { workspaceId }, body }, reply) => {

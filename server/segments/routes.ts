@@ -1,4 +1,5 @@
 /** `/segments`: named audiences and who is in them. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ContactSchema } from '../contacts/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -88,6 +89,13 @@ export function createSchemas(fields: FilterFields) {
   }
 }
 
+/** A static segment drops whatever filter it is given, so that filter is not validated. */
+export function dropStaticFilter({ body }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  const { kind = 'static' } = (body ?? {}) as { kind?: unknown }
+  if (kind === 'static' && typeof body === 'object' && body !== null) Reflect.deleteProperty(body, 'filter')
+  done()
+}
+
 export const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
   { title: 'ContactIds' },
@@ -110,6 +118,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
     '/segments',
     {
       config: write,
+      preValidation: dropStaticFilter,
       schema: {
         operationId: 'createSegment',
         summary: 'Create a segment',
