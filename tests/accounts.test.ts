@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { scopes } from '../server/accounts/keys.ts'
 import { assertRefused, createBrowser, type Json, publicUrl, start, type World } from './support.ts'
@@ -36,6 +37,38 @@ test('a member signs in, is known, and signs out', async (t) => {
   assert.equal((await browser.call('DELETE', '/session')).status, 200)
   assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
   assertRefused(await thief.call('GET', '/session', undefined, stolen), 401, 'unauthorized')
+})
+
+test('over https the session cookie is one that no other host can plant, and older ones work until they expire', async (t) => {
+  const secureUrl = 'https://parley.test'
+  const { url, owner, db } = await start(t, { publicUrl: secureUrl })
+  const browser = createBrowser(url, secureUrl)
+  const [cookie = ''] = (await browser.signIn(owner)).headers.getSetCookie()
+  assert.match(cookie, /^__Host-parley_session=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/)
+  assert.equal((await browser.call('GET', '/session')).status, 200)
+
+  const ask = (cookie: string) => createBrowser(url, secureUrl).call('GET', '/session', undefined, { cookie })
+  const [, token = ''] = /=([^;]+)/.exec(cookie) ?? []
+  for (const planted of [
+    `parley_session=${token}`,
+    `parley_session=__Host-${token}`,
+    `__Host-parley_session=__Host-${token}`,
+  ]) {
+    assertRefused(await ask(planted), 401, 'unauthorized')
+  }
+  assert.equal((await ask(`parley_session=planted; __Host-parley_session=${token}`)).status, 200)
+
+  // A session from before the prefix: only its token is hashed.
+  await db`update sessions set token_hash = ${createHash('sha256').update(token).digest('hex')}`
+  const old = createBrowser(url, secureUrl)
+  assert.equal((await ask(`parley_session=${token}`)).status, 200)
+  assertRefused(await ask(`__Host-parley_session=${token}`), 401, 'unauthorized')
+  const left = await old.call('DELETE', '/session', undefined, { cookie: `parley_session=${token}` })
+  assert.deepEqual(
+    left.headers.getSetCookie().map((text) => text.split(';')[0]),
+    ['__Host-parley_session=', 'parley_session='],
+  )
+  assertRefused(await ask(`parley_session=${token}`), 401, 'unauthorized')
 })
 
 test('nothing of a password, session or key is kept but hashes', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -343,13 +343,15 @@ test('with a certificate and a key it serves https', async (t) => {
   const service = await launch(t, { DATA_DIR: dataDir, ...tls })
   const { port } = new URL(service.url)
   const ask = () =>
-    new Promise<number | undefined>((resolve) => {
+    new Promise<IncomingMessage | undefined>((resolve) => {
       const ca = readFileSync(tls.TLS_CERT_FILE)
-      request({ host: '127.0.0.1', port, path: '/readyz', ca }, ({ statusCode }) => resolve(statusCode))
+      request({ host: '127.0.0.1', port, path: '/readyz', ca }, resolve)
         .on('error', () => resolve(undefined))
         .end()
     })
-  assert.equal(await until('https', ask, 30_000), 200)
+  const { statusCode, headers } = await until('https', ask, 30_000)
+  assert.equal(statusCode, 200)
+  assert.equal(headers['strict-transport-security'], 'max-age=31536000')
   assert.match(demoOf(dataDir).base_url, /^https:/)
 })
 

@@ -7,6 +7,7 @@ import type { Db } from '../lib/db.ts'
 import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
+import { clearSessionCookie, setSessionCookie } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles, updateProfile } from './members.ts'
 import {
   createSession,
@@ -17,7 +18,7 @@ import {
   listSessions,
   type Origin,
   type Session,
-  setSessionCookie,
+  sessionDays,
   signIn,
 } from './sessions.ts'
 import { getDemoHint, needsSetup, type Setup, setUp } from './setup.ts'
@@ -74,6 +75,11 @@ const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password
 const fromAddress = (_data: unknown, _body: unknown, { clientAddress }: FastifyRequest) => `from ${clientAddress}`
 
 export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => async (app: App) => {
+  const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
+    address: clientAddress,
+    userAgent: headers['user-agent'],
+    publicUrl,
+  })
   app.get(
     '/setup',
     { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
@@ -95,7 +101,7 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
     },
     async (request, reply) => {
       const token = await setUp(db, setup, request.body, originOf(request))
-      setSessionCookie(reply, token, publicUrl)
+      setSessionCookie(reply, token, sessionDays * 86_400)
       request.session = await requireSession(db, token)
       reply.code(201)
       return { data: toView(request.session) }
@@ -111,7 +117,7 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
     async (request, reply) => {
       const { email, password, workspace_id: workspaceId } = request.body
       const token = await signIn(db, { email, password, workspaceId }, originOf(request))
-      setSessionCookie(reply, token, publicUrl)
+      setSessionCookie(reply, token, sessionDays * 86_400)
       request.session = await requireSession(db, token)
       return { data: toView(request.session) }
     },
@@ -127,7 +133,7 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
     },
     async ({ session }, reply) => {
       await endSession(db, session)
-      setSessionCookie(reply, '', publicUrl)
+      clearSessionCookie(reply, publicUrl)
       return { data: { signed_out: true } }
     },
   )
@@ -189,18 +195,13 @@ export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => asy
     async (request, reply) => {
       const { workspaceId, member } = await acceptInvitation(db, request.params.token, request.body)
       const token = await createSession(db, workspaceId, member.id, originOf(request))
-      setSessionCookie(reply, token, publicUrl)
+      setSessionCookie(reply, token, sessionDays * 86_400)
       request.session = await requireSession(db, token)
       reply.code(201)
       return { data: toView(request.session) }
     },
   )
 }
-
-const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
-  address: clientAddress,
-  userAgent: headers['user-agent'],
-})
 
 function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member

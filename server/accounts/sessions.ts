@@ -7,14 +7,15 @@
  * changes something must come from our own pages: the browser says so in
  * `Origin`.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { randomToken, sha256, verifyPassword } from '../lib/crypto.ts'
+import type { FastifyRequest } from 'fastify'
+import { sha256, verifyPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
+import { newSessionToken, readSessionToken } from './cookies.ts'
 import type { Member, MemberRole } from './members.ts'
 import { checkGuess } from './throttle.ts'
 
@@ -28,8 +29,8 @@ export type Session = {
   isFresh: boolean
 }
 
-/** Where somebody signs in from. */
-export type Origin = { address: string; userAgent: string | undefined }
+/** Where a member signs in from, and the service's address. */
+export type Origin = { address: string; userAgent: string | undefined; publicUrl: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,8 +42,7 @@ declare module 'fastify' {
   }
 }
 
-const cookieName = 'parley_session'
-const sessionDays = 30
+export const sessionDays = 30
 const maxUserAgent = 300
 
 /** Guard every route of `app`: same origin for what changes something, a session, the role. What they do is recorded. */
@@ -54,7 +54,7 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     if (!/^(GET|HEAD)$/.test(request.method)) requireSameOrigin(request, publicUrl)
     const { members } = request.routeOptions.config
     if (members === 'public') return
-    const session = await getSession(sql, tokenOf(request))
+    const session = await getRequestSession(sql, request)
     if (!session) throw new ApiError('unauthorized', 'sign in first')
     request.session = session
     // Nobody waits for it, and nothing is lost but a minute.
@@ -93,9 +93,9 @@ export async function createSession(
   sql: Sql,
   workspaceId: string,
   memberId: string,
-  { address, userAgent }: Origin,
+  { address, userAgent, publicUrl }: Origin,
 ): Promise<string> {
-  const token = randomToken()
+  const token = newSessionToken(publicUrl)
   const id = newId()
   await sql`
     insert into sessions (workspace_id, id, token_hash, member_id, created_at, expires_at, address, user_agent, last_seen_at)
@@ -201,12 +201,6 @@ export async function endSession(sql: Sql, { id, workspaceId }: Session): Promis
   await sql`delete from sessions where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-export function setSessionCookie(reply: FastifyReply, token: string, publicUrl: string): void {
-  const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
-  const maxAge = token ? sessionDays * 86_400 : 0
-  reply.header('set-cookie', `${cookieName}=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
-}
-
 /** Forget what has run out. */
 export async function sweepSessions(sql: Sql): Promise<void> {
   await sql`delete from sessions where expires_at < now()`
@@ -216,16 +210,7 @@ export async function sweepSessions(sql: Sql): Promise<void> {
 
 /** The session of the cookie a request carries. */
 export const getRequestSession = (sql: Sql, request: FastifyRequest): Promise<Session | undefined> =>
-  getSession(sql, tokenOf(request))
-
-/** The cookie's token, or the empty text, which is nobody's. */
-function tokenOf(request: FastifyRequest): string {
-  for (const cookie of (request.headers.cookie ?? '').split(';')) {
-    const [name, value] = cookie.split('=', 2)
-    if (name?.trim() === cookieName) return value?.trim() ?? ''
-  }
-  return ''
-}
+  getSession(sql, readSessionToken(request))
 
 function requireSameOrigin(request: FastifyRequest, publicUrl: string): void {
   const origin = URL.parse(request.headers.origin ?? '')

@@ -150,6 +150,8 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
   app.addHook('onRequest', (request, reply, done) => {
     if (headRequests.has(request.raw)) request.raw.method = 'HEAD'
     reply.header('x-request-id', request.id)
+    // A year. A browser that was here once does not try plain http again.
+    if (tls) reply.header('strict-transport-security', 'max-age=31536000')
     done()
   })
   const known = createPathIndex()
