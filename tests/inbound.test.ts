@@ -781,6 +781,15 @@ test('a social thread: named by its profile, echoes once, answered in the dashbo
     (await messagesOf(api, conversation.id)).map(({ content_text }) => content_text),
     ['from the app', 'hello Ann', 'hey'],
   )
+  const picture = { type: 'image', payload: { url: `${provider.simulatorUrl}/media/88099999999999990000` } }
+  const pictured = echo('mid.picture')
+  Object.assign(pictured.entry[0]?.messaging[0]?.message ?? {}, { text: undefined, attachments: [picture] })
+  assert.equal(await provider.callback(pictured, 'social'), 200)
+  const shown = await until('the picture that was sent in the provider’s app', async () => {
+    const [message] = await messagesOf(api, conversation.id)
+    return message.media_url && message
+  })
+  assert.deepEqual([shown.direction, shown.content_type], ['outbound', 'image'])
   assertRefused(
     await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'ü'.repeat(501) }),
     400,

@@ -1,7 +1,8 @@
 /**
- * Echoes: what the business wrote, told back by the channel. Most are our own
- * sends, told before or after the answer to the send; the rest was written in
- * the provider's own app and belongs in the conversation as well.
+ * Echoes: messages of the business, reported back by the channel. Most are our
+ * own sends, reported before or after the response to the send; the others were
+ * written in the provider's own app and are stored in the conversation, with
+ * their media.
  */
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -9,6 +10,7 @@ import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { andFollow, type Follower } from './follow.ts'
+import { toMediaColumns } from './inbound.ts'
 import { countOutcomes } from './outcomes.ts'
 import { echoPatienceSeconds, waitForMessage } from './reports.ts'
 
@@ -26,6 +28,8 @@ export async function keepEcho(
   if (!thread) return
   const { conversation_id: conversationId } = thread
   const id = newId()
+  const { media_id, media_source, media_token, mime_type, filename } = toMediaColumns(echo.media)
+  const isUnread = echo.content_type === 'unsupported'
   await db.begin(async (sql) => {
     // One echo of a conversation at a time, and none beside the settling of a send in it.
     await sql`
@@ -33,19 +37,19 @@ export async function keepEcho(
     const [known] = await sql`
       select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
     if (known) return
-    // Perhaps ours: the same words, without a name yet.
+    // Perhaps our own, without the channel's id yet: the same words, or any if the echo's cannot be read.
     const [own] = await sql<{ id: string; is_answered: boolean }[]>`
       select id, created_at < now() - make_interval(secs => ${echoPatienceSeconds}) as is_answered
       from messages
       where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
-        and external_id is null and status = 'pending' and content_type = ${echo.content_type}
-        and content_text is not distinct from ${echo.content_text}
+        and external_id is null and status = 'pending' and (${isUnread}
+          or content_type = ${echo.content_type} and content_text is not distinct from ${echo.content_text})
       order by id
       limit 1
       for no key update`
-    // The answer to the send is still on its way, and says which of several it is.
+    // The response to the send is still due, and names the message.
     if (own && !own.is_answered) return waitForMessage(sql, workspaceId, channel, echo)
-    if (own) {
+    if (own && !isUnread) {
       await sql`
         with named as (
           update messages set external_id = ${echo.external_id}, status = 'sent', error = null
@@ -65,6 +69,14 @@ export async function keepEcho(
           ${timeOfId(id)})
         on conflict do nothing
         returning workspace_id, created_at, status, 'pending' as status_before
+      ),
+      fetched_media as (
+        insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
+          next_attempt_at, created_at)
+        select ${workspaceId}, ${media_id}, ${conversationId}, ${id}, ${channel}, ${JSON.stringify(media_source)}::text::jsonb,
+          ${media_token}, ${mime_type}, ${filename}, now(), created_at
+        from added
+        where ${media_id}::uuid is not null
       ),
       ${countOutcomes(sql, sql`added`)}
       select 1`

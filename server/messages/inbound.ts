@@ -192,7 +192,8 @@ function toDecision({ workspaceId, id, wish, written }: Received, { contact_id }
   return { workspace_id: workspaceId, contact_id, wish, by: 'customer', at: written.at, message_id: id }
 }
 
-function toMediaColumns(media: MediaReference | null) {
+/** The columns of a row of `media` that is to be fetched; all null without media. */
+export function toMediaColumns(media: MediaReference | null) {
   if (!media) return { media_id: null, media_source: null, media_token: null, mime_type: null, filename: null }
   const { mime_type, filename } = media
   return { media_id: newId(), media_source: media, media_token: mediaToken(), mime_type, filename }

@@ -77,18 +77,18 @@ async function readThread(
         select json_build_object('id', a.id, 'name', coalesce(nullif(btrim(a.name), ''), a.email))
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
       ) as sender,
-      case when m.direction = 'inbound' then (
+      coalesce((
         select json_build_object('mime_type', f.mime_type, 'filename', f.filename, 'size_bytes', f.size_bytes,
           'state', f.state)
         from media f
         where f.workspace_id = ${workspaceId} and f.conversation_id = m.conversation_id and f.message_id = m.id
         limit 1
-      ) when m.media_url like '/media/%' then (
+      ), case when m.media_url like '/media/%' then (
         select json_build_object('mime_type', u.mime_type, 'filename', u.filename, 'size_bytes', u.size_bytes,
           'state', 'stored')
         from uploads u
         where u.workspace_id = ${workspaceId} and u.token = split_part(m.media_url, '/', 3)
-      ) end as media,
+      ) end) as media,
       (
         select json_build_object('id', q.id, 'direction', q.direction, 'content_type', q.content_type,
           'content_text', left(q.content_text, ${quotedLength}))
