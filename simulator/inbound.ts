@@ -12,7 +12,18 @@ import type { Bubble } from './phones.ts'
 import { attachmentsOf, socialIdPattern } from './social.ts'
 import type { World } from './world.ts'
 
-const types = ['text', ...mediaTypes, 'location', 'contacts', 'reaction', 'button', 'list'] as const
+const types = [
+  'text',
+  ...mediaTypes,
+  'location',
+  'contacts',
+  'reaction',
+  'button',
+  'list',
+  'order',
+  'form',
+  'share',
+] as const
 type Type = (typeof types)[number]
 
 /** The call, read and checked. */
@@ -35,6 +46,13 @@ export type Written = {
   location: Json
   contacts: Json[]
   emoji: string
+  order: Json
+  /** The answers to a form, by field. */
+  form: Json
+  /** A post, a reel or a story, on social. */
+  share: Json
+  /** The ad or the link the customer came from; null without. */
+  referral: Json | null
 }
 
 const optionalText = (body: Json, name: string): string | null => {
@@ -43,11 +61,21 @@ const optionalText = (body: Json, name: string): string | null => {
   return value
 }
 
+const optionalObject = (body: Json, name: string): Json | null => {
+  const value = body[name] ?? null
+  if (value !== null && !isObject(value)) throw badRequest(`${name}: an object`)
+  return value
+}
+
 export async function readInbound(world: World, state: AccountState, body: Json): Promise<Written> {
   const type = types.find((each) => each === (body.type ?? 'text'))
   if (!type) throw badRequest(`type: one of ${types.join(', ')}`)
   const who = readSender(state, body)
   const text = optionalText(body, 'text')
+  if (type === 'share' && state.channel !== 'social') throw badRequest('type: share is of the social channel')
+  if ((type === 'order' || type === 'form') && state.channel === 'social') {
+    throw badRequest(`type: ${type} is of the msgapp channel`)
+  }
   if (type === 'text' && (text === null || text === '')) throw badRequest('text: required for type text')
   const given = body.media ?? {}
   if (!isObject(given)) throw badRequest('media: an object')
@@ -90,6 +118,18 @@ export async function readInbound(world: World, state: AccountState, body: Json)
       ? body.contacts.filter(isObject).map(asContact)
       : [asContact({ name: 'Ana Ruiz', phone: '+14155550123' })],
     emoji: typeof reaction.emoji === 'string' ? reaction.emoji : (text ?? '👍'),
+    order: optionalObject(body, 'order') ?? {
+      catalog_id: '194836987003835',
+      text: text ?? '',
+      product_items: [{ product_retailer_id: 'walnut-table', quantity: 1, item_price: 249.5, currency: 'USD' }],
+    },
+    form: optionalObject(body, 'form') ?? { name: 'Ana Ruiz', size: 'L' },
+    share: optionalObject(body, 'share') ?? {
+      type: 'ig_post',
+      title: 'Walnut table',
+      url: 'https://shop.example/posts/walnut-table',
+    },
+    referral: optionalObject(body, 'referral'),
   }
 }
 
@@ -179,6 +219,7 @@ function messageCallback(world: World, state: AccountState, written: Written): J
     from_user_id: userId,
     id: messageId,
     timestamp: String(Math.floor(at / 1000)),
+    ...(written.referral ? { referral: written.referral } : {}),
     ...messageContent(world, state, written),
   }
   return {
@@ -235,6 +276,14 @@ function messageContent(world: World, state: AccountState, written: Written): Js
   if (type === 'location') return { type, location }
   if (type === 'contacts') return { type, contacts }
   if (type === 'reaction') return { type, reaction: { message_id: replyTo, ...(emoji === '' ? {} : { emoji }) } }
+  if (type === 'order') return { type, order: written.order }
+  if (type === 'form') {
+    const response_json = JSON.stringify({ flow_token: 'unused', ...written.form })
+    return {
+      type: 'interactive',
+      interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json } },
+    }
+  }
   const { id, title, description } = button
   if (type === 'list') {
     const list_reply = { id, title, ...(description === null ? {} : { description }) }
@@ -277,7 +326,14 @@ function socialContent(world: World, state: AccountState, written: Written): Jso
       emoji === '' ? { action: 'unreact' } : { action: 'react', reaction: emoji === '❤️' ? 'love' : 'other', emoji }
     return { reaction: { mid: replyTo, ...action } }
   }
-  const reply = replyTo === null ? {} : { reply_to: { mid: replyTo } }
+  const reply = {
+    ...(replyTo === null ? {} : { reply_to: { mid: replyTo } }),
+    ...(written.referral ? { referral: written.referral } : {}),
+  }
+  if (type === 'share') {
+    const { type: kind, ...payload } = written.share
+    return { message: { mid, attachments: [{ type: kind, payload }], ...(text === null ? {} : { text }), ...reply } }
+  }
   if (media) {
     const url = world.media.openLinkOf(media)
     return { message: { mid, attachments: [{ type: attachmentType[type] ?? type, payload: { url } }], ...reply } }
@@ -305,13 +361,15 @@ export function inboundBubble({
   location,
   contacts,
   emoji,
+  order,
+  share,
 }: Written): Bubble {
   return {
     id: messageId,
     from: 'customer',
     at: new Date(at).toISOString(),
     type,
-    text: type === 'button' || type === 'list' ? button.title : media ? caption : type === 'text' ? text : null,
+    text: bubbleText({ type, text, caption, media, button, order, share }),
     status: 'failed',
     error: null,
     media: media ? { url: pageUrl(media.id), mime_type: media.mime_type, filename: media.filename } : null,
@@ -321,4 +379,25 @@ export function inboundBubble({
     ...(type === 'contacts' ? { contacts: contacts.map(drawContact) } : {}),
     ...(type === 'reaction' ? { reaction: { message_id: replyTo ?? '', emoji } } : {}),
   }
+}
+
+/** The words of a bubble on the customer's phone. */
+function bubbleText({
+  type,
+  text,
+  caption,
+  media,
+  button,
+  order,
+  share,
+}: Pick<Written, 'type' | 'text' | 'caption' | 'media' | 'button' | 'order' | 'share'>): string | null {
+  if (media) return caption
+  if (type === 'button' || type === 'list') return button.title
+  if (type === 'order') {
+    const items = Array.isArray(order.product_items) ? order.product_items.filter(isObject) : []
+    return `Order: ${items.map(({ quantity, product_retailer_id: id }) => `${quantity} × ${id}`).join(', ')}`
+  }
+  if (type === 'form') return 'Sent a form'
+  if (type === 'share') return [share.title, share.url, text].filter((part) => typeof part === 'string').join('\n')
+  return type === 'text' ? text : null
 }

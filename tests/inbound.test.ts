@@ -100,6 +100,21 @@ test('every kind of message is kept in our words', async (t) => {
       { type: 'list', button: { id: 'row-1', title: 'Row' }, reply_to: first },
       { content_type: 'interactive', content_text: 'Row', interactive_reply_id: 'row-1' },
     ],
+    [
+      { type: 'order', order: { catalog_id: '1', product_items: [] } },
+      { content_type: 'unsupported', content: { type: 'order', order: { catalog_id: '1', product_items: [] } } },
+    ],
+    [
+      { type: 'form', form: { size: 'L' } },
+      {
+        content_type: 'interactive',
+        content: { form: { name: 'flow', response: { flow_token: 'unused', size: 'L' } } },
+      },
+    ],
+    [
+      { text: 'From an ad', referral: { source_type: 'ad', headline: 'Summer' } },
+      { content_type: 'text', content: { referral: { source_type: 'ad', headline: 'Summer' } } },
+    ],
   ]
   for (const [given, expected] of kinds) {
     await provider.writes({ from: phone, ...given })
@@ -129,7 +144,7 @@ test('every kind of message is kept in our words', async (t) => {
     assert.deepEqual([message.content_type, message.content_text], ['unsupported', null])
   }
   assert.deepEqual(unsupported.content.order, { catalog_id: '1' })
-  assert.equal(conversation.unread_count, 14)
+  assert.equal(conversation.unread_count, 17)
 })
 
 test('a callback of 1,000 messages of 100 people is kept whole, in order, once', async (t) => {
@@ -759,6 +774,10 @@ test('a social thread: named by its profile, echoes once, answered in the dashbo
   assert.ok(messages[0].message_id)
   assert.deepEqual(await eventsOf('message.status_updated'), [])
 
+  const share = { type: 'ig_reel', title: 'Ten cafés', url: 'https://www.instagram.com/reel/abc/' }
+  await provider.writes({ channel: 'social', from: '90000001', type: 'share', share })
+  assert.deepEqual((await messagesOf(api, conversation.id))[0].content, { attachment: share })
+
   // Written in the provider's own app.
   const echo = (mid: string) => ({
     object: 'instagram',
@@ -779,7 +798,7 @@ test('a social thread: named by its profile, echoes once, answered in the dashbo
   assert.equal(await provider.callback(echo('mid.app'), 'social'), 200)
   assert.deepEqual(
     (await messagesOf(api, conversation.id)).map(({ content_text }) => content_text),
-    ['from the app', 'hello Ann', 'hey'],
+    ['from the app', null, 'hello Ann', 'hey'],
   )
   const picture = { type: 'image', payload: { url: `${provider.simulatorUrl}/media/88099999999999990000` } }
   const pictured = echo('mid.picture')
