@@ -212,8 +212,13 @@ export type Outgoing = {
 export type Sent =
   /** `person`: what the provider calls the recipient, which may differ from what we said. */
   | { ok: true; external_id: string | null; person: Person | null }
-  /** It said no; nothing was sent. `again`: the very same may be sent later. */
-  | { ok: false; outcome: 'rejected'; again: boolean; code: number | null; message: string }
+  /**
+   * It said no; nothing was sent. `again`: the very same may be sent later. `isDenied`: it refused the credentials without
+   * a code, as something that stands in front of it may do.
+   */
+  | { ok: false; outcome: 'rejected'; again: boolean; code: number | null; message: string; isDenied?: boolean }
+  /** The request never left, for want of a connection: nothing was sent, and the very same may be sent later. */
+  | { ok: false; outcome: 'unsent'; message: string }
   /** No answer, a broken one, or an error of its own: it may have been sent. */
   | { ok: false; outcome: 'unknown'; message: string }
 

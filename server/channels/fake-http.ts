@@ -5,7 +5,7 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import type { Http, HttpRequest } from '../lib/http.ts'
 import type { Connection, Outgoing } from './channel.ts'
 
-export type Scripted = { status?: number; headers?: Record<string, string>; body?: unknown } | 'silence'
+export type Scripted = { status?: number; headers?: Record<string, string>; body?: unknown } | 'silence' | 'refused'
 
 export type FakeHttp = Http & { asked: HttpRequest[]; bodies: Readable[]; json(index?: number): unknown }
 
@@ -14,7 +14,8 @@ export function fakeHttp(...answers: Scripted[]): FakeHttp {
   const bodies: Readable[] = []
   const next = (request: HttpRequest) => {
     const answer = answers[asked.push(request) - 1] ?? 'silence'
-    if (answer === 'silence') return { ok: false as const, message: 'no answer within 15 s' }
+    if (answer === 'silence') return { ok: false as const, message: 'no answer within 15 s', isWritten: true }
+    if (answer === 'refused') return { ok: false as const, message: 'connection refused', isWritten: false }
     const { status = 200, headers = {}, body = '' } = answer
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
     return { ok: true as const, status, headers, body: bytes }

@@ -2,11 +2,12 @@
  * The provider's HTTP dialect, which `msgapp` and `social` share: where a call
  * goes, what an error says, what became of a send.
  *
- * A send is settled by what is certain. A throttle code means that nothing was
- * sent, whatever the HTTP status around it; a 5xx or silence means that nobody
- * knows; anything else the provider refused.
+ * A send is settled by what is certain. Without a connection the provider never
+ * saw it. A throttle code means that nothing was sent, whatever the HTTP status
+ * around it. After a 5xx, a broken connection or silence the outcome is unknown.
+ * Anything else the provider refused.
  */
-import type { Http } from '../lib/http.ts'
+import type { Http, HttpFailure } from '../lib/http.ts'
 import type { CheckStep, Connection, Sent } from './channel.ts'
 import { type Json, recordOf, textOf } from './reading.ts'
 
@@ -24,7 +25,7 @@ export type Call = {
 
 export type Answer =
   /** `value` is undefined when the body is no JSON. */
-  { ok: true; status: number; value: unknown } | { ok: false; message: string }
+  { ok: true; status: number; value: unknown } | HttpFailure
 
 export async function ask(http: Http, connection: Connection, call: Call): Promise<Answer> {
   const { base_url, api_version, access_token, is_private } = connection
@@ -80,7 +81,10 @@ export function settle(
   throttleCodes: readonly number[],
   read: (value: unknown) => Extract<Sent, { ok: true }> | undefined,
 ): Sent {
-  if (!answer.ok) return { ok: false, outcome: 'unknown', message: textOf(answer.message, maxMessage) ?? 'no answer' }
+  if (!answer.ok) {
+    const message = textOf(answer.message, maxMessage) ?? 'no answer'
+    return { ok: false, outcome: answer.isWritten ? 'unknown' : 'unsent', message }
+  }
   const error = errorOf(answer)
   if (!error) {
     return (
@@ -90,7 +94,8 @@ export function settle(
   const { status, code, message } = error
   const isThrottled = status === 429 || (code !== null && throttleCodes.includes(code))
   if (status >= 500 && !isThrottled) return { ok: false, outcome: 'unknown', message }
-  return { ok: false, outcome: 'rejected', again: isThrottled, code, message }
+  const isDenied = code === null && (status === 401 || status === 403)
+  return { ok: false, outcome: 'rejected', again: isThrottled, code, message, ...(isDenied ? { isDenied } : {}) }
 }
 
 export const refuse = (message: string): Sent => ({ ok: false, outcome: 'rejected', again: false, code: null, message })

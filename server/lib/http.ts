@@ -21,13 +21,16 @@ export type HttpRequest = {
   isPrivate?: boolean
 }
 
+/** `isWritten`: false when no byte of the request left, so that the other side cannot have seen it. */
+export type HttpFailure = { ok: false; message: string; isWritten: boolean }
+
 export type HttpAnswer =
   | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
-  | { ok: false; message: string }
+  | HttpFailure
 
 export type HttpStream =
   | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Readable }
-  | { ok: false; message: string }
+  | HttpFailure
 
 export type Http = {
   /** Ask, and read the whole answer, up to `maxBytes` (1 MiB). */
@@ -41,37 +44,43 @@ const limits = {
   headersTimeout: 30_000,
   bodyTimeout: 30_000,
   maxHeaderSize: 32 * 1024,
-  connections: 256,
   pipelining: 1,
 }
 
-export function createHttp(): Http {
-  const guarded = new Agent({ ...limits, connect: { timeout: 5_000, lookup: publicLookup } })
-  const open = new Agent({ ...limits, connect: { timeout: 5_000, rejectUnauthorized: false } })
+/** `connections`: at most this many to one origin. */
+export function createHttp({ connections = 256 } = {}): Http {
+  const shared = { ...limits, connections }
+  const guardedAgent = new Agent({ ...shared, connect: { timeout: 5_000, lookup: publicLookup } })
+  const openAgent = new Agent({ ...shared, connect: { timeout: 5_000, rejectUnauthorized: false } })
+  const guarded = guardedAgent.compose(noteWriting)
+  const open = openAgent.compose(noteWriting)
 
   async function ask({ method, url, headers, body, timeoutMs, isPrivate = false }: HttpRequest) {
     const target = URL.parse(url)
-    if (!target || !/^https?:$/.test(target.protocol)) return { ok: false as const, message: 'not an http address' }
+    const refuse = (message: string) => ({ ok: false as const, message, isWritten: false })
+    if (!target || !/^https?:$/.test(target.protocol)) return refuse('not an http address')
     const host = target.hostname.replace(/^\[|\]$/g, '')
     // A literal address is not looked up, so the connector never sees it.
-    if (!isPrivate && isIP(host) && !isPublicAddress(host)) return { ok: false as const, message: notPublic(host) }
+    if (!isPrivate && isIP(host) && !isPublicAddress(host)) return refuse(notPublic(host))
     // A timer that is cleared: those of `AbortSignal.timeout` all go off, 15 s after the answer.
     const abort = new AbortController()
     const timer = setTimeout(() => abort.abort(), timeoutMs)
     const { signal } = abort
+    const progress: Progress = { isWritten: false }
     try {
       const answer = await (isPrivate ? open : guarded).request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: method as Dispatcher.HttpMethod,
         signal,
+        opaque: progress,
         headers: { 'user-agent': 'Parley/1', ...headers },
         ...(body === undefined ? {} : { body }),
       })
       return { ok: true as const, answer, signal, timer }
     } catch (error) {
       clearTimeout(timer)
-      return { ok: false as const, message: inWords(error, signal, timeoutMs) }
+      return { ok: false as const, message: inWords(error, signal, timeoutMs), ...progress }
     }
   }
 
@@ -87,13 +96,13 @@ export function createHttp(): Http {
           size += part.length
           if (size > maxBytes) {
             body.destroy()
-            return { ok: false, message: `the answer is over ${maxBytes} bytes` }
+            return { ok: false, message: `the answer is over ${maxBytes} bytes`, isWritten: true }
           }
           parts.push(part)
         }
         return { ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) }
       } catch (error) {
-        return { ok: false, message: inWords(error, asked.signal, request.timeoutMs) }
+        return { ok: false, message: inWords(error, asked.signal, request.timeoutMs), isWritten: true }
       } finally {
         clearTimeout(asked.timer)
       }
@@ -106,9 +115,25 @@ export function createHttp(): Http {
       return { ok: true, status, headers, body }
     },
     async stop() {
-      await Promise.all([guarded.destroy(), open.destroy()])
+      await Promise.all([guardedAgent.destroy(), openAgent.destroy()])
     },
   }
+}
+
+type Progress = { isWritten: boolean }
+
+/**
+ * Sets `isWritten` of a request's `opaque` when the client starts to write it to a connection. Until then it waited for a
+ * connection. A request whose time was over by then is started and aborted at once, without a byte.
+ */
+const noteWriting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const { opaque } = options as { opaque?: Progress }
+  const start = handler.onRequestStart?.bind(handler)
+  handler.onRequestStart = (controller, context) => {
+    start?.(controller, context)
+    if (opaque && !controller.aborted) opaque.isWritten = true
+  }
+  return dispatch(options, handler)
 }
 
 function inWords(error: unknown, signal: AbortSignal, timeoutMs: number): string {

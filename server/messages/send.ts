@@ -333,7 +333,7 @@ async function sendPatiently(
 ): Promise<Sent> {
   let sent = await channel.send(connection, outgoing)
   for (const pauseMs of pausesMs) {
-    if (sent.ok || sent.outcome === 'unknown' || !sent.again) return sent
+    if (sent.ok || sent.outcome !== 'rejected' || !sent.again) return sent
     await sleep(pauseMs)
     sent = await channel.send(connection, outgoing)
   }
@@ -382,7 +382,8 @@ export async function noteSent(
 
 /** Refusals that lie in the connection, not in the message: a token that ran out, a number that is not registered. */
 export function isConnectionFault(sent: Sent): boolean {
-  if (sent.ok || sent.outcome !== 'rejected' || sent.code === null) return false
+  if (sent.ok || sent.outcome !== 'rejected') return false
+  if (sent.code === null) return sent.isDenied === true
   return connectionFaults.has(sent.code) || (sent.code >= 200 && sent.code < 300)
 }
 const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])

@@ -110,12 +110,17 @@ test('what became of a send is told by what is certain', async () => {
     ],
     [error('something-went-wrong', 500), unknown('131000: Something went wrong')],
     [{ status: 429, body: 'slow down' }, rejected(null, 'HTTP 429', true)],
-    [{ status: 403, body: '<html>' }, rejected(null, 'HTTP 403')],
+    [
+      { status: 403, body: '<html>' },
+      { ...rejected(null, 'HTTP 403'), isDenied: true },
+    ],
+    [{ status: 401 }, { ...rejected(null, 'HTTP 401'), isDenied: true }],
     [{ status: 302 }, rejected(null, 'HTTP 302')],
     [{ status: 502, body: '<html>' }, unknown('HTTP 502')],
     [{ status: 200, body: '{"messages":' }, unknown('HTTP 200 without a message id')],
     [{ status: 200, body: { messages: [{ id: 5 }] } }, unknown('HTTP 200 without a message id')],
     ['silence', unknown('no answer within 15 s')],
+    ['refused', { ok: false, outcome: 'unsent', message: 'connection refused' }],
   ]
   for (const [answer, expected] of cases) assert.deepEqual((await send({}, answer)).result, expected)
   for (const code of [4, 80007, 131056, 131057]) {
