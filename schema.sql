@@ -62,8 +62,14 @@ create table broadcast_paces (
   filled_at timestamp with time zone not null,
   rate double precision not null default 0,
   throttled_at timestamp with time zone,
+  breaker_state text not null default 'closed'::text,
+  failure_count integer not null default 0,
+  probe_count integer not null default 0,
+  breaker_until timestamp with time zone,
+  breaker_reason text,
   constraint broadcast_paces_pkey PRIMARY KEY (workspace_id, connection_id),
-  constraint broadcast_paces_workspace_id_connection_id_fkey FOREIGN KEY (workspace_id, connection_id) REFERENCES channel_connections(workspace_id, id) ON DELETE CASCADE
+  constraint broadcast_paces_workspace_id_connection_id_fkey FOREIGN KEY (workspace_id, connection_id) REFERENCES channel_connections(workspace_id, id) ON DELETE CASCADE,
+  constraint broadcast_paces_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
 ) with (fillfactor=50);
 
 create table broadcast_recipients (
@@ -114,6 +120,7 @@ create table broadcasts (
   started_at timestamp with time zone,
   served_at timestamp with time zone,
   completed_at timestamp with time zone,
+  member_ids bytea,
   constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))

@@ -6,6 +6,7 @@ import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import { workspaceTopic } from './accounts/stream.ts'
+import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
 import { broadcastsTopic, startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
@@ -50,6 +51,8 @@ export type Working = {
   digestDb: Db
   metrics: Metrics
   health: Health
+  /** When broadcasts stop and try again in an outage of the channel; as documented when absent. */
+  breaker?: BreakerPolicy | undefined
 }
 
 /** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries; `onBroadcast`: there is one to send. */
@@ -58,8 +61,22 @@ export type Worker = Loop & { onMedia(): void; onQueued(): void; onBroadcast(): 
 const minuteMs = 60_000
 
 export function startWorker(working: Working): Worker {
-  const { db, log, sealer, channels, store, live, poster, queueDb, settleDb, runDb, digestDb, metrics, health } =
-    working
+  const {
+    db,
+    log,
+    sealer,
+    channels,
+    store,
+    live,
+    poster,
+    queueDb,
+    settleDb,
+    runDb,
+    digestDb,
+    metrics,
+    health,
+    breaker,
+  } = working
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
   const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
@@ -84,6 +101,7 @@ export function startWorker(working: Working): Worker {
       live.announce(deliveriesTopic)
     },
     count: metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by what came of them.', 'outcome'),
+    policy: breaker,
   })
   const ends = [live.listen(deliveriesTopic, webhooks.wake), live.listen(broadcastsTopic, broadcasts.wake)]
   const loops = [

@@ -101,7 +101,16 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
     t.diagnostic(`${taken.size} of ${count} were taken, ${unknown} are unknown`)
     return { unknown }
   }
-  return { db, services: services as [Program, ...Program[]], provider, reportTo, accept, handedOver, assertOnce }
+  return {
+    db,
+    simulator,
+    services: services as [Program, ...Program[]],
+    provider,
+    reportTo,
+    accept,
+    handedOver,
+    assertOnce,
+  }
 }
 
 const people = (count: number) => Array.from({ length: count }, (_, i) => ({ to: `+1415557${String(1_000 + i)}` }))
@@ -163,4 +172,21 @@ test('told to stop, it finishes what is under way and goes; started again, it go
   await service.start()
   await reportTo(service.url)
   assert.equal((await assertOnce(id, count)).unknown, 0)
+})
+
+test('the channel is killed in the middle of a broadcast: it goes on by itself, with nobody twice', async (t) => {
+  const count = 300
+  const { db, simulator, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 80)
+  const id = await accept(people(count))
+  await until('the middle', async () => (await handedOver(id)) > 50, 20_000)
+  await simulator.kill()
+  await until('the circuit breaker to open', async () => {
+    const [number] = await db`select 1 from broadcast_paces where breaker_state = 'open'`
+    return number
+  })
+  await simulator.start()
+  // As if its 30 seconds were over.
+  await db`update broadcast_paces set breaker_until = now()`
+  const { unknown } = await assertOnce(id, count)
+  assert.ok(unknown <= 10, `${unknown} were on their way when it was killed`)
 })

@@ -69,7 +69,7 @@ test('a member sends a broadcast, and finds it in the list with what became of i
   const provider = await connect()
   const first = await send({ name: 'First', recipients: people(3) })
   assert.deepEqual(
-    [first.name, first.status, first.total_count, first.is_paused, first.pause_reason, first.cancel_reason],
+    [first.name, first.status, first.total_count, first.is_paused, first.paused_reason, first.cancel_reason],
     ['First', 'sending', 3, false, null, null],
   )
   await untilOver(first.id)
@@ -81,8 +81,8 @@ test('a member sends a broadcast, and finds it in the list with what became of i
   assert.deepEqual(done, {
     ...shown,
     params: {},
-    is_paused: false,
-    pause_reason: null,
+    next_attempt_at: null,
+    awaiting_count: 0,
     cancel_reason: null,
     again_id: null,
   })

@@ -97,6 +97,8 @@ test('a broadcast is accepted, everybody gets it once as a message of their conv
     read_count: 0,
     failed_count: 0,
     skipped_count: 0,
+    is_paused: false,
+    paused_reason: null,
     scheduled_at: null,
     completed_at: null,
   })
@@ -266,7 +268,7 @@ test('a scheduled broadcast starts within a second of its time, one of up to 5 m
   const ids: string[] = missed.map(({ id }) => id)
   await until('both to be paused', async () => {
     const both = await Promise.all(ids.map((id) => requireBroadcast(db, api.workspaceId, id)))
-    return both.every(({ is_paused, pause_reason, status }) => is_paused && pause_reason && status === 'scheduled')
+    return both.every(({ is_paused, paused_reason, status }) => is_paused && paused_reason && status === 'scheduled')
   })
   await resumeBroadcast(db, api.workspaceId, ids[0] ?? '')
   await cancelBroadcast(db, api.workspaceId, ids[1] ?? '')
@@ -715,22 +717,26 @@ test('whatever is put back when a broadcast is canceled is never sent, and its m
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a broadcast pauses itself when the connection is at fault, and goes on when it is mended', async (t) => {
+test('a broadcast pauses at the first refusal of the credentials, and resumed it reaches everybody once', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 190 })
-  const { id } = await accept(api, { recipients: people(100) })
+  const { id } = await accept(api, { recipients: people(50) })
   const paused = await until('its pausing', async () => {
-    const broadcast = await requireBroadcast(db, api.workspaceId, id)
+    const broadcast = await read(api, id)
     return broadcast.is_paused && broadcast
   })
-  assert.match(paused.pause_reason ?? '', /25 sends failed: .*190/)
+  assert.match(paused.paused_reason, /^The channel refused the credentials: 190: /)
+  assert.deepEqual([paused.status, paused.failed_count], ['sending', 0])
+  const failing = await db`select 1 from channel_connections where channel = 'msgapp' and state = 'failing'`
+  assert.equal(failing.length, 1)
   await provider.control('DELETE', '/faults')
   await resumeBroadcast(db, api.workspaceId, id)
   const done = await untilSent(db, api, id)
-  assert.ok(done.failed_count >= 25 && done.failed_count < 60, `${done.failed_count}`)
-  assert.equal(done.sent_count, 100 - done.failed_count)
-  assert.equal(await usageOf(db, api), done.sent_count)
+  assert.deepEqual([done.sent_count, done.is_paused, done.paused_reason], [50, false, null])
+  const sent = await provider.sent()
+  assert.deepEqual([sent.length, new Set(sent.map(({ to }) => to)).size], [50, 50])
+  assert.equal(await usageOf(db, api), 50)
 })
 
 test('without an approved template or a connection a broadcast pauses and says so', async (t) => {
@@ -739,8 +745,8 @@ test('without an approved template or a connection a broadcast pauses and says s
   const { id } = await accept(api, { recipients: people(30) })
   const untilPaused = (reason: RegExp) =>
     until(`a pause because of ${reason}`, async () => {
-      const { is_paused, pause_reason } = await requireBroadcast(db, api.workspaceId, id)
-      return is_paused && reason.test(pause_reason ?? '')
+      const { is_paused, paused_reason } = await requireBroadcast(db, api.workspaceId, id)
+      return is_paused && reason.test(paused_reason ?? '')
     })
   await until('the first', async () => (await read(api, id)).sent_count > 0)
   await db`update templates set status = 'PAUSED'`
@@ -786,17 +792,20 @@ test('a thousand recipients are accepted in a moment', async (t) => {
   assert.ok(ms < 1_000, `${ms} ms`)
 })
 
-test('a broadcast whose template the channel has paused is not tried on everybody', async (t) => {
+test('a broadcast whose template the channel refuses pauses, and resumed it reaches everybody once', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 132015 })
-  const { id } = await accept(api, { recipients: people(100) })
+  const { id } = await accept(api, { recipients: people(50) })
   const paused = await until('its pausing', async () => {
-    const broadcast = await requireBroadcast(db, api.workspaceId, id)
-    return (broadcast.is_paused || broadcast.completed_at !== null) && broadcast
+    const broadcast = await read(api, id)
+    return broadcast.is_paused && broadcast
   })
-  assert.match(paused.pause_reason ?? '', /25 sends failed: .*132015/)
-  assert.ok(paused.failed_count < 60, `${paused.failed_count}`)
+  assert.match(paused.paused_reason, /^The channel refused the template: 132015: /)
+  await provider.control('DELETE', '/faults')
+  await resumeBroadcast(db, api.workspaceId, id)
+  assert.equal((await untilSent(db, api, id)).sent_count, 50)
+  assert.equal((await provider.sent()).length, 50)
 })
 
 test('a connection that takes the place of another goes on with its broadcasts', async (t) => {

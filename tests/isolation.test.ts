@@ -784,7 +784,7 @@ const across: Record<string, string> = {
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and looks after those under way',
-  'from broadcasts group by 1': "the operator's gauge, over all",
+  'from broadcasts b group by 1': "the operator's gauge, over all",
   'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
   'select id from messages where id > ${from}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_read is null': 'and those it has not read',

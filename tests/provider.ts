@@ -22,12 +22,26 @@ export type Provider = {
   /** Post any body to the service's callback, signed; answers the service's status. */
   callback(body: unknown, channel?: 'msgapp' | 'social'): Promise<number>
   control(method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }>
+  /** Refuse connections, and break those there are. */
+  goDown(): Promise<void>
+  /** Listen again, at the same address. */
+  comeUp(): Promise<void>
 }
 
 export async function startProvider(t: TestContext, dir: string): Promise<Provider> {
   const server = createServer((request, response) => simulator.handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  const origin = `http://127.0.0.1:${port}`
+  const power: Power = {
+    goDown: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+    comeUp: () => listen(port),
+  }
   const log = pino({ level: 'silent' })
   const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, log })
   t.after(async () => {
@@ -35,13 +49,23 @@ export async function startProvider(t: TestContext, dir: string): Promise<Provid
     server.closeAllConnections()
     server.close()
   })
-  return toProvider(`${origin}/simulator`, '', {} as Record<ChannelName, Connection>)
+  return toProvider(`${origin}/simulator`, '', {} as Record<ChannelName, Connection>, power)
+}
+
+type Power = Pick<Provider, 'goDown' | 'comeUp'>
+
+const alwaysOn: Power = {
+  goDown: async () => {
+    throw new Error('this simulator is not ours to stop')
+  },
+  comeUp: async () => {},
 }
 
 export function toProvider(
   simulatorUrl: string,
   workspaceId: string,
   connections: Record<ChannelName, Connection>,
+  power = alwaysOn,
 ): Provider {
   const control: Provider['control'] = async (method, path, body) => {
     const response = await fetch(`${simulatorUrl}/control${path}`, {
@@ -58,8 +82,9 @@ export function toProvider(
   return {
     simulatorUrl,
     connections,
-    of: (id, theirs) => toProvider(simulatorUrl, id, theirs),
+    of: (id, theirs) => toProvider(simulatorUrl, id, theirs, power),
     control,
+    ...power,
     writes: async (message) =>
       (await must('POST', '/inbound', { workspace_id: workspaceId, channel: 'msgapp', ...message })).message_id,
     sent: async (to) => must('GET', `/sent?workspace_id=${workspaceId}${to ? `&to=${encodeURIComponent(to)}` : ''}`),

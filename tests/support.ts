@@ -19,6 +19,7 @@ import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
 import type { Setup } from '../server/accounts/setup.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { createApp, createChannels } from '../server/app.ts'
+import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
@@ -167,6 +168,8 @@ type Starting = {
   pages?: boolean
   /** As if this were the demo workspace: with its shop. */
   demoSite?: (db: Db) => Promise<string | undefined>
+  /** Delays of the circuit breaker that suit a test. */
+  breaker?: BreakerPolicy
 }
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
@@ -188,6 +191,7 @@ export async function start(
     setup = {},
     pages = false,
     demoSite,
+    breaker,
     publicUrl: ownUrl = publicUrl,
   }: Starting = {},
 ): Promise<World> {
@@ -219,7 +223,7 @@ export async function start(
     await keepDays(shared.db, log)
     const runDb = database.connect(2, { hot: true })
     const digestDb = database.connect(1, { hot: true, byIndex: true })
-    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics, health })
+    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics, health, breaker })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),

@@ -31,6 +31,10 @@ export type Broadcast = {
   failed_count: number
   /** Not sent to: no usable number, a missing value, opted out, or canceled. */
   skipped_count: number
+  /** No recipient is sent to for the moment. When the channel is not answering it goes on by itself; otherwise a member resumes it. */
+  is_paused: boolean
+  /** Why it is paused, and when the channel is tried next; null when it is not, or a member paused it. */
+  paused_reason: string | null
   created_at: string
   scheduled_at: string | null
   started_at: string | null

@@ -15,6 +15,7 @@ import { isUuid } from '../lib/id.ts'
 import { failUnsent } from '../messages/outbound.ts'
 import { giveRoomBack, refusalOfMany, takeRoom } from '../messages/plan-room.ts'
 import { addUp, sumUp } from './counts.ts'
+import { probeNow } from './pace.ts'
 
 export const broadcastStatuses = ['scheduled', 'sending', 'sent', 'canceled'] as const
 export type BroadcastStatus = (typeof broadcastStatuses)[number]
@@ -32,6 +33,10 @@ export type Broadcast = {
   read_count: number
   failed_count: number
   skipped_count: number
+  /** By a member, by the service, or while it waits for the channel. */
+  is_paused: boolean
+  /** Null when a member paused it. */
+  paused_reason: string | null
   created_at: string
   scheduled_at: string | null
   started_at: string | null
@@ -41,8 +46,10 @@ export type Broadcast = {
 /** What members see besides. */
 export type BroadcastDetails = {
   params: TemplateParams
-  is_paused: boolean
-  pause_reason: string | null
+  /** While the channel is not answering: when it is tried next. */
+  next_attempt_at: string | null
+  /** Handed to the channel, which has not confirmed them; 0 while the recipients of a segment are still being listed. */
+  awaiting_count: number
   cancel_reason: string | null
   /** The broadcast to those this one did not reach. */
   again_id: string | null
@@ -56,7 +63,7 @@ export async function getBroadcast(
   const [row] = isUuid(id)
     ? await sql<(Broadcast & BroadcastDetails)[]>`
         select ${broadcastColumns(sql)}
-        from broadcasts b cross join lateral (${sumUp(sql)}) n
+        from ${broadcastTables(sql)}
         where b.workspace_id = ${workspaceId} and b.id = ${id}`
     : []
   return row
@@ -82,14 +89,46 @@ const isOver = (sql: Sql): Fragment =>
 /** When the last of them got it. */
 export const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
 
+/**
+ * Broadcast `b` with its sums `n`, its recipients that wait for another attempt `q`, and the circuit breaker that holds it
+ * back `h`, which is null for nearly all.
+ */
+export const broadcastTables = (sql: Sql): Fragment => sql`
+  broadcasts b
+  cross join lateral (${sumUp(sql)}) n
+  cross join lateral (
+    select count(*)::int as retry_count
+    from broadcast_recipients r
+    where b.completed_at is null and r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.retry_at is not null
+  ) q
+  left join lateral (
+    select p.breaker_until as until, format('The channel is not answering (%s). %s', p.breaker_reason,
+      case p.breaker_state when 'half_open' then 'An attempt is in flight.'
+        else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+      end) as reason
+    from broadcast_paces p
+    where b.status = 'sending' and not b.is_paused and p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
+      and (b.position < b.filled_count or not b.is_filled or q.retry_count > 0)
+    limit 1
+  ) h on true`
+
+/** Condition on those tables: no recipient is handed over for the moment. */
+export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.until is not null)`
+
 export function broadcastColumns(sql: Sql): Fragment {
   return sql`
     b.id, b.name, case when b.status = 'sending' and ${isDone(sql)} then 'sent' else b.status end as status,
     json_build_object('name', b.template_name, 'language', b.template_language) as template, b.segment_id,
     b.total_count, n.pending_count, n.sent_count, n.delivered_count, n.read_count, n.failed_count, n.skipped_count,
+    ${isPaused(sql)} as is_paused, coalesce(b.pause_reason, h.reason) as paused_reason,
     b.created_at, b.scheduled_at, b.started_at,
     coalesce(b.completed_at, case when ${isOver(sql)} then ${doneAt(sql)} end) as completed_at,
-    b.params, b.is_paused, b.pause_reason, b.cancel_reason, b.again_id`
+    b.params, h.until as next_attempt_at, b.cancel_reason, b.again_id,
+    case
+      when b.completed_at is not null or b.started_at is null or not b.is_filled then 0
+      when b.status = 'canceled' then greatest(0, n.pending_count - (b.filled_count - b.position))
+      else greatest(0, n.pending_count - b.reserved_count - q.retry_count)
+    end as awaiting_count`
 }
 
 /**
@@ -164,7 +203,7 @@ export async function startScheduled(db: Db, workspaceId: string, id: string): P
   await starting(db, workspaceId, id, async (sql, broadcast) => {
     if (broadcast.status !== 'scheduled' || broadcast.is_paused) return
     if (!broadcast.is_late) return start(sql, workspaceId, id, broadcast)
-    const reason = `the service was not running at its time; resume it to send it now, or cancel it`
+    const reason = 'The service was not running at the scheduled time. Resume it to send it now, or cancel it.'
     await holdBroadcast(sql, workspaceId, id, reason)
   })
 }
@@ -212,10 +251,11 @@ export async function pauseBroadcast(sql: Sql, workspaceId: string, id: string):
   await holdBroadcast(sql, workspaceId, id, null)
 }
 
-/** Go on. A scheduled one whose time is over starts now. */
+/** Go on. A scheduled one whose time is over starts now. One that waits for the channel tries it now. */
 export async function resumeBroadcast(db: Db, workspaceId: string, id: string): Promise<void> {
   const { status } = await requireBroadcast(db, workspaceId, id)
   if (status === 'sent' || status === 'canceled') throw badRequest(`a broadcast that is ${status} cannot be resumed`)
+  if (status === 'sending') await probeNow(db, workspaceId)
   await starting(db, workspaceId, id, async (sql, broadcast) => {
     if (!broadcast.is_paused) return
     if (broadcast.status === 'scheduled' && broadcast.is_late) return start(sql, workspaceId, id, broadcast)

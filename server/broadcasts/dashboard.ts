@@ -7,7 +7,7 @@ import { managers } from '../accounts/members.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, Type } from '../lib/schema.ts'
+import { DataOf, IdParams, ListOf, ListQuery, NullableDateTime, NullableText, OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
 import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
@@ -21,13 +21,14 @@ import {
   type BroadcastStatus,
   broadcastColumns,
   broadcastStatuses,
+  broadcastTables,
   cancelBroadcast,
   isDone,
+  isPaused,
   pauseBroadcast,
   requireBroadcast,
   resumeBroadcast,
 } from './broadcasts.ts'
-import { sumUp } from './counts.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { listRecipients, readPlace, shownStatuses, writeRecipients } from './recipients.ts'
 import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
@@ -35,8 +36,8 @@ import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
 const MemberBroadcast = Type.Object({
   ...broadcastFields,
   params: Type.Unsafe<TemplateParams>(StructuredParams),
-  is_paused: Type.Boolean(),
-  pause_reason: NullableText(),
+  next_attempt_at: NullableDateTime,
+  awaiting_count: Type.Integer(),
   cancel_reason: NullableText(),
   again_id: NullableText({ format: 'uuid' }),
 })
@@ -231,9 +232,9 @@ async function listBroadcasts(
 ): Promise<Page<Broadcast & BroadcastDetails>> {
   const rows = await sql<(Broadcast & BroadcastDetails)[]>`
     select ${broadcastColumns(sql)}
-    from broadcasts b cross join lateral (${sumUp(sql)}) n
+    from ${broadcastTables(sql)}
     where b.workspace_id = ${workspaceId} and b.id < ${before} and ${hasStatus(sql, status)}
-      and ${is_paused ? sql`b.is_paused` : sql`true`}
+      and ${is_paused ? isPaused(sql) : sql`true`}
     order by b.id desc
     limit ${limit + 1}`
   return toPage(rows, limit)

@@ -17,8 +17,9 @@ import { failUnsent, type NewOutbound, prepareReserved } from '../messages/outbo
 import { giveRoomBack, moveRoom } from '../messages/plan-room.ts'
 import type { MessageContent } from '../messages/template.ts'
 import { type Active, choose, type Judged, judge, lockActive } from './choose.ts'
+import { type Breaker, type BreakerPolicy, transition } from './circuit-breaker.ts'
 import { addUp } from './counts.ts'
-import { lockPace, spendAllowance, waitFor } from './pace.ts'
+import { lockPace, saveBreaker, spendAllowance, waitFor } from './pace.ts'
 
 /** Somebody to send to at once. */
 export type Handed = {
@@ -31,11 +32,15 @@ export type Handed = {
   outgoing: Outgoing
   /** By the database's clock, in seconds. */
   handed_at: number
+  /** It tries out whether the channel answers again. */
+  is_probe: boolean
 }
 
 export type HandedOver =
-  /** `waitMs`: when to come again. */
-  | { kind: 'handed'; handed: Handed[]; waitMs: number }
+  /** `waitMs`: when to come again. `breaker`: of the number, as it is now. */
+  | { kind: 'handed'; handed: Handed[]; waitMs: number; breaker: Breaker }
+  /** The circuit breaker of the number is open, or its probe is in flight. */
+  | { kind: 'held'; breaker: Breaker }
   /** Another process is at this number. */
   | { kind: 'busy' }
   /** There is nobody to hand over. */
@@ -48,6 +53,7 @@ export type HandingOver = {
   channel: Channel
   /** At most so many. */
   limit: number
+  policy: BreakerPolicy
   /** Reads in the transaction: a second connection of the pool might never come. */
   getTemplate: (sql: Sql, name: string, language: string) => Promise<Template | undefined>
 }
@@ -62,8 +68,15 @@ export function handOver(db: Db, handing: HandingOver): Promise<HandedOver> {
   return db.begin(async (sql): Promise<HandedOver> => {
     const pace = await lockPace(sql, connection)
     if (!pace) return { kind: 'busy' }
-    const most = Math.min(limit, Math.floor(pace.allowance), Math.ceil((pace.rate * maxBatchMs) / 1000))
-    if (most < 1) return { kind: 'handed', handed: [], waitMs: waitFor(pace, 0, batchMs) }
+    const breaker = transition(pace.breaker, { type: 'due' }, pace.at * 1000, handing.policy)
+    const isProbe = breaker.state === 'half_open' && pace.breaker.state === 'open'
+    if (breaker.state !== 'closed' && !isProbe) {
+      if (breaker !== pace.breaker) await saveBreaker(sql, connection, breaker)
+      return { kind: 'held', breaker }
+    }
+    const allowed = Math.min(limit, Math.floor(pace.allowance), Math.ceil((pace.rate * maxBatchMs) / 1000))
+    if (allowed < 1) return { kind: 'handed', handed: [], waitMs: waitFor(pace, 0, batchMs), breaker: pace.breaker }
+    const most = isProbe ? 1 : allowed
 
     const broadcasts = await lockActive(sql, connection.workspace_id)
     if (broadcasts.length === 0) return { kind: 'idle' }
@@ -71,7 +84,7 @@ export function handOver(db: Db, handing: HandingOver): Promise<HandedOver> {
     for (const { id, template_name: name, template_language: language } of broadcasts) {
       const template = await handing.getTemplate(sql, name, language)
       if (template?.status !== 'APPROVED') {
-        return { kind: 'stuck', broadcastId: id, reason: `the template ${name} in ${language} is not approved` }
+        return { kind: 'stuck', broadcastId: id, reason: `The template ${name} in ${language} is not approved.` }
       }
       templates.set(id, template)
     }
@@ -81,8 +94,15 @@ export function handOver(db: Db, handing: HandingOver): Promise<HandedOver> {
     await settleChosen(sql, connection.workspace_id, broadcasts, written, ends)
     const count = written.filter(({ message }) => message).length
     await spendAllowance(sql, connection, pace, count)
-    const handed = written.flatMap((one) => (one.message ? [toHanded(one, one.message, pace.at)] : []))
-    return { kind: 'handed', handed, waitMs: waitFor(pace, count, batchMs) }
+    // A recipient that is skipped is no probe: the next one is.
+    if (isProbe && count > 0) await saveBreaker(sql, connection, breaker)
+    const handed = written.flatMap((one) => (one.message ? [toHanded(one, one.message, pace.at, isProbe)] : []))
+    return {
+      kind: 'handed',
+      handed,
+      waitMs: waitFor(pace, count, batchMs),
+      breaker: count > 0 ? breaker : pace.breaker,
+    }
   }) as Promise<HandedOver>
 }
 
@@ -194,7 +214,7 @@ async function settleChosen(
   if (unsent.length > 0) await failUnsent(sql, workspaceId, unsent, 'passed over at its next try')
 }
 
-function toHanded(one: Written, { content }: MessageContent, at: number): Handed {
+function toHanded(one: Written, { content }: MessageContent, at: number, isProbe: boolean): Handed {
   const { thread, message_id: id } = one
   if (!thread || id === null) throw new Error('somebody handed over has no message')
   return {
@@ -204,6 +224,7 @@ function toHanded(one: Written, { content }: MessageContent, at: number): Handed
     contact_id: thread.contact_id,
     conversation_id: thread.conversation_id,
     handed_at: at,
+    is_probe: isProbe,
     outgoing: {
       message_id: id,
       to: { phone: one.phone ?? one.given_phone, user_id: null, name: null, username: null },
@@ -214,17 +235,20 @@ function toHanded(one: Written, { content }: MessageContent, at: number): Handed
   }
 }
 
-/** The channel would not take it now: it is tried again after a while, with the same message. */
-export async function putBack(
+/**
+ * The channel did not take it: the recipient is sent to again after a while, with the same message. `isAttempt`: false when
+ * the channel was never asked.
+ */
+export async function requeue(
   sql: Sql,
   workspaceId: string,
   { broadcast_id, place, outgoing }: Handed,
-  afterMs: number,
-  reason: string,
+  { afterMs, reason, isAttempt }: { afterMs: number; reason: string; isAttempt: boolean },
 ): Promise<void> {
   await sql`
     update broadcast_recipients
-    set status = 'pending', retry_at = now() + make_interval(secs => ${afterMs / 1000}::float8), reason = ${reason}
+    set status = 'pending', retry_at = now() + make_interval(secs => ${afterMs / 1000}::float8), reason = ${reason},
+      attempt_count = attempt_count - ${isAttempt ? 0 : 1}::int
     where workspace_id = ${workspaceId} and broadcast_id = ${broadcast_id} and place = ${place}
       and status = 'sending' and message_id = ${outgoing.message_id}`
 }

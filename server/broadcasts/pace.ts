@@ -1,18 +1,22 @@
 /**
- * How fast a number may send.
+ * The row of a sending number: how fast it may send, and whether at all.
  *
- * A bucket that fills at the number's rate and holds a tenth of a second of
- * it, kept in a row that whoever hands over holds: so one process at a time
- * does so for a number, and all of them and all its broadcasts share its pace.
- * A channel that says it was too fast halves the rate; it grows back to the
- * connection's pace within half a minute.
+ * The pace is a bucket that fills at the number's rate and holds a tenth of a
+ * second of it. A process that hands over holds the row, so one process at a
+ * time does so for a number, and all processes and all broadcasts of the number
+ * share its pace. A throttled send halves the rate; it grows back to the
+ * connection's rate within half a minute.
+ *
+ * The circuit breaker (`circuit-breaker.ts`) is in the same row: an outage of
+ * the channel concerns the number, with all its broadcasts and in every process.
  *
  * What members and the API send never waits. It is counted in the bucket
- * afterwards, while there is a broadcast to make room.
+ * afterwards, while a broadcast is sending.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
-import type { Sql } from '../lib/db.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import { type Breaker, type BreakerEvent, type BreakerPolicy, transition } from './circuit-breaker.ts'
 
 export type Pace = {
   /** Messages that may leave now. */
@@ -21,6 +25,7 @@ export type Pace = {
   rate: number
   /** The database's clock, in seconds. */
   at: number
+  breaker: Breaker
 }
 
 /** The bucket holds this part of a second. */
@@ -39,16 +44,16 @@ export async function createPace(sql: Sql, { workspace_id, id }: Connection): Pr
 /** Hold the number's pace until the end of the transaction; undefined: another process holds it. */
 export async function lockPace(sql: Sql, { workspace_id, id, ...connection }: Connection): Promise<Pace | undefined> {
   const pace = connection.messages_per_second
-  const [held] = await sql<{ allowance: number; rate: number; at: number; filled_at: number }[]>`
+  const [held] = await sql<({ allowance: number; rate: number; at: number; filled_at: number } & BreakerRow)[]>`
     select p.allowance, ${rateNow(sql, pace)} as rate, extract(epoch from clock_timestamp())::float8 as at,
-      extract(epoch from p.filled_at)::float8 as filled_at
+      extract(epoch from p.filled_at)::float8 as filled_at, ${breakerColumns(sql)}
     from broadcast_paces p
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
     for update skip locked`
   if (!held) return undefined
   const gained = Math.max(0, held.at - held.filled_at) * held.rate
   const most = Math.max(1, held.rate * burstSeconds)
-  return { rate: held.rate, at: held.at, allowance: Math.min(most, held.allowance + gained) }
+  return { rate: held.rate, at: held.at, allowance: Math.min(most, held.allowance + gained), breaker: toBreaker(held) }
 }
 
 /** As many left; the row is held by the caller. */
@@ -64,17 +69,81 @@ export async function spendAllowance(
 }
 
 /**
- * The channel was asked too much by something handed over at `handedAt`: halve the rate, once for all that were under
- * way when it complained.
+ * The channel throttled a send that was handed over at `handedAt`: halve the rate, once for all that were in
+ * flight at that moment. Answers whether this send did it.
  */
-export async function slowDown(sql: Sql, connection: Connection, handedAt: number): Promise<void> {
+export async function slowDown(sql: Sql, connection: Connection, handedAt: number): Promise<boolean> {
   const { workspace_id, id, messages_per_second: pace } = connection
-  await sql`
+  const slowed = await sql`
     update broadcast_paces p set rate = greatest(1, ${rateNow(sql, pace)} / 2), throttled_at = clock_timestamp(),
       allowance = least(p.allowance, 0)
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
       and (p.throttled_at is null or p.throttled_at < to_timestamp(${handedAt}))`
+  return slowed.count > 0
 }
+
+type BreakerRow = {
+  breaker_state: Breaker['state']
+  failure_count: number
+  probe_count: number
+  breaker_until_ms: number | null
+  breaker_reason: string | null
+}
+
+const breakerColumns = (sql: Sql) => sql`
+  p.breaker_state, p.failure_count, p.probe_count, p.breaker_reason,
+  (extract(epoch from p.breaker_until) * 1000)::float8 as breaker_until_ms`
+
+function toBreaker(row: BreakerRow): Breaker {
+  const { breaker_state: state, failure_count, probe_count, breaker_until_ms, breaker_reason } = row
+  if (state === 'closed') return { state, failureCount: failure_count }
+  return { state, probeCount: probe_count, until: breaker_until_ms ?? 0, reason: breaker_reason ?? '' }
+}
+
+/** The row is held by the caller. */
+export async function saveBreaker(sql: Sql, { workspace_id, id }: Connection, breaker: Breaker): Promise<void> {
+  const isClosed = breaker.state === 'closed'
+  await sql`
+    update broadcast_paces set breaker_state = ${breaker.state},
+      failure_count = ${isClosed ? breaker.failureCount : 0}, probe_count = ${isClosed ? 0 : breaker.probeCount},
+      breaker_until = to_timestamp(${isClosed ? null : breaker.until / 1000}::float8),
+      breaker_reason = ${isClosed ? null : breaker.reason}
+    where workspace_id = ${workspace_id} and connection_id = ${id}`
+}
+
+/** Tell the number's breaker of an outcome; answers its state before and after, or undefined when the row is gone. */
+export function recordOutcome(
+  db: Db,
+  connection: Connection,
+  event: BreakerEvent,
+  policy: BreakerPolicy,
+): Promise<{ before: Breaker; after: Breaker } | undefined> {
+  const { workspace_id, id } = connection
+  return db.begin(async (sql) => {
+    const [row] = await sql<(BreakerRow & { now_ms: number })[]>`
+      select ${breakerColumns(sql)}, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+      from broadcast_paces p
+      where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
+      for update`
+    if (!row) return undefined
+    const before = toBreaker(row)
+    const after = transition(before, event, row.now_ms, policy)
+    if (after !== before) await saveBreaker(sql, connection, after)
+    return { before, after }
+  }) as Promise<{ before: Breaker; after: Breaker } | undefined>
+}
+
+/** A member wants sending to go on: the next probe is due now. */
+export async function probeNow(sql: Sql, workspaceId: string): Promise<void> {
+  await sql`
+    update broadcast_paces set breaker_until = now() where workspace_id = ${workspaceId} and breaker_state = 'open'`
+}
+
+/** Condition: broadcast `b` must wait, since the breaker of its number is open and its probe is not due yet. */
+export const isHeldBack = (sql: Sql) => sql`exists (
+  select from broadcast_paces p
+  where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed' and p.breaker_until > now()
+)`
 
 /** How long until a batch worth handing over may leave. */
 export function waitFor({ allowance, rate }: Pace, spent: number, batchMs: number): number {

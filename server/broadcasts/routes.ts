@@ -33,6 +33,13 @@ export const broadcastFields = {
   read_count: count('Of those, read.'),
   failed_count: count('The channel refused it, or it failed later.'),
   skipped_count: count('Not sent to: no usable number, a missing value, opted out, or canceled.'),
+  is_paused: Type.Boolean({
+    description:
+      'No recipient is sent to for the moment. When the channel is not answering it goes on by itself; otherwise a member resumes it.',
+  }),
+  paused_reason: NullableText({
+    description: 'Why it is paused, and when the channel is tried next; null when it is not, or a member paused it.',
+  }),
   created_at: DateTime,
   scheduled_at: NullableDateTime,
   started_at: NullableDateTime,

@@ -1,15 +1,20 @@
 /**
  * The engine: start what is due, fill, hand over, send, settle, finish.
  *
- * A driver a workspace hands batches over at its number's pace while there is
- * somebody to hand over; what was handed over is sent at once, and nothing of
- * the database is held meanwhile. Every process that works does so side by
- * side: rows and their locks decide who does what.
+ * A driver for each workspace hands batches over at its number's pace while
+ * there are recipients. What was handed over is sent at once, and no connection
+ * to the database is held meanwhile. Any number of processes do this side by
+ * side: rows and their locks decide which one does what.
+ *
+ * An outage of the channel opens the number's circuit breaker
+ * (`circuit-breaker.ts`): its broadcasts wait and go on by themselves. A fault
+ * of the template or the credentials pauses a broadcast until a member resumes
+ * it.
  */
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Channel, Connection, Sent, Template } from '../channels/channel.ts'
+import type { Channel, Connection, Template } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { createBrief } from '../lib/brief.ts'
@@ -20,14 +25,17 @@ import type { Loop } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { within } from '../lib/time.ts'
 import { createLedger } from '../messages/outbound.ts'
-import { createLearning, isConnectionFault, isTemplateFault, noteSent, toOutcome } from '../messages/send.ts'
+import { createLearning, noteSent, toOutcome } from '../messages/send.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { finishBroadcast, holdBroadcast, isDone, skipRest, startScheduled } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
+import { type Breaker, type BreakerEvent, type BreakerPolicy, breakerPolicy, closed } from './circuit-breaker.ts'
 import { recipientsFollow, sumUp } from './counts.ts'
 import { fillBroadcast } from './fill.ts'
-import { batchMs, type Handed, type HandingOver, handOver, putBack } from './hand-over.ts'
-import { createPace, slowDown } from './pace.ts'
+import { batchMs, type Handed, type HandingOver, handOver, requeue } from './hand-over.ts'
+import { createInFlight } from './in-flight.ts'
+import { createPace, isHeldBack, recordOutcome, slowDown } from './pace.ts'
+import { judgeSent, type Verdict } from './verdict.ts'
 
 export type Broadcasting = {
   db: Db
@@ -44,8 +52,9 @@ export type Broadcasting = {
   announce: (workspaceId: string) => void
   /** There may be deliveries of what was made for a batch. */
   onQueued: () => void
-  /** Count a send by what came of it. */
+  /** Count a send by its outcome. */
   count?: (outcome: string) => void
+  policy?: BreakerPolicy | undefined
 }
 
 /** `wake`: there may be something to do. */
@@ -54,13 +63,9 @@ export type BroadcastingLoop = Loop & { wake(): void }
 /** Something was accepted, resumed or canceled. */
 export const broadcastsTopic = 'broadcasts'
 
-/** Sends under way, in all and for one number: below what the client opens to one address (256), so that what members send
- * finds a line, and below the whole, so that a channel that hangs leaves room for others. */
-const maxUnderWay = 400
-const maxOfNumber = 200
 /** A schedule is seen this late at most. */
 const pollMs = 500
-/** Told to stop, sends under way get this long. */
+/** When it stops, sends in flight get this long. */
 const graceMs = 5_000
 /** A connection or a template is as it was at most this long ago. */
 const freshMs = 1_000
@@ -68,14 +73,8 @@ const maxFillers = 2
 /** Ten sends take the event loop a millisecond. */
 const sliceSize = 10
 
-const maxAttempts = 5
-const retryMs = 1_000
-/** The channel takes one message to a person every six seconds. */
-const personRetryMs = 6_000
-const tooManyToOnePerson = 131056
-/** So many in a row that nobody knows of, or that the connection or the template is to blame for, and the broadcast
- * pauses itself. */
-const maxFaultsInARow = 25
+/** After this many refusals of the template in a row a broadcast pauses. */
+const maxTemplateFaults = 5
 
 type Open = {
   workspace_id: string
@@ -100,16 +99,18 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     announce,
     onQueued,
     count = () => {},
+    policy = breakerPolicy,
   } = broadcasting
   const ledger = createLedger(runDb, settleDb, recipientsFollow)
   const learn = createLearning(runDb)
   const readConnection = createBrief((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
   const drivers = new Map<string, Promise<void>>()
   const fillers = new Map<string, Promise<void>>()
-  const underWay = new Set<Promise<void>>()
-  const underWayOf = new Map<string, number>()
-  const faultsInARow = new Map<string, number>()
-  let waiting: (() => void)[] = []
+  const inFlight = createInFlight()
+  /** The breakers of numbers as this process saw them last, by connection. */
+  const breakers = new Map<string, Breaker>()
+  /** Refusals of the template in a row, by broadcast. */
+  const templateFaults = new Map<string, number>()
   let stopped = false
   let looking: Promise<void> | undefined
   let again = false
@@ -144,7 +145,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     }
     if (open.is_done || open.is_canceled) {
       await finishBroadcast(db, workspaceId, id)
-      faultsInARow.delete(id)
+      templateFaults.delete(id)
     }
     if (open.wants_rows && !fillers.has(id) && fillers.size < maxFillers) keep(fillers, id, fill(workspaceId, id))
     if (open.has_work && !drivers.has(workspaceId)) keep(drivers, workspaceId, drive(workspaceId))
@@ -161,38 +162,44 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
   const fill = (workspaceId: string, id: string) =>
     fillBroadcast({ db, fields, workspaceId, id, onChunk: wake, isStopped: () => stopped })
 
-  /** Hand over at the number's pace until there is nobody left for the moment. */
+  /** Hand over at the number's pace until there is nobody left for the moment, or the circuit breaker opens. */
   async function drive(workspaceId: string): Promise<void> {
     const first = await readConnection(workspaceId).catch((error) => {
       if (!(error instanceof SealError)) throw error
     })
-    if (!first) return holdAll(workspaceId, 'the workspace has no msgapp connection that can be used')
+    if (!first) return holdAll(workspaceId, 'The workspace has no msgapp connection that can be used.')
     const readTemplate = createTemplateReader(workspaceId)
     let paced: string | undefined
     while (!stopped) {
       const connection = await readConnection(workspaceId)
-      if (!connection) return holdAll(workspaceId, 'the workspace has no msgapp connection')
-      // One that took the place of another has no pace yet, and what is not there looks as if somebody held it.
+      if (!connection) return holdAll(workspaceId, 'The workspace has no msgapp connection.')
+      // A connection that replaced another has no row yet, and a row that is missing looks like one another process holds.
       if (connection.id !== paced) await createPace(runDb, connection)
       paced = connection.id
-      const limit = Math.min(maxUnderWay - underWay.size, maxOfNumber - (underWayOf.get(workspaceId) ?? 0))
+      const limit = inFlight.capacity(connection.id, connection.messages_per_second)
       if (limit <= 0) {
-        await new Promise<void>((resolve) => waiting.push(resolve))
+        await inFlight.whenFreed()
         continue
       }
-      const handing = { connection, channel, limit, getTemplate: readTemplate }
+      const handing = { connection, channel, limit, getTemplate: readTemplate, policy }
       const batch = await withRetries(() => handOver(runDb, handing))
       if (batch.kind === 'idle') return
       if (batch.kind === 'stuck') {
         await holdBroadcast(db, workspaceId, batch.broadcastId, batch.reason)
         continue
       }
-      if (batch.kind === 'handed' && batch.handed.length > 0) {
+      if (batch.kind === 'busy') {
+        await sleep(batchMs)
+        continue
+      }
+      breakers.set(connection.id, batch.breaker)
+      if (batch.kind === 'held') return
+      if (batch.handed.length > 0) {
         await beginAll(connection, batch.handed)
         announce(workspaceId)
         onQueued()
       }
-      await sleep(batch.kind === 'handed' ? batch.waitMs : batchMs)
+      await sleep(batch.waitMs)
     }
   }
 
@@ -202,75 +209,105 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     }
   }
 
-  /** At once, but a few at a time: whoever calls meanwhile is heard in between. */
+  /** At once, but a few at a time, so that other work of this process gets a turn in between. */
   async function beginAll(connection: Connection, all: readonly Handed[]): Promise<void> {
     for (const [i, handed] of all.entries()) {
       if (i > 0 && i % sliceSize === 0) await nextTurn()
-      begin(connection, handed)
+      inFlight.track(connection.id, (onAnswer) =>
+        send(connection, handed, onAnswer).catch((error) =>
+          log.error({ err: error }, 'the outcome of a send could not be stored; the reports of the channel settle it'),
+        ),
+      )
     }
   }
 
-  function begin(connection: Connection, handed: Handed): void {
+  async function send(connection: Connection, handed: Handed, onAnswer: () => void): Promise<void> {
     const { workspace_id } = connection
-    const run = send(connection, handed)
-      .catch((error) => log.error({ err: error }, 'what became of a send could not be kept; reports will tell'))
-      .finally(() => {
-        underWay.delete(run)
-        const left = (underWayOf.get(workspace_id) ?? 1) - 1
-        if (left > 0) underWayOf.set(workspace_id, left)
-        else underWayOf.delete(workspace_id)
-        wakeWaiting()
+    const { contact_id, conversation_id, outgoing, attempt, is_probe: isProbe } = handed
+    // It opened since this recipient was handed over: better not sent than with an unknown outcome.
+    if (!isProbe && (breakers.get(connection.id) ?? closed).state !== 'closed') {
+      await requeue(runDb, workspace_id, handed, {
+        afterMs: 0,
+        reason: 'the channel is not answering',
+        isAttempt: false,
       })
-    underWay.add(run)
-    underWayOf.set(workspace_id, (underWayOf.get(workspace_id) ?? 0) + 1)
-  }
-
-  function wakeWaiting(): void {
-    const woken = waiting
-    waiting = []
-    for (const resolve of woken) resolve()
-  }
-
-  async function send(connection: Connection, handed: Handed): Promise<void> {
-    const { workspace_id } = connection
-    const { broadcast_id, contact_id, conversation_id, outgoing } = handed
-    const sent = await channel.send(connection, outgoing)
-    const isThrottled = !sent.ok && sent.outcome === 'rejected' && sent.again
-    const outcome = sent.ok ? 'sent' : isThrottled ? 'throttled' : sent.outcome
-    count(outcome)
-    if (outcome === 'unknown' || (isThrottled && sent.code !== tooManyToOnePerson)) {
-      await slowDown(runDb, connection, handed.handed_at)
-    }
-    if (isThrottled && handed.attempt < maxAttempts) {
-      const afterMs = (sent.code === tooManyToOnePerson ? personRetryMs : retryMs) * 2 ** (handed.attempt - 1)
-      await putBack(runDb, workspace_id, handed, afterMs * (0.8 + Math.random() * 0.4), sent.message)
       return
     }
-    await ledger.settle(toOutcome({ workspace_id, conversation_id, id: outgoing.message_id }, sent))
+    const sent = await channel.send(connection, outgoing)
+    if (sent.ok || sent.outcome === 'rejected') onAnswer()
+    const verdict = judgeSent(sent, { attempt, isProbe })
+    count(sent.ok ? 'sent' : verdict.channel === 'throttled' ? 'throttled' : sent.outcome)
+    if (verdict.retryMs === null || sent.ok) {
+      await ledger.settle(toOutcome({ workspace_id, conversation_id, id: outgoing.message_id }, sent))
+    } else {
+      const afterMs = verdict.retryMs * (0.8 + Math.random() * 0.4)
+      await requeue(runDb, workspace_id, handed, {
+        afterMs,
+        reason: sent.message,
+        isAttempt: sent.outcome !== 'unsent',
+      })
+    }
     await noteSent(runDb, connection, contact_id, outgoing.to, sent, learn)
-    await noteFault(workspace_id, broadcast_id, sent)
+    await noteChannel(connection, handed, verdict, sent.ok ? '' : sent.message)
+    await noteFault(workspace_id, handed.broadcast_id, verdict, sent.ok ? '' : sent.message)
     announce(workspace_id)
   }
 
-  /** Whatever goes wrong with everybody is not tried on everybody. */
-  async function noteFault(workspaceId: string, id: string, sent: Sent): Promise<void> {
-    if (sent.ok || !(sent.outcome === 'unknown' || isConnectionFault(sent) || isTemplateFault(sent))) {
-      faultsInARow.delete(id)
+  /** Tell the number's circuit breaker, if it does not know. */
+  async function noteChannel(
+    connection: Connection,
+    { handed_at, is_probe: isProbe }: Handed,
+    verdict: Verdict,
+    reason: string,
+  ): Promise<void> {
+    const known = breakers.get(connection.id)
+    if (verdict.channel === 'answered') {
+      // An answer is news only after failures: nearly all sends are spared this.
+      if (isProbe || (known?.state === 'closed' && known.failureCount > 0)) {
+        await record(connection, { type: 'answered', isProbe })
+      }
       return
     }
-    const faults = (faultsInARow.get(id) ?? 0) + 1
-    faultsInARow.set(id, faults)
-    if (faults < maxFaultsInARow) return
-    faultsInARow.delete(id)
-    const reason = `the last ${faults} sends failed: ${sent.message}`
+    // Throttled sends that left together ask for one slower pace: they are one failure.
+    const isThrottled = verdict.channel === 'throttled'
+    const isSlower = isThrottled && (await slowDown(runDb, connection, handed_at))
+    if (!isThrottled || isSlower || isProbe) await record(connection, { type: 'failed', isProbe, reason })
+  }
+
+  async function record(connection: Connection, event: BreakerEvent): Promise<void> {
+    const moved = await recordOutcome(runDb, connection, event, policy)
+    if (!moved) return
+    const { before, after } = moved
+    breakers.set(connection.id, after)
+    if (before.state === after.state) return
+    const { workspace_id: workspace, id } = connection
+    if (after.state === 'closed') log.info({ workspace, connection: id }, 'the channel answers again; broadcasts go on')
+    else
+      log.warn({ workspace, connection: id, ...after }, 'the channel is not answering; broadcasts of the number wait')
+    wake()
+  }
+
+  /** Pause the broadcast for what would go wrong with every recipient. */
+  async function noteFault(workspaceId: string, id: string, { fault }: Verdict, message: string): Promise<void> {
+    if (fault === null) {
+      templateFaults.delete(id)
+      return
+    }
+    const faults = (templateFaults.get(id) ?? 0) + 1
+    templateFaults.set(id, faults)
+    if (fault === 'template' && faults < maxTemplateFaults) return
+    templateFaults.delete(id)
+    const reason = `The channel refused the ${fault === 'template' ? 'template' : 'credentials'}: ${message}`
     await holdBroadcast(db, workspaceId, id, reason)
-    log.warn({ workspace: workspaceId, broadcast: id, reason }, 'a broadcast paused itself')
+    log.warn({ workspace: workspaceId, broadcast: id, reason }, 'a broadcast paused')
   }
 
   async function end(): Promise<void> {
+    // Drivers that wait for capacity end with this; what they still begin is waited for below.
+    void inFlight.stop()
     await looking
     await Promise.all([...drivers.values(), ...fillers.values()])
-    await Promise.all(underWay)
+    await inFlight.stop()
   }
 
   let stopping: Promise<unknown> | undefined
@@ -280,7 +317,6 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     async stop() {
       stopped = true
       clearInterval(poll)
-      wakeWaiting()
       stopping ??= within(graceMs, end())
       await stopping
     },
@@ -313,7 +349,8 @@ async function listOpen(sql: Sql): Promise<Open[]> {
   return sql<Open[]>`
     select b.workspace_id, b.id, b.status, b.status = 'sending' and ${isDone(sql)} as is_done,
       b.status = 'canceled' as is_canceled, b.status = 'sending' and not b.is_filled and not b.is_paused as wants_rows,
-      b.status = 'sending' and not b.is_paused and b.started_at is not null and ${hasWork(sql)} as has_work
+      b.status = 'sending' and not b.is_paused and b.started_at is not null and ${hasWork(sql)}
+        and not ${isHeldBack(sql)} as has_work
     from broadcasts b cross join lateral (${sumUp(sql)}) n
     where b.completed_at is null and b.status <> 'scheduled'
     order by b.workspace_id, b.id`
@@ -323,8 +360,10 @@ async function listOpen(sql: Sql): Promise<Open[]> {
 export function watchBroadcasts(sql: Sql, metrics: Metrics): void {
   metrics.gauge('parley_broadcasts', 'Broadcasts, by status; a paused one is counted as such.', 'status', async () => {
     const rows = await sql<{ status: string; count: number }[]>`
-      select case when is_paused then 'paused' else status end as status, count(*)::int as count
-      from broadcasts group by 1`
+      select case when b.is_paused or b.status = 'sending' and exists (
+          select from broadcast_paces p where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
+        ) then 'paused' else b.status end as status, count(*)::int as count
+      from broadcasts b group by 1`
     const none = { scheduled: 0, sending: 0, sent: 0, canceled: 0, paused: 0 }
     return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
   })

@@ -57,12 +57,12 @@ function Found({ broadcast }: { broadcast: Broadcast }) {
 
 /** Why it does not go on, or when it will. */
 function Standing({ broadcast }: { broadcast: Broadcast }) {
-  const { status, is_paused, pause_reason, cancel_reason, completed_at, again_id } = broadcast
+  const { status, is_paused, paused_reason, cancel_reason, completed_at, again_id } = broadcast
   return (
     <>
       {is_paused && (
         <Note tone="amber" icon="pause">
-          {pause_reason ? text.pausedBecause(pause_reason) : text.paused}
+          {paused_reason ? text.pausedBecause(paused_reason) : text.paused}
         </Note>
       )}
       {status === 'canceled' && (
