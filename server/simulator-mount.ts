@@ -12,6 +12,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Simulator } from '../simulator/simulator.ts'
+import { samplePicture } from '../simulator/templates.ts'
 import { getRequestSession } from './accounts/sessions.ts'
 import { isFromHere } from './accounts/setup.ts'
 import type { Db } from './lib/db.ts'
@@ -47,10 +48,10 @@ export const simulatorMount = (mounting: Mounting) => async (app: App) => {
   }
 }
 
-/** Whether the simulator itself checks the caller: by a token, or by the signature of a link. */
+/** Whether the simulator itself checks the caller, by a token or by the signature of a link, or has nothing to protect. */
 function hasOwnAccess(url: string): boolean {
   const [path = '', query] = url.split('?', 2)
-  if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside') return true
+  if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside' || path === samplePicture) return true
   return path.startsWith('/simulator/media/') && new URLSearchParams(query).has('hash')
 }
 

@@ -100,7 +100,7 @@ export async function createSimulator(options: Options): Promise<Simulator> {
   const accounts = createAccounts(
     join(dir, loadAccounts ? `${name}-accounts.json` : 'accounts.json'),
     loadAccounts,
-    origin,
+    () => browserUrl ?? origin(),
   )
   const sent = createSent()
   const media = createMediaStore({

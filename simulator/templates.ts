@@ -34,8 +34,8 @@ export const templateKey = ({ name, language }: { name: string; language: string
 
 export const defaultLanguage = 'en_US'
 
-/** A picture that the simulator makes by itself and that does not expire. */
-const samplePicture = '/simulator/media/88099999999999990000'
+/** A picture that the simulator makes by itself and that does not expire. It is shown without a sign-in. */
+export const samplePicture = '/simulator/media/88099999999999990000'
 
 /** The documented templates. Ids differ between workspaces; `origin` is where the sample picture is. */
 export function seedTemplates(workspaceId: string, origin: string): Template[] {

@@ -269,6 +269,11 @@ test("a simulator that others can reach needs the session of the demo's owner", 
     assert.equal((await ask('/control/faults', { ...fault, headers: json })).status, 401)
     assert.equal((await ask('/graph/v25.0/me')).status, 401)
     assert.equal((await ask('/media/1?hash=x')).status, 404)
+    // Members who are not the owner see the example pictures of templates too, at the address browsers use.
+    const [sample] = await db<{ link: string }[]>`
+      select components #>> '{0,example,header_handle,0}' as link from templates where name = 'appointment'`
+    assert.match(sample?.link ?? '', /^http:\/\/parley\.test\/simulator\//)
+    assert.equal((await fetch(`${url}${new URL(sample?.link ?? '').pathname}`)).status, 200)
 
     const signIn = async (who: object) => {
       const headers = { ...json, origin: url }

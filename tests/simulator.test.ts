@@ -719,6 +719,18 @@ test('templates are listed in pages, made and deleted, with a callback for each'
   assert.deepEqual([value.message_template_name, typeof value.message_template_id], ['greeting', 'number'])
 })
 
+test('the example pictures of templates can be fetched where they say they are', async (t) => {
+  const { graph, origin } = await start(t)
+  const { body } = await graph('GET', '1001/message_templates?limit=100')
+  const links = [...JSON.stringify(body).matchAll(/"header_handle":\["([^"]+)"\]/g)].map(([, link = '']) => link)
+  assert.equal(links.length, 3)
+  for (const link of new Set(links)) {
+    assert.ok(link.startsWith(origin), link)
+    const picture = await fetch(link)
+    assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/png'])
+  }
+})
+
 test('a file is got in two hops, with the token, until it is deleted', async (t) => {
   const { graph, origin, send, control, receiver } = await start(t)
   const form = new FormData()
