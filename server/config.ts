@@ -49,6 +49,9 @@ export const settings = {
 
 const root = join(import.meta.dirname, '..')
 
+/** Inside the project, from wherever it is started. */
+export const defaultDataDir = join(root, settings.DATA_DIR.default)
+
 export type Role = 'api' | 'worker'
 
 export type Config = {
@@ -183,8 +186,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     port,
     host,
     databaseUrl,
-    // The default is the program's own, from wherever it is called; a path that is given is the caller's.
-    dataDir: env.DATA_DIR?.trim() ? resolve(env.DATA_DIR.trim()) : join(root, settings.DATA_DIR.default),
+    dataDir: env.DATA_DIR?.trim() ? resolve(env.DATA_DIR.trim()) : defaultDataDir,
     publicUrl,
     roles,
     demo: demo === '1',

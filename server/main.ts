@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
-import { type Config, environment, readConfig } from './config.ts'
+import { type Config, defaultDataDir, environment, readConfig } from './config.ts'
 import { openDatabase, requireConnections } from './database.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo.ts'
 import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
@@ -191,13 +191,23 @@ function welcome(config: Config, demo: Demo | undefined, setupToken: string | un
   if (demo) {
     lines.push(['Sign-in', `${demo.owner.email} / ${demo.owner.password}`])
     lines.push(['API key', demo.api_key])
-    lines.push(['Events', 'npx parley listen'])
+    lines.push(['Events', parley(config, 'listen')])
   } else if (wantsDemo) {
-    lines.push(['Sign-in', 'owner@demo.test (new password: npx parley member reset-password --email owner@demo.test)'])
+    const reset = parley(config, 'member reset-password --email owner@demo.test')
+    const where = config.databaseUrl ? ", with this service's DATABASE_URL and ENCRYPTION_KEY" : ''
+    lines.push(['Sign-in', `owner@demo.test (new password: ${reset}${where})`])
   }
+  if (config.isDemoExposed)
+    lines.push(['Warning', "others can reach the demo: its simulator needs the owner's sign-in"])
   const shown = lines.map(([what, where]) => `  ${what.padEnd(10)} ${where}`)
   const first = demo ? ['', `  Try: ${firstCall(demo)}`] : []
   return ['', '  Parley is ready.', '', ...shown, ...first, ''].join('\n')
+}
+
+/** A command that finds this service from another terminal, whatever its settings are there. */
+function parley({ dataDir }: Config, command: string): string {
+  const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
+  return `${dataDir === defaultDataDir ? '' : `DATA_DIR=${quoted} `}npx parley ${command}`
 }
 
 /** On one line, to be copied whole: a phone appears in the simulator with the message on it. */

@@ -161,6 +161,23 @@ test('the first examples of the README work as printed', async (t) => {
   const [first] = await run(send)
   assert.equal(first.data.contact_created, true)
 
+  // The commands of the banner too, in a terminal that knows nothing of this service's settings.
+  const { DATA_DIR: _, PORT: __, ...env } = process.env
+  await until('the banner', async () => service.output().includes('Try: '))
+  const [, listen = ''] = /^ {2}Events +(.*)$/m.exec(service.output()) ?? []
+  const [, tryIt = ''] = /^ {2}Try: (.*)$/m.exec(service.output()) ?? []
+  assert.match(listen, /^DATA_DIR=\S+ npx parley listen$/)
+  const listening = spawn('bash', ['-c', listen], { env, detached: true })
+  t.after(() => {
+    if (listening.exitCode === null) process.kill(-Number(listening.pid), 'SIGKILL')
+  })
+  let heard = ''
+  for (const stream of [listening.stdout, listening.stderr]) stream.on('data', (text) => (heard += text))
+  await until('the listener', async () => heard.includes('Listening to the events of Demo'), 30_000)
+  const { stdout } = await promisify(execFile)('bash', ['-c', tryIt], { env })
+  assert.match(stdout, /"message_id"/)
+  await until('the event', async () => heard.includes('message.status_updated'), 30_000)
+
   const wrote = await fetch(`${service.url}/simulator/control/inbound`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
