@@ -86,6 +86,8 @@ test('members see the last attempt of each endpoint, also while the event is ret
   await postpone(db, 0)
   await waitForAttempts(db, id, 3)
   assert.deepEqual(await shown('/webhooks'), [true, 202, null, 0])
+  await api.patch(`/webhooks/${id}`, { is_active: true })
+  assert.deepEqual(await shown('/webhooks'), [false, null, null, 0])
   const listed = (await api.get('/webhooks')).body.data
   assert.ok(
     listed.every((one: Json) => !('last_attempt_at' in one)),

@@ -100,7 +100,7 @@ export type EndpointChanges = {
   is_active?: boolean | undefined
 }
 
-/** Change what is given. Switched on, its failures are forgotten; switched off, what waits for it is canceled. */
+/** Change the fields present. Switching on clears failures and the last attempt; switching off cancels what waits. */
 export async function updateEndpoint(
   db: Db,
   guard: Guard,
@@ -115,7 +115,7 @@ export async function updateEndpoint(
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: [...new Set(events)] }),
       ...(is_active === undefined ? {} : { is_active }),
-      ...(is_active ? { failure_count: 0 } : {}),
+      ...(is_active ? cleared : {}),
     }
     if (Object.keys(changes).length === 0) return endpoint
     const [changed] = await sql<Endpoint[]>`
@@ -126,6 +126,14 @@ export async function updateEndpoint(
     if (is_active === false) await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deactivated')
     return changed
   })
+}
+
+/** An endpoint that is switched on starts afresh. */
+const cleared = {
+  failure_count: 0,
+  last_attempt_at: null,
+  last_attempt_http_status: null,
+  last_attempt_error: null,
 }
 
 export type DeletedEndpoint = { id: string; deleted: true; url: string }

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { Address, type Endpoint, EventList, LastDelivery, StateBadge } from '../webhooks/endpoint.tsx'
+import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import { TestOutcome } from './test-outcome.tsx'
 import type { Tool } from './tools.tsx'
@@ -24,8 +24,8 @@ export function Connection({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
       </div>
       <div className="row tools-facts">
         <EventList events={endpoint.events} />
-        <span className="soft small">
-          {integrations.last} <LastDelivery at={endpoint.last_delivery_at} />
+        <span className="small">
+          <LastAttempt endpoint={endpoint} isSentence />
         </span>
       </div>
       {isManager ? (

@@ -2,8 +2,7 @@
 import { Link } from 'wouter'
 import { LinkButton } from '../ui/button.tsx'
 import { Card } from '../ui/page.tsx'
-import { Ago } from '../ui/show.tsx'
-import { Address, type EndpointState, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
+import { Address, type EndpointState, LastAttempt, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import type { OverviewView } from './scale.ts'
 
@@ -44,7 +43,7 @@ export function WebhookHealth({ webhooks }: { webhooks: readonly Health[] }) {
 }
 
 function Row({ webhook }: { webhook: Health }) {
-  const { id, url, waiting_count, last_delivery_at } = webhook
+  const { id, url, waiting_count } = webhook
   return (
     <li data-link="">
       <Link href={`/webhooks/${id}`}>
@@ -52,7 +51,9 @@ function Row({ webhook }: { webhook: Health }) {
       </Link>
       <span className="row">
         {waiting_count > 0 && <span className="soft small numeric">{said.waiting(waiting_count)}</span>}
-        <span className="soft small">{last_delivery_at ? <Ago at={last_delivery_at} /> : said.never}</span>
+        <span className="small">
+          <LastAttempt endpoint={webhook} />
+        </span>
         <StateBadge endpoint={webhook} />
       </span>
     </li>

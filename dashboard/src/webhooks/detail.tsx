@@ -8,10 +8,10 @@ import { Button, IconButton, LinkButton } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Asked, Card, Empty, Page } from '../ui/page.tsx'
-import { Note } from '../ui/show.tsx'
+import { Ago, Note } from '../ui/show.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
-import { type Endpoint, EventList, LastDelivery, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
+import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
 import { EndpointHealth } from './health.tsx'
 import { lookAgainMs } from './list.tsx'
@@ -56,9 +56,17 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
             <dd>
               <EventList events={endpoint.events} />
             </dd>
+            <dt>{detail.lastAttempt}</dt>
+            <dd>
+              <LastAttempt endpoint={endpoint} />
+            </dd>
             <dt>{detail.last}</dt>
             <dd>
-              <LastDelivery at={endpoint.last_delivery_at} />
+              {endpoint.last_delivery_at ? (
+                <Ago at={endpoint.last_delivery_at} />
+              ) : (
+                <span className="soft">{detail.noSuccess}</span>
+              )}
             </dd>
             <dt>{detail.failures}</dt>
             <dd>{detail.failuresOf(endpoint.failure_count)}</dd>
@@ -80,6 +88,7 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
   const isManager = useIsManager()
   const toast = useToast()
   const state = stateOf(endpoint)
+  const failure = failureOf(endpoint)
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
     onDone: () => toast.done(detail.switchedOn),
@@ -89,7 +98,8 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
   if (state === 'failing') {
     return (
       <Note tone="amber" icon="alert">
-        <p>{detail.failingText(endpoint.failure_count)}</p>
+        {endpoint.failure_count > 0 && <p>{detail.failingText(endpoint.failure_count)}</p>}
+        {failure !== undefined && <p>{detail.retryingText(failure)}</p>}
       </Note>
     )
   }

@@ -1,12 +1,13 @@
 /**
- * The form of an endpoint: where to, and what of. Used for new ones, for
- * changes, and for connecting an automation tool. The service checks the
- * address; what it refuses is said beside the field.
+ * The form of an endpoint: its URL and events. Used to add and edit endpoints,
+ * and to connect an automation tool. The service checks the URL; the form shows
+ * its refusal beside the field, and for a private address what to do instead.
  */
 import { type FormEvent, useId, useState } from 'react'
 import { faultOf } from '../lib/faults.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/form.tsx'
+import { Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 
@@ -39,9 +40,10 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
     setTried(true)
     if (events.size > 0) onSubmit({ url: url.trim(), events: eventNames.filter((name) => events.has(name)) })
   }
+  const fault = faultOf(error, 'url')
   return (
     <form onSubmit={submit}>
-      <Field label={urlLabel} hint={form.urlHint} fault={faultOf(error, 'url')}>
+      <Field label={urlLabel} hint={form.urlHint} fault={fault}>
         {(wiring) => (
           <Input
             {...wiring}
@@ -57,6 +59,7 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
           />
         )}
       </Field>
+      {fault && isPrivateAddress.test(fault) && <PrivateAddressHelp />}
       <EventChoice events={events} onToggle={toggle} fault={isTried && events.size === 0 ? form.noEvents : undefined} />
       <div className="dialog-foot">
         <Button onClick={onClose} disabled={busy}>
@@ -67,6 +70,23 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
         </Button>
       </div>
     </form>
+  )
+}
+
+/** How the service refuses an address that is not public. */
+const isPrivateAddress = /not a public address$/
+
+function PrivateAddressHelp() {
+  const { listen, listenCommand, allow, allowSetting } = form.privateAddress
+  return (
+    <Note>
+      <p>
+        {listen} <code className="nowrap">{listenCommand}</code>.
+      </p>
+      <p>
+        {allow} <code>{allowSetting}</code>.
+      </p>
+    </Note>
   )
 }
 

@@ -1,4 +1,4 @@
-/** What is said of an endpoint wherever one is shown: its state, its address, what it is told of. */
+/** The parts of an endpoint that several pages show: its state, address, events and last attempt. */
 import type { ItemOf } from '../lib/api.ts'
 import { Ago, Badge, type Tone } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
@@ -16,14 +16,16 @@ export const eventNames = [
   'contact.created',
 ] as const satisfies readonly EventName[]
 
-/** So many failed events in a row switch an endpoint off. */
+/** An endpoint is switched off after this many failed events in a row. */
 export const maxFailures = 15
 
-type Health = Pick<Endpoint, 'is_active' | 'failure_count'>
+type LastAttempt = Pick<Endpoint, 'last_attempt_at' | 'last_attempt_http_status' | 'last_attempt_error'>
+type Health = Pick<Endpoint, 'is_active' | 'failure_count' | 'last_attempt_error'>
 export type EndpointState = keyof typeof webhooks.states
 
-export function stateOf({ is_active, failure_count }: Health): EndpointState {
-  if (is_active) return failure_count > 0 ? 'failing' : 'active'
+/** An endpoint fails from its first failed attempt on, not only once an event has failed for good. */
+export function stateOf({ is_active, failure_count, last_attempt_error }: Health): EndpointState {
+  if (is_active) return failure_count > 0 || last_attempt_error !== null ? 'failing' : 'active'
   return failure_count >= maxFailures ? 'stopped' : 'inactive'
 }
 
@@ -68,5 +70,25 @@ export function EventList({ events }: { events: readonly EventName[] }) {
   )
 }
 
-export const LastDelivery = ({ at }: { at: string | null }) =>
-  at ? <Ago at={at} /> : <span className="soft">{webhooks.never}</span>
+/** The status that came back, or why none did. Undefined: the last attempt was a success. */
+export function failureOf({ last_attempt_http_status: status, last_attempt_error }: LastAttempt): string | undefined {
+  if (last_attempt_error === null) return undefined
+  return status === null ? last_attempt_error : String(status)
+}
+
+/** "Failed: 500 · 2 min ago"; as a sentence, "Last attempt failed: 500 · 2 min ago", where no label stands beside it. */
+export function LastAttempt({ endpoint, isSentence = false }: { endpoint: LastAttempt; isSentence?: boolean }) {
+  const { lastAttempt } = webhooks
+  const said = isSentence ? lastAttempt.sentence : lastAttempt
+  if (!endpoint.last_attempt_at) return <span className="soft">{lastAttempt.never}</span>
+  const failure = failureOf(endpoint)
+  return (
+    <span>
+      {failure === undefined ? said.delivered : <span className="hooks-failure">{said.failed(failure)}</span>}{' '}
+      <span className="soft nowrap">
+        {'· '}
+        <Ago at={endpoint.last_attempt_at} />
+      </span>
+    </span>
+  )
+}

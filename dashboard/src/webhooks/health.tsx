@@ -32,7 +32,7 @@ export function EndpointHealth({ endpointId }: { endpointId: string }) {
 function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
   const over = deliveries.filter(({ status }) => status === 'delivered' || status === 'failed')
   const delivered = over.filter(({ status }) => status === 'delivered').length
-  const again = over.filter(({ attempt_count }) => attempt_count > 1).length
+  const retried = deliveries.filter(({ attempt_count }) => attempt_count > 1).length
   const median = medianOf(deliveries.flatMap((delivery) => lastAttempt(delivery)?.duration_ms ?? []))
   return (
     <>
@@ -47,7 +47,7 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
         </div>
         <div>
           <dt>{health.again}</dt>
-          <dd>{again}</dd>
+          <dd>{retried}</dd>
         </div>
       </dl>
       <div>
@@ -69,9 +69,11 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
   )
 }
 
-/** One that needed several attempts is a warning, even though it arrived. */
-const lookOf = ({ status, attempt_count }: Delivery): string =>
-  status === 'delivered' && attempt_count > 1 ? 'again' : status
+/** A delivery that needs or needed several attempts is a warning, even if it arrives. */
+const lookOf = ({ status, attempt_count, attempts }: Delivery): string => {
+  if (status === 'pending') return attempts.length > 0 ? 'again' : status
+  return status === 'delivered' && attempt_count > 1 ? 'again' : status
+}
 
 const titleOf = ({ event, status, created_at }: Delivery): string =>
   health.bar(event, log.statuses[status], formatTime(created_at))

@@ -11,7 +11,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Asked, Card, Empty, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Address, type Endpoint, EventList, LastDelivery, StateBadge } from './endpoint.tsx'
+import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
 import { SecretOnce } from './secret.tsx'
 
@@ -83,7 +83,7 @@ function Table({ endpoints }: { endpoints: readonly Endpoint[] }) {
               </span>
             </td>
             <td data-label={columns.last} className="end">
-              <LastDelivery at={endpoint.last_delivery_at} />
+              <LastAttempt endpoint={endpoint} />
             </td>
           </tr>
         ))}

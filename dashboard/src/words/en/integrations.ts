@@ -28,8 +28,6 @@ export const integrations = {
     title: (tool: string) => `${tool} is connected`,
     text: 'If the tool checks signatures, give it this signing secret now. It is shown only this once.',
   },
-  last: 'Last delivery',
-  never: 'Nothing yet',
   log: 'Delivery log',
   logOf: (url: string) => `Delivery log of ${url}`,
   switchOn: 'Switch on',

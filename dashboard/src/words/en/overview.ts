@@ -76,7 +76,6 @@ export const overview = {
     none: 'No webhook yet. Your own systems can be told of every message.',
     add: 'Add one',
     waiting: (number: number) => (number >= 1_000 ? '1,000+ waiting' : `${number.toLocaleString()} waiting`),
-    never: 'Nothing delivered yet',
     more: (number: number) => `${number} more`,
   },
   first: {
