@@ -34,7 +34,8 @@ export function createGate({ origins, hostnames = [] }: Naming): Gate {
     const hostname = URL.parse(`http://${host}`)?.hostname ?? ''
     if (!isOwnHost(hostname)) {
       const known = origins().join(' and ')
-      return new ControlError(421, 'wrong_host', `Host: the simulator answers at ${known} and on loopback only`)
+      const advice = 'set PUBLIC_URL to the address you use, or --public-url where it runs alone'
+      return new ControlError(421, 'wrong_host', `Host: the simulator answers at ${known} and on loopback; ${advice}`)
     }
     const isReading = method === 'GET' || method === 'HEAD'
     if (isReading || origin === undefined || !url.startsWith('/simulator/control/')) return undefined
