@@ -1,6 +1,7 @@
 /**
- * The tools of `parley mcp`, each a call of the public API: what it takes, the
- * scope it needs, and for those that send, what a dry run tells.
+ * The tools of `parley mcp`, each a call of the public API: its arguments, the
+ * scope it needs, the operation whose answer it returns, and for tools that
+ * send, the dry run.
  */
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import type { Listing, Parley, PostOptions } from '../sdk/src/index.ts'
@@ -17,15 +18,19 @@ export type Tool = {
   /** Null: any key will do. */
   scope: Scope | null
   input: TObject
+  /** The operation of the API document whose answer a reading tool returns. */
+  operation?: string
+  /** What a sending tool returns. */
+  output?: TObject
   sends?: boolean
-  run(context: Context, given: unknown): Promise<unknown>
+  run(context: Context, given: unknown): Promise<object>
 }
 
 /** A tool whose arguments have the type of its schema, which they were held against. */
 function toTool<Input extends TProperties>(
   tool: Omit<Tool, 'input' | 'run'> & {
     input: TObject<Input>
-    run: (context: Context, given: Static<TObject<Input>>) => Promise<unknown>
+    run: (context: Context, given: Static<TObject<Input>>) => Promise<object>
   },
 ): Tool {
   return { ...tool, run: (context, given) => tool.run(context, given as Static<TObject<Input>>) }
@@ -47,6 +52,7 @@ async function pageOf<Item>(listing: Listing<Item>): Promise<object> {
 export const readTools: readonly Tool[] = [
   toTool({
     name: 'me',
+    operation: 'getMe',
     description: 'The workspace and what the key may do.',
     scope: null,
     input: Type.Object({}),
@@ -54,6 +60,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'search_contacts',
+    operation: 'listContacts',
     description: 'Contacts, newest first; by name, phone, e-mail or company, by tag, by channel.',
     scope: 'contacts:read',
     input: Type.Object({
@@ -66,6 +73,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'get_contact',
+    operation: 'getContact',
     description: 'One contact.',
     scope: 'contacts:read',
     input: Type.Object({ id: id('contact') }),
@@ -73,6 +81,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'list_segments',
+    operation: 'listSegments',
     description: 'Named audiences, newest first.',
     scope: 'contacts:read',
     input: Type.Object({ kind: Type.Optional(OneOf(['static', 'dynamic'])), ...page }),
@@ -80,6 +89,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'list_segment_members',
+    operation: 'listSegmentContacts',
     description: 'The contacts of a segment.',
     scope: 'contacts:read',
     input: Type.Object({ id: id('segment'), ...page }),
@@ -87,6 +97,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'list_conversations',
+    operation: 'listConversations',
     description: 'Conversations, newest first, each with its contact.',
     scope: 'conversations:read',
     input: Type.Object({
@@ -99,6 +110,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'list_messages',
+    operation: 'listMessages',
     description: 'The messages of a conversation, newest first.',
     scope: 'messages:read',
     input: Type.Object({ conversation_id: id('conversation'), ...page }),
@@ -107,6 +119,7 @@ export const readTools: readonly Tool[] = [
   }),
   toTool({
     name: 'get_broadcast',
+    operation: 'getBroadcast',
     description: 'How far a broadcast has got.',
     scope: 'broadcasts:send',
     input: Type.Object({ id: id('broadcast') }),
@@ -119,14 +132,30 @@ const template = Type.Object({
   language: Type.Optional(Type.String({ description: 'en_US when absent.' })),
   params: Type.Optional(Type.Array(Type.String(), { description: 'Values of its body, in their order.' })),
 })
+/** Of a dry run: `sent` is false, and the token sends. Afterwards: `sent` is true, and `data` is the answer of the API. */
+const Confirmed = Type.Object({
+  sent: Type.Boolean(),
+  would_send: Type.Optional(Type.Object({})),
+  to: Type.Optional(Type.String({ description: 'The number in E.164.' })),
+  contact: Type.Optional(Type.Unknown({ description: 'The contact, or why it is not shown.' })),
+  recipient_count: Type.Optional(Type.Integer({ description: 'How many recipients would be sent to.' })),
+  skipped_count: Type.Optional(Type.Integer({ description: 'How many recipients would be skipped.' })),
+  segment: Type.Optional(Type.Unknown({ description: 'The segment, or why it is not shown.' })),
+  confirmation_token: Type.Optional(Type.String()),
+  expires_in_seconds: Type.Optional(Type.Integer()),
+  data: Type.Optional(Type.Object({}, { description: 'What the API answered to the send.' })),
+})
 const confirming = {
-  dry_run: Type.Optional(Type.Boolean({ description: 'True first: answers what would be sent, and a token.' })),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'True first: checks, shows what would be sent, and answers a token.' }),
+  ),
   confirmation_token: Type.Optional(Type.String({ description: 'Of the dry run with the same arguments: sends.' })),
 }
 
 export const sendTools: readonly Tool[] = [
   toTool({
     name: 'send_message',
+    output: Confirmed,
     description:
       'Send to a phone number. Text and media reach only customers who wrote within 24 hours; otherwise use a template. ' +
       'Call it with dry_run: true first.',
@@ -142,12 +171,16 @@ export const sendTools: readonly Tool[] = [
     }),
     run: (context, given) =>
       sendOnceConfirmed(context, 'send_message', given, {
-        describe: async ({ to }) => ({ contact: await findContact(context, to) }),
+        check: async (message) => {
+          const { to, contact_id } = await context.parley.messages.check(message)
+          return { to, contact: contact_id ? await readContact(context, contact_id) : 'a new contact' }
+        },
         send: (message, options) => context.parley.messages.send(message, options),
       }),
   }),
   toTool({
     name: 'create_broadcast',
+    output: Confirmed,
     description: 'Send a template to many: to numbers, or to everybody in a segment. Call it with dry_run: true first.',
     scope: 'broadcasts:send',
     sends: true,
@@ -170,9 +203,9 @@ export const sendTools: readonly Tool[] = [
     }),
     run: (context, given) =>
       sendOnceConfirmed(context, 'create_broadcast', given, {
-        describe: async ({ recipients, segment_id }) => ({
-          recipient_count: recipients && new Set(recipients.map(({ to }) => to)).size,
-          segment: segment_id && (await findSegment(context, segment_id)),
+        check: async (broadcast) => ({
+          ...(await context.parley.broadcasts.check(broadcast)),
+          ...(broadcast.segment_id ? { segment: await readSegment(context, broadcast.segment_id) } : {}),
         }),
         send: (broadcast, options) => context.parley.broadcasts.create(broadcast, options),
       }),
@@ -182,22 +215,22 @@ export const sendTools: readonly Tool[] = [
 type Confirming = { dry_run?: boolean; confirmation_token?: string }
 
 type Sending<Body> = {
-  /** What there is to know of it before it is sent. */
-  describe: (body: Body) => Promise<object>
+  /** Refuses what sending would refuse, and describes what would be sent. */
+  check: (body: Body) => Promise<object>
   send: (body: Body, options: PostOptions) => Promise<unknown>
 }
 
-/** First what would be sent, then, with the token of that, sending it. */
+/** A dry run checks and answers a token; a call with that token sends. */
 async function sendOnceConfirmed<Given extends Confirming>(
   { confirmations }: Context,
   tool: string,
   given: Given,
-  { describe, send }: Sending<Omit<Given, keyof Confirming>>,
-): Promise<unknown> {
+  { check, send }: Sending<Omit<Given, keyof Confirming>>,
+): Promise<object> {
   const { dry_run, confirmation_token, ...body } = given
   if (dry_run) {
-    const about = await describe(body)
-    return { sent: false, would_send: body, ...about, ...confirmations.keep(tool, body) }
+    const checked = await check(body)
+    return { sent: false, would_send: body, ...checked, ...confirmations.keep(tool, body) }
   }
   if (confirmation_token === undefined) {
     throw new Failure('not_confirmed', 'nothing was sent: call it with dry_run: true first, then with its token')
@@ -210,17 +243,13 @@ async function sendOnceConfirmed<Given extends Confirming>(
 
 const noScope = 'not known: the key lacks the scope contacts:read'
 
-/** Who has this number, where the key may know. */
-async function findContact({ parley, scopes }: Context, phone: string): Promise<object | string> {
+async function readContact({ parley, scopes }: Context, id: string): Promise<object | string> {
   if (!scopes.includes('contacts:read')) return noScope
-  if (!phone.trim().startsWith('+')) return 'not known: the number has no + and country code'
-  const digits = `+${phone.replaceAll(/\D/g, '')}`
-  const { data } = await parley.contacts.list({ search: digits, limit: 5 })
-  const contact = data.find((each) => each.phone === digits)
-  return contact ? { id: contact.id, phone: contact.phone, name: contact.name } : 'nobody with this number yet'
+  const { phone, name } = await parley.contacts.get(id)
+  return { id, phone, name }
 }
 
-async function findSegment({ parley, scopes }: Context, id: string): Promise<object | string> {
+async function readSegment({ parley, scopes }: Context, id: string): Promise<object | string> {
   if (!scopes.includes('contacts:read')) return noScope
   const { name, member_count } = await parley.segments.get(id)
   return { name, member_count }

@@ -412,8 +412,10 @@ test('the document says what it must', async (t) => {
       'PATCH /segments/{id} contacts:write',
       'PATCH /webhooks/{id} webhooks:manage',
       'POST /broadcasts broadcasts:send',
+      'POST /broadcasts/check broadcasts:send',
       'POST /contacts contacts:write',
       'POST /messages messages:send',
+      'POST /messages/check messages:send',
       'POST /segments contacts:write',
       'POST /segments/{id}/contacts contacts:write',
       'POST /webhooks webhooks:manage',
@@ -424,7 +426,9 @@ test('the document says what it must', async (t) => {
     spending.map(({ operation }) => [operation.operationId, Object.keys(operation.responses).join(' ')]),
     [
       ['sendMessage', '201 400 401 402 403 429 500 502'],
+      ['checkMessage', '200 400 401 402 403 429 500'],
       ['createBroadcast', '202 400 401 402 403 404 429 500'],
+      ['checkBroadcast', '200 400 401 402 403 404 429 500'],
     ],
   )
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }

@@ -7,6 +7,8 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { createConfirmations } from '../cli/confirm.ts'
 import { toMessage } from '../cli/send.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
@@ -321,12 +323,21 @@ async function assist(t: TestContext, env: Record<string, string>, ...args: stri
     clientInfo: { name: 'test', version: '1' },
   })
   running.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-  const call = async (name: string, given: Json = {}) => {
-    const { isError = false, content } = await ask('tools/call', { name, arguments: given })
+  const call = async (name: string, given: Json = {}): Promise<Json> => {
+    const { isError = false, content, structuredContent } = await ask('tools/call', { name, arguments: given })
     const [{ text }] = content
-    return isError ? { error: text } : JSON.parse(text)
+    if (isError) return { error: text }
+    assert.deepEqual(structuredContent, JSON.parse(text))
+    const validate = schemas.get(name)
+    assert.ok(validate?.(structuredContent), `${name}: ${JSON.stringify(validate?.errors)}`)
+    return structuredContent
   }
-  const tools = async () => (await ask('tools/list')).tools.map(({ name }: Json) => name).sort()
+  const listed: Json[] = (await ask('tools/list')).tools
+  const ajv = new Ajv2020({ strict: false })
+  // Its types describe a default export that the module does not have.
+  ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+  const schemas = new Map(listed.map(({ name, outputSchema }) => [name as string, ajv.compile(outputSchema)]))
+  const tools = async () => listed.map(({ name }) => name).sort()
   return { ...running, hello, call, tools }
 }
 
@@ -395,13 +406,34 @@ test('an assistant that may send sends only what it showed before, and only once
 
   const news = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550102' }] }
   const planned = await call('create_broadcast', { ...news, dry_run: true })
-  assert.deepEqual([planned.sent, planned.recipient_count], [false, 1])
+  assert.deepEqual([planned.sent, planned.recipient_count, planned.skipped_count], [false, 1, 0])
   const begun = await call('create_broadcast', { ...news, confirmation_token: planned.confirmation_token })
   await until('it to be sent', async () => (await call('get_broadcast', { id: begun.data.id })).data.status === 'sent')
   assert.equal((await provider.sent('+14155550102')).length, 1)
-  const refused = await call('send_message', { to: '+14155550103', text: 'hello', dry_run: true })
-  const late = { to: '+14155550103', text: 'hello', confirmation_token: refused.confirmation_token }
-  assert.match((await call('send_message', late)).error, /^bad_request: .*use a template/)
+  // A dry run refuses what sending would refuse.
+  for (const [tool, impossible, reason] of [
+    ['send_message', { to: '+14155550103', text: 'hello' }, /^bad_request: .*use a template/],
+    ['send_message', { to: 'nowhere', text: 'hello' }, /^bad_request: to: not a phone number/],
+    ['send_message', { ...message, template: { name: 'order_confirmed' } }, /^bad_request: template/],
+    ['create_broadcast', { ...news, template: { name: 'no_such' } }, /^bad_request: template/],
+    ['create_broadcast', { ...news, name: ' ' }, /^bad_request: name/],
+    ['create_broadcast', { ...news, recipients: [{ to: 'nowhere' }] }, /^bad_request: recipients\[0\]\.to/],
+  ] as const) {
+    assert.match((await call(tool, { ...impossible, dry_run: true })).error, reason)
+  }
+  assert.equal((await provider.sent()).length, 2)
   child.kill('SIGTERM')
   assert.equal(await exit, 0)
+})
+
+test('an assistant whose key is over its rate limit is answered when the limit allows it', async (t) => {
+  const world = await start(t)
+  const key = await world.api.key()
+  await world.api.get('/me', { key })
+  await world.db`
+    update api_key_windows set started_at = now() - interval '50 seconds', request_count = 120
+    where key_id = (select id from api_keys where workspace_id = ${world.api.workspaceId} order by id desc limit 1)`
+  const { tools, stderr } = await assist(t, await envOf(world, key))
+  assert.deepEqual(await tools(), ['me'])
+  assert.match(stderr(), /^The key is over its rate limit; waiting \d+ s\.$/m)
 })

@@ -133,6 +133,25 @@ test('the examples of the README compile against the published package, and do w
   assert.equal(said.at(-1), 'c Thanks')
 })
 
+test('a CommonJS program requires the published package, and TypeScript finds its types', () => {
+  const folder = join(resolveFolder(), 'commonjs')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
+  const program = `
+    import { Parley, ParleyError } from 'parley-sdk'
+    const parley: Parley = new Parley({ apiKey: 'svc_live_x', baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 })
+    const code: Promise<string> = parley.contacts.get('x').then(({ id }) => id, (error: ParleyError) => error.code)
+    code.then((text) => console.log(text))`
+  writeFileSync(join(folder, 'program.ts'), program)
+  const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], module: 'nodenext', types: [], strict: true }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+  run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
+  assert.match(readFileSync(join(folder, 'program.js'), 'utf8'), /require\("parley-sdk"\)/)
+  // As on a Node that cannot require an ES module.
+  const args = ['--no-experimental-require-module', join(folder, 'program.js')]
+  assert.equal(run(process.execPath, args, folder), 'network_error')
+})
+
 /** The program of this name on the PATH whose version begins so, if there is one. */
 function find(name: string, version: string): string | undefined {
   const paths = (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, name))

@@ -111,6 +111,8 @@ test('every operation of the document has its method', async (t) => {
   assert.deepEqual(await parley.segments.delete(segment.id), { id: segment.id, deleted: true })
 
   const template = { name: 'order_confirmed', params: ['Ann', 'A-1009'] }
+  const checked = await parley.messages.check({ to: phone, type: 'template', template })
+  assert.deepEqual(checked, { to: phone, contact_id: ann.id })
   const sent = await parley.messages.send({ to: phone, type: 'template', template })
   assert.deepEqual([sent.contact_id, sent.contact_created], [ann.id, false])
   const conversation = await parley.conversations.get(sent.conversation_id)
@@ -122,6 +124,9 @@ test('every operation of the document has its method', async (t) => {
   const [message] = (await parley.conversations.listMessages(conversation.id)).data
   assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])
 
+  const recipients = [{ to: phone }, { to: 'nowhere' }]
+  const counted = await parley.broadcasts.check({ name: 'All', template, recipients })
+  assert.deepEqual(counted, { recipient_count: 1, skipped_count: 1 })
   const broadcast = await parley.broadcasts.create({ name: 'All', template, recipients: [{ to: phone }] })
   assert.equal(broadcast.total_count, 1)
   await until('the broadcast', async () => (await parley.broadcasts.get(broadcast.id)).status === 'sent')

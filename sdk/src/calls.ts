@@ -2,6 +2,8 @@
 import type {
   AddSegmentContactsResult,
   Broadcast,
+  CheckedBroadcast,
+  CheckedMessage,
   Contact,
   ContactChanges,
   ContactIds,
@@ -51,8 +53,10 @@ export type Calls = {
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
+  'POST /broadcasts/check': { body: NewBroadcast; data: CheckedBroadcast }
   'POST /contacts': { body: NewContact; data: Contact }
   'POST /messages': { body: NewMessage; data: SendResult }
+  'POST /messages/check': { body: NewMessage; data: CheckedMessage }
   'POST /segments': { body: NewSegment; data: CountedSegment }
   'POST /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: AddSegmentContactsResult }
   'POST /webhooks': { body: NewWebhook; data: CreatedWebhook }

@@ -58,7 +58,7 @@ export const createCaller = (settings: Settings): Caller => ({
 })
 
 export const contactsOf = ({ call, list }: Caller) => ({
-  /** Find or create: a known number answers the contact as it is, unchanged. */
+  /** Find or create. A known number answers its contact, unchanged unless `if_exists` is `update`. */
   create: (contact: NewContact, options?: PostOptions) => call('POST /contacts', { body: contact }, options),
   /** Newest first. */
   list: (query: ListContactsQuery = {}, options?: CallOptions) => list('GET /contacts', { query }, options),
@@ -102,11 +102,16 @@ export const conversationsOf = ({ call, list }: Caller) => ({
 export const messagesOf = ({ call }: Caller) => ({
   /** To a phone number; answers once the channel accepted it. Outside 24 hours of the customer's last message, a template. */
   send: (message: NewMessage, options?: PostOptions) => call('POST /messages', { body: message }, options),
+  /** Applies the checks of `send`, except for the channel's own, and sends nothing. */
+  check: (message: NewMessage, options?: PostOptions) => call('POST /messages/check', { body: message }, options),
 })
 
 export const broadcastsOf = ({ call }: Caller) => ({
   /** A template to many; accepted at once, sent in the background. */
   create: (broadcast: NewBroadcast, options?: PostOptions) => call('POST /broadcasts', { body: broadcast }, options),
+  /** Applies the checks of `create` and sends nothing. */
+  check: (broadcast: NewBroadcast, options?: PostOptions) =>
+    call('POST /broadcasts/check', { body: broadcast }, options),
   /** Its counters are exact at this read. */
   get: (id: string, options?: CallOptions) => call('GET /broadcasts/{id}', { params: { id } }, options),
 })

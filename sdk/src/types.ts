@@ -41,6 +41,20 @@ export type Broadcast = {
   completed_at: string | null
 }
 
+export type CheckedBroadcast = {
+  /** How many recipients would be sent to, as far as is known now. */
+  recipient_count: number
+  /** How many would be skipped. */
+  skipped_count: number
+}
+
+export type CheckedMessage = {
+  /** The number in E.164. */
+  to: string
+  /** Null when sending would create the contact. */
+  contact_id: string | null
+}
+
 export type Contact = {
   id: string
   /** E.164; null for somebody who never gave one. */

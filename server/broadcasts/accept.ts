@@ -52,29 +52,34 @@ export type Recipient = {
   reason: string | null
 }
 
-export async function acceptBroadcast(
-  { db, sealer, channel, fields, publicUrl }: Accepting,
-  { workspaceId, defaultCountry, subject }: Caller,
-  given: NewBroadcast,
-): Promise<Broadcast> {
+export type CheckedBroadcast = { recipient_count: number; skipped_count: number }
+
+/** Refuses what `acceptBroadcast` would refuse. Changes nothing. */
+export async function checkBroadcast(
+  accepting: Accepting,
+  caller: Caller,
+  input: NewBroadcast,
+): Promise<CheckedBroadcast> {
+  requireName(input.name)
+  const { startsAt, count } = await requireAcceptable(accepting, caller, input, requireRules(input))
+  const { total, usable } = await count()
+  await requireRoomFor(accepting.db, caller.workspaceId, startsAt, async () => usable)
+  return { recipient_count: usable, skipped_count: total - usable }
+}
+
+export async function acceptBroadcast(accepting: Accepting, caller: Caller, given: NewBroadcast): Promise<Broadcast> {
+  const { db, publicUrl } = accepting
+  const { workspaceId, subject } = caller
   const name = requireName(given.name)
   const scheduledAt = requireRules(given)
   const { recipients, segment_id: segmentId } = given
   const known = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (known) return known
 
-  const isDue = await requireSchedule(db, scheduledAt)
-  const connection = await requireMsgapp(db, sealer, workspaceId)
-  const rows = await checkTemplate(db, channel, connection, given, readRecipients(recipients ?? [], defaultCountry))
-  let countUsable = async () => rows.filter(({ reason }) => reason === null).length
-  if (segmentId !== undefined) {
-    const segment = await requireSegment(db, workspaceId, segmentId)
-    const condition = memberCondition(db, workspaceId, fields, segment)
-    countUsable = async () => (await countMembersOf(db, workspaceId, condition)).usable
-  }
-  // Whoever starts now takes the places; the others are told now if there will be none.
+  const { isDue, startsAt, rows, count } = await requireAcceptable(accepting, caller, given, scheduledAt)
+  // A list that starts now reserves its quota below. For the others the quota is only checked.
   if (!isDue || segmentId !== undefined) {
-    await requireRoomFor(db, workspaceId, new Date(isDue || !scheduledAt ? nowMs() : scheduledAt), countUsable)
+    await requireRoomFor(db, workspaceId, startsAt, async () => (await count()).usable)
   }
   const id = subject?.id ?? newId()
   const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]
@@ -88,6 +93,26 @@ export async function acceptBroadcast(
     }),
   )
   return requireBroadcast(db, workspaceId, id)
+}
+
+/** The checks against what is stored: schedule, connection, template and its values, segment. */
+async function requireAcceptable(
+  { db, sealer, channel, fields }: Accepting,
+  { workspaceId, defaultCountry }: Caller,
+  input: NewBroadcast,
+  scheduledAt: string | null,
+) {
+  const { recipients, segment_id: segmentId } = input
+  const isDue = await requireSchedule(db, scheduledAt)
+  const startsAt = new Date(isDue || !scheduledAt ? nowMs() : scheduledAt)
+  const connection = await requireMsgapp(db, sealer, workspaceId)
+  const rows = await checkTemplate(db, channel, connection, input, readRecipients(recipients ?? [], defaultCountry))
+  let count = async () => ({ total: rows.length, usable: rows.filter(({ reason }) => reason === null).length })
+  if (segmentId !== undefined) {
+    const segment = await requireSegment(db, workspaceId, segmentId)
+    count = () => countMembersOf(db, workspaceId, memberCondition(db, workspaceId, fields, segment))
+  }
+  return { isDue, startsAt, rows, count }
 }
 
 export function requireName(given: string): string {

@@ -13,7 +13,7 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
-import { type Accepting, acceptBroadcast, type NewBroadcast } from './accept.ts'
+import { type Accepting, acceptBroadcast, checkBroadcast, type NewBroadcast } from './accept.ts'
 import { broadcastStatuses, requireBroadcast } from './broadcasts.ts'
 
 const tags = ['Broadcasts']
@@ -83,6 +83,14 @@ export const NewBroadcastSchema = Type.Object(
   { title: 'NewBroadcast' },
 )
 
+const CheckedBroadcastSchema = Type.Object(
+  {
+    recipient_count: Type.Integer({ description: 'How many recipients would be sent to, as far as is known now.' }),
+    skipped_count: Type.Integer({ description: 'How many would be skipped.' }),
+  },
+  { title: 'CheckedBroadcast' },
+)
+
 export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {
   const { name, template, recipients, segment_id, scheduled_at } = body
   return {
@@ -130,6 +138,24 @@ export const broadcastRoutes =
         reply.code(202)
         return { data: broadcast }
       },
+    )
+    app.post(
+      '/broadcasts/check',
+      {
+        config: { ...config, failures: [402, 404] },
+        schema: {
+          operationId: 'checkBroadcast',
+          summary: 'Check a broadcast without sending it',
+          description:
+            'Takes the body of `POST /broadcasts` and applies the same checks: the template with its values, the recipients or the segment, the schedule, the plan. Sends and changes nothing.',
+          tags,
+          body: NewBroadcastSchema,
+          response: { 200: DataOf(CheckedBroadcastSchema, 'The broadcast would be accepted.') },
+        },
+      },
+      async ({ caller: { workspaceId, defaultCountry }, body }) => ({
+        data: await checkBroadcast(accepting, { workspaceId, defaultCountry, subject: undefined }, readBroadcast(body)),
+      }),
     )
     app.get(
       '/broadcasts/:id',

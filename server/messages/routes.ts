@@ -1,4 +1,5 @@
 /** `/messages`: send; `/conversations/{id}/messages`: read. */
+import type { Caller } from '../accounts/auth.ts'
 import { contentTypes } from '../channels/channel.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -11,6 +12,7 @@ import {
   NullableDateTime,
   NullableText,
   OneOf,
+  type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
@@ -81,6 +83,19 @@ const SendResult = Type.Object(
   { title: 'SendResult' },
 )
 
+const CheckedMessage = Type.Object(
+  {
+    to: Type.String({ description: 'The number in E.164.' }),
+    contact_id: NullableText({ format: 'uuid', description: 'Null when sending would create the contact.' }),
+  },
+  { title: 'CheckedMessage' },
+)
+
+function readRequest({ workspaceId, defaultCountry }: Caller, body: Static<typeof NewMessage>) {
+  const { to, name, reply_to_message_id: replyTo } = body
+  return { workspaceId, defaultCountry, to, name, draft: readDraft(body), replyTo }
+}
+
 export const messageRoutes =
   ({ db, sender, publicUrl }: { db: Db; sender: Sender; publicUrl: string }) =>
   async (app: App) => {
@@ -99,22 +114,27 @@ export const messageRoutes =
         },
       },
       async ({ caller, body, idempotency }, reply) => {
-        const { workspaceId, defaultCountry } = caller
-        const { to, name, reply_to_message_id: replyTo } = body
-        const draft = readDraft(body)
         reply.code(201)
-        return {
-          data: await sender.sendToPhone({
-            workspaceId,
-            defaultCountry,
-            to,
-            name,
-            draft,
-            replyTo,
-            subject: idempotency?.subject,
-          }),
-        }
+        return { data: await sender.sendToPhone({ ...readRequest(caller, body), subject: idempotency?.subject }) }
       },
+    )
+    app.post(
+      '/messages/check',
+      {
+        config: { scope: 'messages:send', failures: [402] },
+        schema: {
+          operationId: 'checkMessage',
+          summary: 'Check a message without sending it',
+          description:
+            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing. The channel itself is not asked, so it may still reject the message.',
+          tags,
+          body: NewMessage,
+          response: { 200: DataOf(CheckedMessage, 'The message would be handed to the channel.') },
+        },
+      },
+      async ({ caller, body }) => ({
+        data: await sender.checkToPhone({ ...readRequest(caller, body), subject: undefined }),
+      }),
     )
     app.get(
       '/conversations/:id/messages',

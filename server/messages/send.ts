@@ -79,9 +79,18 @@ export type ToConversation = {
   subject: Subject | undefined
 }
 
+export type Checked = {
+  /** In E.164. */
+  to: string
+  /** Null: the contact would be created. */
+  contact_id: string | null
+}
+
 export type Sender = {
   /** `POST /messages`: to a number, found or new. */
   sendToPhone(request: ToPhone): Promise<SendResult>
+  /** Refuses what `sendToPhone` would refuse before it asks the channel. Changes nothing. */
+  checkToPhone(request: ToPhone): Promise<Checked>
   /** A member's reply, on whatever channel the conversation is. Answers the message's id. */
   reply(request: ToConversation): Promise<string>
 }
@@ -108,9 +117,8 @@ export function createSender(sending: Sending): Sender {
     return getTemplate(sql, workspaceId, name, language)
   }, freshMs)
 
-  async function sendToPhone(request: ToPhone): Promise<SendResult> {
+  async function readTarget(request: ToPhone) {
     const { workspaceId, draft } = request
-    const channel = channels.msgapp
     const phone = requirePhone(request.to, request.defaultCountry, 'to')
     const name = request.name?.trim() || undefined
     const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: name ?? null }
@@ -119,6 +127,29 @@ export function createSender(sending: Sending): Sender {
       readMsgapp(workspaceId),
       draft.type === 'template' ? readTemplate(JSON.stringify([workspaceId, draft.name, draft.language])) : undefined,
     ])
+    return { phone, name, who, found, ours, template }
+  }
+
+  async function requireAllowed(request: ToPhone, { found, ours, template }: Awaited<ReturnType<typeof readTarget>>) {
+    const { workspaceId, draft, replyTo } = request
+    const channel = channels.msgapp
+    const quoted = await requireQuoted(sql, workspaceId, channel, found?.conversation_id, replyTo)
+    if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
+    return { quoted, message: await readContent(channel, ours, draft, template) }
+  }
+
+  async function checkToPhone(request: ToPhone): Promise<Checked> {
+    const target = await readTarget(request)
+    await requireAllowed(request, target)
+    await requireRoom(sql, request.workspaceId)
+    return { to: target.phone, contact_id: target.found?.contact_id ?? null }
+  }
+
+  async function sendToPhone(request: ToPhone): Promise<SendResult> {
+    const { workspaceId, draft } = request
+    const channel = channels.msgapp
+    const target = await readTarget(request)
+    const { phone, name, who, found, ours } = target
     const conversationId = found?.conversation_id
     if (request.subject?.isRepeat && found && conversationId) {
       const { id } = request.subject
@@ -126,9 +157,9 @@ export function createSender(sending: Sending): Sender {
       const known = { conversation_id: conversationId, contact_id: found.contact_id, contact_created: false }
       if (earlier) return { message_id: id, msgapp_message_id: earlier.msgapp_message_id ?? '', ...known }
     }
-    const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, request.replyTo)
-    if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
-    const message = await toContent(channel, ours, draft, template)
+    const allowed = await requireAllowed(request, target)
+    const { quoted } = allowed
+    const message = await keepFiles(workspaceId, draft, allowed.message)
 
     const id = request.subject?.id ?? newId()
     // Its id is from before: whoever reads messages in order has read past it.
@@ -194,7 +225,7 @@ export function createSender(sending: Sending): Sender {
     const late = draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, true)
     const template =
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
-    const message = await toContent(channel, connection, draft, template)
+    const message = await keepFiles(workspaceId, draft, await readContent(channel, connection, draft, template))
     const person = await requireReachable(sql, workspaceId, conversation.channel, conversation.contact)
     if (subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
     const row = {
@@ -216,21 +247,15 @@ export function createSender(sending: Sending): Sender {
     return id
   }
 
-  /** What goes over the wire and what is kept, from a draft that passed its own rules. */
-  async function toContent(
-    channel: Channel,
-    connection: Connection,
-    draft: Draft,
-    stored: Template | undefined,
-  ): Promise<MessageContent> {
-    const message = await readContent(channel, connection, draft, stored)
-    const ours = await keepUploads(sql, connection.workspace_id, tokensIn(JSON.stringify(draft), publicUrl))
-    // Of our own we keep the path, as of what customers send.
+  /** Keeps the uploaded files that a draft names from being deleted, and stores their path instead of their address. */
+  async function keepFiles(workspaceId: string, draft: Draft, message: MessageContent): Promise<MessageContent> {
+    const ours = await keepUploads(sql, workspaceId, tokensIn(JSON.stringify(draft), publicUrl))
     const { media_url } = message.row
     const [file] = media_url === null ? [] : ours.filter(({ token }) => tokensIn(media_url, publicUrl).includes(token))
     return file ? { ...message, row: { ...message.row, media_url: file.path } } : message
   }
 
+  /** What goes over the wire and what is stored, from a draft that passed its own rules. */
   async function readContent(
     channel: Channel,
     connection: Connection,
@@ -320,7 +345,7 @@ export function createSender(sending: Sending): Sender {
     }
   }
 
-  return { sendToPhone, reply }
+  return { sendToPhone, checkToPhone, reply }
 }
 
 /** What only a message that the channel took is. */
