@@ -115,6 +115,44 @@ test('the log says who did what, and holds no secret and nothing of a customer',
   }
 })
 
+test('the log says which segment or tag was changed, and how many contacts went in and out', async (t) => {
+  const { url, api, owner } = await start(t)
+  const browser = createBrowser(url)
+  const cookie = (await browser.signIn(owner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const ask = async (method: string, path: string, body?: Json) => {
+    const answer = await browser.call(method, path, body)
+    assert.ok(answer.status < 300, answer.text)
+    return answer.body
+  }
+  const contact = (await api.post('/contacts', { phone: '+14155550100', tags: ['VIP'] })).body.data
+  const { data: segment } = await ask('POST', '/segments', { name: 'Friends' })
+  const ids = { contact_ids: [contact.id] }
+  await ask('POST', `/segments/${segment.id}/contacts`, ids)
+  const download = async (path: string) =>
+    assert.equal((await fetch(`${url}/app/api${path}`, { headers: { cookie } })).status, 200)
+  await download('/contacts.csv')
+  await download(`/contacts.csv?segment_id=${segment.id}`)
+  await ask('DELETE', `/segments/${segment.id}/contacts`, ids)
+  await ask('DELETE', `/segments/${segment.id}`)
+  await ask('DELETE', `/tags/${contact.tags[0].id}`)
+  const { data } = await entriesOf(browser)
+  assert.deepEqual(
+    data
+      .toReversed()
+      .map(({ action, summary }: Json) => [action, summary])
+      .slice(1),
+    [
+      ['segment.created', 'Friends'],
+      ['segment.contacts_added', 'Friends: 1 contacts'],
+      ['contacts.exported', '1 contacts'],
+      ['contacts.exported', 'Friends: 1 contacts'],
+      ['segment.contacts_removed', 'Friends: 1 contacts'],
+      ['segment.deleted', 'Friends'],
+      ['tag.deleted', 'VIP'],
+    ],
+  )
+})
+
 test('the log is for owners and admins, by pages, and forgets after four hundred days', async (t) => {
   const { url, owner, db } = await start(t)
   const browser = createBrowser(url)

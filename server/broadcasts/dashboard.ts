@@ -207,12 +207,22 @@ export const broadcastDashboard =
     app.get(
       '/broadcasts/:id/recipients.csv',
       {
-        config: { members: managers, audit: 'broadcast.exported' },
+        config: {
+          members: managers,
+          audit: {
+            action: 'broadcast.exported',
+            summary: ({ name, total_count }: Broadcast) => `${name}: ${total_count} recipients`,
+          },
+        },
         handlerTimeout: downloadMs,
         schema: { params: IdParams },
       },
-      async ({ session: { workspaceId }, params }, reply) => {
-        const { id } = await requireBroadcast(db, workspaceId, params.id)
+      async (request, reply) => {
+        const { workspaceId } = request.session
+        const broadcast = await requireBroadcast(db, workspaceId, request.params.id)
+        const { id } = broadcast
+        // A stream has no answer that the audit log could read.
+        request.answered = { data: broadcast }
         reply.headers({
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="broadcast-${id}.csv"`,

@@ -20,7 +20,15 @@ import {
   Type,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { type ContactFilters, listContacts, meets, requireContact, resolveContact, updateContact } from './contacts.ts'
+import {
+  type ContactFilters,
+  countContacts,
+  listContacts,
+  meets,
+  requireContact,
+  resolveContact,
+  updateContact,
+} from './contacts.ts'
 import { writeContacts } from './export.ts'
 import { importDashboard } from './import-dashboard.ts'
 import { deciders } from './opt-out.ts'
@@ -60,7 +68,7 @@ export type Wiring = {
   /** Somebody and all that there is of them, in whatever room; 404 when nobody is there. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
   /** Condition on contact `c`: it is in this segment; 404 when there is none. */
-  inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ condition: Fragment }>
+  inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
   /** A tag has another name: whoever remembers it by the old one is to know it by its id, in the same transaction. */
   onTagRenamed: (sql: Sql, workspaceId: string, tag: { id: string; key_before: string }) => Promise<void>
 }
@@ -89,15 +97,26 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   app.get(
     '/contacts.csv',
     {
-      config: { members: managers, audit: 'contacts.exported' },
+      config: {
+        members: managers,
+        audit: {
+          action: 'contacts.exported',
+          summary: ({ count, segment }: Exported) => [segment, `${count} contacts`].filter(Boolean).join(': '),
+        },
+      },
       handlerTimeout: downloadMs,
       schema: { querystring: Type.Object({ ...filters, segment_id: Type.Optional(Type.String({ maxLength: 200 })) }) },
     },
-    async ({ session: { workspaceId }, query }, reply) => {
+    async (request, reply) => {
+      const { session, query } = request
+      const { workspaceId } = session
       const asked = meets(db, workspaceId, toFilters(query))
       const { segment_id: segmentId } = query
       const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
       const condition = segment ? db`${asked} and ${segment.condition}` : asked
+      // A stream has no answer that the audit log could read.
+      const exported: Exported = { count: await countContacts(db, workspaceId, condition), segment: segment?.name }
+      request.answered = { data: exported }
       reply.headers({
         'content-type': 'text/csv; charset=utf-8',
         'content-disposition': 'attachment; filename="contacts.csv"',
@@ -153,13 +172,19 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   )
   app.delete(
     '/tags/:id',
-    { config: { audit: 'tag.deleted' }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+    {
+      config: { audit: { action: 'tag.deleted', summary: ({ name }: { name: string }) => name } },
+      schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+    },
     async ({ session: { workspaceId }, params }) => {
-      await deleteTag(db, workspaceId, params.id)
-      return { data: { id: params.id.toLowerCase(), deleted: true } }
+      const name = await deleteTag(db, workspaceId, params.id)
+      return { data: { id: params.id.toLowerCase(), deleted: true, name } }
     },
   )
 }
+
+/** For the audit log. */
+type Exported = { count: number; segment: string | undefined }
 
 type Query = Pick<ContactFilters, 'search' | 'tag' | 'channel'> & { opted_out?: 'true' }
 

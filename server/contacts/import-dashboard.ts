@@ -78,6 +78,7 @@ export const importDashboard =
           members: managers,
           audit: {
             action: 'contacts.imported',
+            summary: ({ rows }: { rows: number }) => `${rows} rows`,
             when: ({ query }) => (query as { dry_run?: string }).dry_run !== 'true',
           },
           answers: ImportLine,
@@ -93,9 +94,13 @@ export const importDashboard =
           reply.raw.once('close', () => release(workspaceId, id))
         },
       },
-      async ({ session: { workspaceId, defaultCountry }, id, query, body, log }, reply) => {
+      async (request, reply) => {
+        const { session, id, query, body, log } = request
+        const { workspaceId, defaultCountry } = session
         if (!Buffer.isBuffer(body)) throw badRequest('content-type: must be text/csv')
         const file = await readImport(body, defaultCountry)
+        // A stream has no answer that the audit log could read.
+        request.answered = { data: { rows: file.rows.length } }
         const onCreated = () => {
           onQueued()
           announce(workspaceId)

@@ -153,8 +153,8 @@ export async function renameTag(sql: Sql, workspaceId: string, id: string, given
 /** So many contacts lose it at a time: no statement takes long, however many there are. */
 const chunkSize = 5_000
 
-/** Take a tag off everybody who has it, and forget it. */
-export async function deleteTag(db: Db, workspaceId: string, id: string): Promise<void> {
+/** Removes a tag from all contacts, then deletes it. Returns its name. */
+export async function deleteTag(db: Db, workspaceId: string, id: string): Promise<string> {
   for (let isMore = isUuid(id); isMore; ) {
     // By their place on disk, whatever the statistics say: as a list of contacts it took a minute where there were none.
     const taken = await db`
@@ -165,8 +165,9 @@ export async function deleteTag(db: Db, workspaceId: string, id: string): Promis
       ))`
     isMore = taken.count === chunkSize
   }
-  const deleted = isUuid(id)
-    ? await db`delete from tags where workspace_id = ${workspaceId} and id = ${id} returning id`
+  const [deleted] = isUuid(id)
+    ? await db<{ name: string }[]>`delete from tags where workspace_id = ${workspaceId} and id = ${id} returning name`
     : []
-  if (deleted.length === 0) throw notFound('tag')
+  if (!deleted) throw notFound('tag')
+  return deleted.name
 }

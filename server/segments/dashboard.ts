@@ -5,7 +5,7 @@
 import { ContactView } from '../contacts/dashboard.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, Deleted, IdParams, ListOf, ListQuery, type Static, Type } from '../lib/schema.ts'
+import { DataOf, Deleted, IdParams, ListOf, ListQuery, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { describeFields, type FilterFields, valueKinds } from './filter.ts'
 import { Added, ContactIds, createSchemas, dropStaticFilter, filterSchema, Removed, SegmentsQuery } from './routes.ts'
@@ -33,7 +33,8 @@ const FieldView = Type.Object({
 })
 
 const nameOf = ({ name }: { name: string }) => name
-const howMany = (_: unknown, { contact_ids }: Static<typeof ContactIds>) => String(contact_ids.length)
+const nameAndCount = ({ name, added, removed }: { name: string; added?: number; removed?: number }) =>
+  `${name}: ${added ?? removed} contacts`
 
 export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: App) => {
   const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
@@ -90,10 +91,13 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
   )
   app.delete(
     '/segments/:id',
-    { config: { audit: 'segment.deleted' }, schema: { params: IdParams, response: { 200: DataOf(Deleted) } } },
+    {
+      config: { audit: { action: 'segment.deleted', summary: nameOf } },
+      schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
+    },
     async ({ session, params }) => {
-      await deleteSegment(db, session.workspaceId, params.id)
-      return { data: { id: params.id.toLowerCase(), deleted: true } }
+      const name = await deleteSegment(db, session.workspaceId, params.id)
+      return { data: { id: params.id.toLowerCase(), deleted: true, name } }
     },
   )
   app.get(
@@ -104,23 +108,27 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
   app.post(
     '/segments/:id/contacts',
     {
-      config: { audit: { action: 'segment.contacts_added', summary: howMany } },
+      config: { audit: { action: 'segment.contacts_added', summary: nameAndCount } },
       schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Added) } },
     },
     async ({ session, params, body }) => {
-      const added = await addMembers(db, session.workspaceId, params.id, body.contact_ids)
-      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
+      const { workspaceId } = session
+      const added = await addMembers(db, workspaceId, params.id, body.contact_ids)
+      const { id, name } = await requireSegment(db, workspaceId, params.id)
+      return { data: { segment_id: id, requested: body.contact_ids.length, added, name } }
     },
   )
   app.delete(
     '/segments/:id/contacts',
     {
-      config: { audit: { action: 'segment.contacts_removed', summary: howMany } },
+      config: { audit: { action: 'segment.contacts_removed', summary: nameAndCount } },
       schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Removed) } },
     },
     async ({ session, params, body }) => {
-      const removed = await removeMembers(db, session.workspaceId, params.id, body.contact_ids)
-      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
+      const { workspaceId } = session
+      const removed = await removeMembers(db, workspaceId, params.id, body.contact_ids)
+      const { id, name } = await requireSegment(db, workspaceId, params.id)
+      return { data: { segment_id: id, requested: body.contact_ids.length, removed, name } }
     },
   )
 }

@@ -177,11 +177,14 @@ export async function updateSegment(
     returning ${segmentColumns(sql)}`)
 }
 
-export async function deleteSegment(sql: Sql, workspaceId: string, id: string): Promise<void> {
-  const deleted = isUuid(id)
-    ? await sql`delete from segments where workspace_id = ${workspaceId} and id = ${id} returning id`
+/** Returns the name of the deleted segment. */
+export async function deleteSegment(sql: Sql, workspaceId: string, id: string): Promise<string> {
+  const [deleted] = isUuid(id)
+    ? await sql<{ name: string }[]>`
+        delete from segments where workspace_id = ${workspaceId} and id = ${id} returning name`
     : []
-  if (deleted.length === 0) throw notFound('segment')
+  if (!deleted) throw notFound('segment')
+  return deleted.name
 }
 
 /** Members of a segment, newest contact first. */
@@ -213,8 +216,9 @@ export async function requireMembership(
   workspaceId: string,
   fields: FilterFields,
   id: string,
-): Promise<{ condition: Fragment }> {
-  return { condition: memberCondition(sql, workspaceId, fields, await requireSegment(sql, workspaceId, id)) }
+): Promise<{ name: string; condition: Fragment }> {
+  const segment = await requireSegment(sql, workspaceId, id)
+  return { name: segment.name, condition: memberCondition(sql, workspaceId, fields, segment) }
 }
 
 /** Add contacts of this workspace; answers how many were not members before. */
