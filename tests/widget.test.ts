@@ -143,8 +143,9 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await launcher.press('Enter')
   await shown(page, ...thread, 'one', 'two')
   await badge.waitFor({ state: 'hidden' })
+  assert.equal(await page.getByRole('button', { name: 'Close chat' }).count(), 1, 'one button closes it')
   await page.reload()
-  await launcher.waitFor()
+  await panel.waitFor()
   await until('the thread again', async () => (await page.locator('parley-chat .bubble').count()) === 5)
   assert.equal(await badge.isVisible(), false)
   await page.evaluate("document.body.replaceWith(document.createElement('body'))")
@@ -185,7 +186,6 @@ test('what is written without a line waits in its place and is sent once when it
   await until('the fourth', async () => lost > 0 && (await kept()).length === 4)
   await page.unrouteAll({ behavior: 'wait' })
   await page.reload()
-  await launcher.click()
   await shown(page, 'first', 'meanwhile', 'second', 'third', 'fourth')
   await until('an empty queue', () =>
     page.evaluate<boolean>(`JSON.parse(localStorage['parley-chat:${siteId}']).queue.length === 0`),

@@ -35,7 +35,7 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
   const { position, color, ask_details: wish } = settings
   const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
   const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
-  launcher.append(icon('chat'), icon('close'), badge)
+  launcher.append(icon('chat'), badge)
   const close = element('button', { type: 'button', class: 'close', 'aria-label': words.close }, icon('close'))
   const thread = createThread({
     words,
@@ -57,16 +57,20 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
   let lastUnread = 0
 
   const setOpen = (next: boolean) => {
+    show(next)
+    rememberOpen(next)
+    if (!next) return launcher.focus()
+    // A finger that opened it has not asked for the keyboard yet.
+    if (matchMedia('(hover: hover)').matches) composer.focus()
+    else panel.focus()
+  }
+  const show = (next: boolean) => {
     isOpen = next
     panel.hidden = !next
     set(root, 'data-open', next)
     news.replaceChildren()
     chat.setOpen(next)
-    if (!next) return launcher.focus()
-    thread.scrollDown()
-    // A finger that opened it has not asked for the keyboard yet.
-    if (matchMedia('(hover: hover)').matches) composer.focus()
-    else panel.focus()
+    if (next) thread.scrollDown()
   }
   launcher.addEventListener('click', () => setOpen(!isOpen))
   close.addEventListener('click', () => setOpen(false))
@@ -81,6 +85,8 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
 
   dress(host.shadowRoot ?? host.attachShadow({ mode: 'open' }), root, color)
   followKeyboard(panel)
+  // As the visitor left it on the page before. The focus stays where the page put it.
+  if (wasOpen()) show(true)
   const say = (text: string) => news.replaceChildren(element('span', {}, text))
 
   /** A count that rose is said aloud while nobody looks at the thread. */
@@ -106,6 +112,26 @@ export function createPanel({ host, settings, words, chat, store }: Showing): Pa
       if (isOpen) say(`${words.them} ${reply || words.file}`)
     },
     scrollDown: thread.scrollDown,
+  }
+}
+
+const openKey = 'parley-chat-open'
+
+/** For this tab: a visitor who closes the tab and comes back another day starts with a closed panel. */
+function rememberOpen(isOpen: boolean): void {
+  try {
+    if (isOpen) sessionStorage.setItem(openKey, '1')
+    else sessionStorage.removeItem(openKey)
+  } catch {
+    // A browser that blocks storage does not remember it.
+  }
+}
+
+function wasOpen(): boolean {
+  try {
+    return sessionStorage.getItem(openKey) !== null && !matchMedia(smallScreen).matches
+  } catch {
+    return false
   }
 }
 
