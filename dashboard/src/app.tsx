@@ -41,7 +41,7 @@ const pages: Record<string, ComponentType> = {
 export function App() {
   return (
     <Boundary>
-      <Suspense fallback={<Skeleton />}>
+      <Suspense fallback={<Skeleton late />}>
         <Switch>
           <Route path="/sign-in" component={SignIn} />
           <Route path="/setup" component={Setup} />
@@ -64,7 +64,7 @@ function Signed() {
     return <Redirect to={`/sign-in${to}`} replace />
   }
   if (session.error && !session.data) return <Failure error={session.error} onRetry={() => void session.refetch()} />
-  if (!session.data) return <Skeleton />
+  if (!session.data) return <Skeleton late />
   return (
     <Session session={session.data}>
       <Live>

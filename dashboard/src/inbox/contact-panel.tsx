@@ -96,7 +96,10 @@ function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { conta
   const toast = useToast()
   const change = useChange('PATCH /contacts/{id}', {
     stale: showsContact,
-    onDone: ({ opted_out_at }) => toast.done(opted_out_at ? says.optOut : says.optIn),
+    onDone: ({ opted_out_at }) =>
+      toast.done(opted_out_at ? says.optOut : says.optIn, () =>
+        change.mutate({ params: { id }, body: { opted_out: opted_out_at === null } }),
+      ),
     onFailed: toast.failed,
   })
   return (

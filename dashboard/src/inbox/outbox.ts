@@ -1,12 +1,17 @@
 /**
- * What is on its way from this browser. A message shows as soon as it is sent,
- * and makes way for the real one. Those of a conversation go out one after the
- * other, so they arrive in the order they were written. What the service
- * refuses stays with its reason until it is sent again or thrown away; what the
- * channel refuses is kept by the service, and is shown from there.
+ * Messages that this browser is sending. A message shows as soon as it is sent,
+ * and the stored message replaces it. Messages of one conversation go out one
+ * after the other, so they arrive in the order they were written. A message
+ * that the service refuses stays with the reason until it is sent again or
+ * discarded. A message that the channel rejects is stored by the service.
+ *
+ * Unconfirmed messages are kept for the life of the tab, so a reload loses
+ * none. After a reload each waits for "Send again", under its old
+ * `Idempotency-Key`.
  */
 import { useMemo, useSyncExternalStore } from 'react'
 import { askAgain, CallError, call, type InputOf, messageOf, newOnce } from '../lib/api.ts'
+import { words } from '../words/words.ts'
 import { lineOf, type Message, showMessage, threadInput } from './data.ts'
 
 export type Body = InputOf<'POST /conversations/{id}/messages'>['body']
@@ -25,13 +30,28 @@ export type Sending = {
 }
 
 let all: readonly Sending[] = []
+let isRestored = false
 const listeners = new Set<() => void>()
 const lines = new Map<string, Promise<void>>()
-let count = 0
+const storageKey = 'parley-outbox'
 
 function set(next: readonly Sending[]): void {
   all = next
+  if (all.length > 0) sessionStorage.setItem(storageKey, JSON.stringify(all))
+  else sessionStorage.removeItem(storageKey)
   for (const listener of listeners) listener()
+}
+
+/** The messages of this tab. Read when a conversation is first shown: by then `claimDrafts` has removed another member's. */
+function getAll(): readonly Sending[] {
+  if (isRestored) return all
+  isRestored = true
+  const stored = sessionStorage.getItem(storageKey)
+  const unsent = { status: 'failed', error_reason: words.inbox.thread.notSent } as const
+  all = (stored ? (JSON.parse(stored) as Sending[]) : []).map((sending) =>
+    sending.state === 'sending' ? { ...sending, state: 'lost', message: { ...sending.message, ...unsent } } : sending,
+  )
+  return all
 }
 
 const subscribe = (listener: () => void) => {
@@ -41,7 +61,7 @@ const subscribe = (listener: () => void) => {
 
 /** What is still on its way in a conversation, oldest first. */
 export function useSendings(conversationId: string, messages: readonly Message[], memberId: string): Sending[] {
-  const sendings = useSyncExternalStore(subscribe, () => all)
+  const sendings = useSyncExternalStore(subscribe, getAll)
   return useMemo(() => {
     const taken = new Set<string>()
     return sendings.filter(({ message, after, state }) => {
@@ -73,8 +93,7 @@ type Draft = {
 }
 
 export function send({ conversationId, body, after, sender, quoted, text }: Draft): void {
-  count += 1
-  const key = `sending-${count}`
+  const key = `sending-${newOnce()}`
   const at = new Date().toISOString()
   const message: Message = {
     id: key,
@@ -135,7 +154,7 @@ async function post({ key, message, body, once }: Sending): Promise<void> {
   }
 }
 
-// Whoever leaves the page now would lose what nobody got yet.
+// Closing the tab would lose what is not confirmed; a reload would not, but the browser does not tell them apart.
 addEventListener('beforeunload', (event) => {
   if (all.length > 0) event.preventDefault()
 })

@@ -1,5 +1,9 @@
-/** What people wrote, with its links to be followed: only the web's, and never as HTML. A few emoji are drawn large. */
+/**
+ * The text of a message: links to the web can be followed, the messaging app's marks (*bold*, _italic_) are shown, and one to
+ * three emoji alone are drawn large. Nothing becomes HTML.
+ */
 import type { ReactNode } from 'react'
+import { format } from '../templates/formatted.tsx'
 import { webUrl } from './read.ts'
 
 /** One to three emoji, each perhaps made of several: drawn large. Only a short text is looked at, since the expression may take its time. */
@@ -31,7 +35,7 @@ function Linked({ text }: { text: string }) {
     const url = webUrl(shown)
     if (!url) continue
     parts.push(
-      text.slice(end, index),
+      ...formatted(text.slice(end, index), end),
       <a key={index} href={url} target="_blank" rel="noopener noreferrer nofollow">
         {shown}
       </a>,
@@ -41,10 +45,12 @@ function Linked({ text }: { text: string }) {
   return (
     <>
       {parts}
-      {text.slice(end)}
+      {formatted(text.slice(end), end)}
     </>
   )
 }
+
+const formatted = (text: string, at: number): ReactNode[] => format(text, (part) => [part], `${at}.`)
 
 /** The full stop behind a link is no part of it, nor is a bracket that was opened before it. */
 function withoutTail(found: string): string {

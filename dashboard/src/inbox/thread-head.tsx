@@ -18,7 +18,7 @@ type Props = { conversation: Conversation; onBack: () => void; folding: Folding 
 
 export function ThreadHead({ conversation, onBack, folding }: Props) {
   const { contact, channel, status } = conversation
-  const { setStatus, assign } = useDeeds(conversation)
+  const { setStatus, assign } = useActions(conversation)
   const { member } = useSession()
   const isShown = folding.isBeside || folding.isOver
   useShortcuts({
@@ -128,33 +128,44 @@ function AssigneeMenu({
   )
 }
 
-/** What is done shows at once; if the service says no, so does what it says. */
-function useDeeds({ id, status, assigned_agent, assigned_agent_id }: Conversation) {
+/** A change shows at once. If the service refuses it, the page shows the old state and the reason. */
+function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversation) {
   const toast = useToast()
   const { member } = useSession()
+  const before = { status, assigned_agent, assigned_agent_id }
   const change = useChange('PATCH /conversations/{id}', {
     onDone: (done) => {
       showChange(id, done)
       void refresh(id)
     },
     onFailed: (error) => {
-      showChange(id, { status, assigned_agent, assigned_agent_id })
+      showChange(id, before)
       toast.failed(error)
     },
   })
-  const setStatus = (next: Conversation['status']) => {
-    if (next === status) return
+  const changeStatus = (next: Conversation['status']) => {
     showChange(id, { status: next })
     change.mutate({ params: { id }, body: { status: next } })
-    if (next === 'closed') toast.done(thread.closed)
-    else if (status === 'closed') toast.done(thread.reopened)
+  }
+  const changeAgent = (agent: Agent | null) => {
+    showChange(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
+    change.mutate({ params: { id }, body: { assigned_agent_id: agent?.id ?? null } })
+  }
+  const setStatus = (next: Conversation['status']) => {
+    if (next === status) return
+    changeStatus(next)
+    toast.done(thread.statusChanged[next], () => changeStatus(before.status))
   }
   const assign = (to: Agent | null) => {
     if ((to?.id ?? null) === assigned_agent_id) return
-    const agent = to && { id: to.id, name: to.name, email: to.email }
-    showChange(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
-    change.mutate({ params: { id }, body: { assigned_agent_id: agent?.id ?? null } })
-    if (to?.id === member.id) toast.done(thread.assignedToMe)
+    changeAgent(to && { id: to.id, name: to.name, email: to.email })
+    const text =
+      to === null
+        ? thread.unassignedDone
+        : to.id === member.id
+          ? thread.assignedToMe
+          : thread.assignedTo(memberName(to))
+    toast.done(text, () => changeAgent(before.assigned_agent))
   }
   return { setStatus, assign }
 }

@@ -50,7 +50,7 @@ export default function Invitation() {
   return (
     // Another one than while it loads: its first field is there to be typed into.
     <Door key="form" title={invitation.titleOf(workspace)} lead={invitation.lead(words.roles[role])}>
-      <form onSubmit={submit}>
+      <form noValidate onSubmit={submit}>
         <Field label={signIn.email}>
           {(wiring) => <Input {...wiring} type="email" autoComplete="username" value={email} readOnly />}
         </Field>

@@ -67,7 +67,7 @@ export default function Setup() {
   }
   return (
     <Door key="form" title={setup.title} lead={setup.lead}>
-      <form onSubmit={submit}>
+      <form noValidate onSubmit={submit}>
         {(!given || faults.token) && (
           <Field label={setup.token} hint={setup.tokenHint} fault={faults.token}>
             {(wiring) => <Input {...wiring} required autoComplete="off" spellCheck={false} {...bind('token')} />}

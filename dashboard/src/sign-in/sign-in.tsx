@@ -61,7 +61,7 @@ export default function SignIn() {
           <p className="door-or">{signIn.or}</p>
         </>
       )}
-      <form onSubmit={submit}>
+      <form noValidate onSubmit={submit}>
         <Field label={signIn.email}>
           {(wiring) => (
             <Input

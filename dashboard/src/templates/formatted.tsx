@@ -1,15 +1,16 @@
 /**
  * Text as the messaging app shows it: *bold*, _italic_, ~struck~, `code` and
- * ```code```, addresses in colour. It becomes elements, never HTML, so whatever
- * stands in it is shown and nothing is run.
+ * ```code```. It becomes elements, never HTML.
  *
- * A mark begins where a word begins and ends where one ends, on one line; only
- * the three backticks reach over several. Variables are put in by `show`.
+ * A mark starts at the start of a word and ends at the end of one, on one line.
+ * Only three backticks span several lines.
  */
 import type { ReactNode } from 'react'
 import { variable } from './shape.ts'
 
 type Show = (name: string, key: string) => ReactNode
+/** Renders text without marks; the keys of its elements start with `at`. */
+type Render = (text: string, at: string) => ReactNode[]
 
 const marks: readonly { pattern: RegExp; element: 'strong' | 'em' | 's' | 'code'; isPlain?: boolean }[] = [
   { pattern: /```([\s\S]+?)```/, element: 'code', isPlain: true },
@@ -19,22 +20,25 @@ const marks: readonly { pattern: RegExp; element: 'strong' | 'em' | 's' | 'code'
   { pattern: /(?<![\p{L}\p{N}~])~(?!\s)([^~\n]+?)(?<!\s)~(?![\p{L}\p{N}~])/u, element: 's' },
 ]
 
-export const Formatted = ({ text, show }: { text: string; show: Show }) => <>{format(text, show, '')}</>
+/** A template's text: `show` fills in its variables. */
+export const Formatted = ({ text, show }: { text: string; show: Show }) => (
+  <>{format(text, (part, at) => fill(part, show, at))}</>
+)
 
-/** The mark that begins first goes first; what is before, inside and behind it is looked at in the same way. */
-function format(text: string, show: Show, at: string): ReactNode[] {
+/** Splits at the mark that starts first, then formats what is before, inside and after it. */
+export function format(text: string, render: Render, at = ''): ReactNode[] {
   const first = marks
     .map((mark) => ({ ...mark, match: mark.pattern.exec(text) }))
     .filter(({ match }) => match)
     .sort((one, other) => (one.match?.index ?? 0) - (other.match?.index ?? 0))[0]
-  if (!first?.match) return fill(text, show, at)
+  if (!first?.match) return render(text, at)
   const { match, element: Element, isPlain } = first
   const [whole, inside = ''] = match
   const key = `${at}${match.index}.`
   return [
-    ...fill(text.slice(0, match.index), show, `${key}b.`),
-    <Element key={key}>{isPlain ? fill(inside, show, `${key}i.`) : format(inside, show, `${key}i.`)}</Element>,
-    ...format(text.slice(match.index + whole.length), show, `${key}a.`),
+    ...render(text.slice(0, match.index), `${key}b.`),
+    <Element key={key}>{isPlain ? render(inside, `${key}i.`) : format(inside, render, `${key}i.`)}</Element>,
+    ...format(text.slice(match.index + whole.length), render, `${key}a.`),
   ]
 }
 

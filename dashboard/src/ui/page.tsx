@@ -129,9 +129,10 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
 
 const widths = ['62%', '88%', '74%', '93%', '55%', '81%']
 
-export function Skeleton({ lines = 6 }: { lines?: number }) {
+/** `late`: shown only if loading takes a while, so that an ordinary start does not flash. */
+export function Skeleton({ lines = 6, late = false }: { lines?: number; late?: boolean }) {
   return (
-    <div className="skeleton" role="status" aria-label={words.common.loading}>
+    <div className="skeleton" data-late={late ? '' : undefined} role="status" aria-label={words.common.loading}>
       {Array.from({ length: lines }, (_, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike.
         <span key={place} style={{ width: widths[place % widths.length] }} />

@@ -1,11 +1,19 @@
-/** Short news at the edge of the window, heard as well as seen. Good news goes by itself; bad news waits to be read. */
+/**
+ * Short notices, also read out by screen readers. They stand where no button of a form or composer is. A notice of a
+ * change can carry an undo.
+ */
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react'
 import { messageOf } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { Icon } from './icon.tsx'
 
-type Toast = { id: number; text: string; tone: 'red' | undefined }
-type Tell = { done: (text: string) => void; failed: (error: unknown) => void }
+type Toast = { id: number; text: string; tone: 'red' | undefined; undo: (() => void) | undefined }
+type Tell = { done: (text: string, undo?: () => void) => void; failed: (error: unknown) => void }
+
+const doneMs = 4_000
+/** An undo needs time to be noticed and reached. */
+const undoMs = 8_000
+const failedMs = 12_000
 
 const Context = createContext<Tell>({ done: () => {}, failed: () => {} })
 
@@ -16,24 +24,36 @@ export function Toasts({ children }: { children: ReactNode }) {
   const next = useRef(0)
   const drop = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), [])
   const tell = useMemo(() => {
-    const add = (text: string, tone: Toast['tone'], forMs: number) => {
+    const add = (toast: Omit<Toast, 'id'>, forMs: number) => {
       const id = ++next.current
-      setToasts((all) => [...all.slice(-3), { id, text, tone }])
+      setToasts((all) => [...all.slice(-3), { id, ...toast }])
       setTimeout(() => drop(id), forMs)
     }
     return {
-      done: (text: string) => add(text, undefined, 4_000),
-      failed: (error: unknown) => add(messageOf(error), 'red', 12_000),
+      done: (text: string, undo?: () => void) => add({ text, tone: undefined, undo }, undo ? undoMs : doneMs),
+      failed: (error: unknown) => add({ text: messageOf(error), tone: 'red', undo: undefined }, failedMs),
     }
   }, [drop])
   return (
     <Context value={tell}>
       {children}
       <div className="toasts" role="status" aria-live="polite">
-        {toasts.map(({ id, text, tone }) => (
+        {toasts.map(({ id, text, tone, undo }) => (
           <div key={id} className="toast" data-tone={tone}>
             <Icon name={tone ? 'alert' : 'check'} />
             <p>{text}</p>
+            {undo && (
+              <button
+                type="button"
+                className="toast-undo"
+                onClick={() => {
+                  undo()
+                  drop(id)
+                }}
+              >
+                {words.common.undo}
+              </button>
+            )}
             <button type="button" aria-label={words.common.close} onClick={() => drop(id)}>
               <Icon name="close" />
             </button>

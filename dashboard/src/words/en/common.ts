@@ -4,6 +4,7 @@ const count = (one: string, many: string) => (number: number) =>
 export const common = {
   common: {
     close: 'Close',
+    undo: 'Undo',
     cancel: 'Cancel',
     save: 'Save changes',
     saved: 'Saved',

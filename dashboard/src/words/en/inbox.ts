@@ -82,9 +82,15 @@ export const inbox = {
     me: (name: string) => `${name} (you)`,
     showContact: 'Show contact',
     hideContact: 'Hide contact',
-    closed: 'Conversation closed',
-    reopened: 'Conversation reopened',
+    statusChanged: {
+      open: 'Conversation opened',
+      pending: 'Conversation set to pending',
+      closed: 'Conversation closed',
+    },
     assignedToMe: 'Assigned to you',
+    assignedTo: (name: string) => `Assigned to ${name}`,
+    unassignedDone: 'Conversation unassigned',
+    notSent: 'The page was closed before the service confirmed this message. Send it again; it is not sent twice.',
   },
 
   message: {

@@ -1,16 +1,16 @@
 export const integrations = {
   title: 'Integrations',
-  lead: 'Hand what happens here to the automation tools your team already uses.',
+  lead: 'Connect an automation tool. It receives the events you choose as signed webhooks and starts its own automations.',
   tools: {
     tool_a: {
-      name: 'Tool A',
-      text: 'Start workflows the moment a customer writes: create tickets, update your CRM, tell a channel.',
-      steps: 'In Tool A, make a workflow that starts with a webhook and copy its https address.',
+      name: 'Workflow tool',
+      text: 'For tools that call an automation a workflow. Start one when a customer writes: create a ticket, update your CRM, post to a team channel.',
+      steps: 'In the tool, create a workflow that starts with a webhook and copy its https address.',
     },
     tool_b: {
-      name: 'Tool B',
-      text: 'Feed scenarios with messages, contacts and delivery reports, and send the results anywhere.',
-      steps: 'In Tool B, make a scenario with a custom webhook as its trigger and copy its https address.',
+      name: 'Scenario tool',
+      text: 'For tools that call an automation a scenario. Feed one with messages, contacts and delivery reports.',
+      steps: 'In the tool, create a scenario with a custom webhook as its trigger and copy its https address.',
     },
   },
   connected: (number: number) => (number === 1 ? '1 connection' : `${number} connections`),

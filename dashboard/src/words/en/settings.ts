@@ -204,7 +204,8 @@ export const settings = {
     usedUp:
       'This month’s messages are used up: nothing more can be sent until the month is over or the plan is raised.',
     near: 'This month’s messages are nearly used up. A broadcast that does not fit in what is left is refused as a whole.',
-    counts: 'A message counts when the channel accepts it. Reading and receiving are always free.',
+    counts:
+      'A message counts in the month in which the channel accepts it. Receiving is free. The history that a demo workspace starts with does not count.',
   },
   audit: {
     title: 'Audit log',
