@@ -81,6 +81,7 @@ test('a member sends a broadcast, and finds it in the list with what became of i
   assert.deepEqual(done, {
     ...shown,
     params: {},
+    channel_error: null,
     next_attempt_at: null,
     awaiting_count: 0,
     cancel_reason: null,

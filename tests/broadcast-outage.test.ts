@@ -184,6 +184,7 @@ test('a member need not wait for the next attempt: resuming tries the channel no
   const id = await accept(api, people(29))
   await untilPaused(api, id)
   const held = await get(`/broadcasts/${id}`)
+  assert.equal(held.channel_error, 'connection refused')
   const waitMs = Date.parse(held.next_attempt_at) - Date.now()
   assert.ok(waitMs > 500_000 && waitMs < 600_000, `${waitMs} ms`)
   const listed = (await get('/broadcasts?is_paused=true')).map((each: Json) => [each.id, each.paused_reason])

@@ -726,7 +726,10 @@ test('a broadcast pauses at the first refusal of the credentials, and resumed it
     const broadcast = await read(api, id)
     return broadcast.is_paused && broadcast
   })
-  assert.match(paused.paused_reason, /^The channel refused the credentials: 190: /)
+  assert.match(
+    paused.paused_reason,
+    /^The channel refused the credentials: 190: .*[^.]\. Check the connection, then resume\.$/,
+  )
   assert.deepEqual([paused.status, paused.failed_count], ['sending', 0])
   const failing = await db`select 1 from channel_connections where channel = 'msgapp' and state = 'failing'`
   assert.equal(failing.length, 1)

@@ -94,7 +94,7 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
   await page.unroute('**/app/api/broadcasts')
   await page.getByRole('dialog').getByRole('button', { name: 'Send to 2 people' }).click()
   await page.getByRole('heading', { name: 'Order news' }).waitFor()
-  await page.getByText('2 of 2 have an outcome').waitFor()
+  await page.getByText('2 of 2 processed').waitFor()
   await page.getByRole('row', { name: /Ann Lee.*Read/ }).waitFor()
   await page.getByRole('row', { name: /Uma Away.*Failed.*Cannot be reached/ }).waitFor()
   await page.getByRole('combobox', { name: 'Show' }).selectOption('failed')
@@ -158,6 +158,40 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
   await assertFits(agent)
   await assertAccessible(agent)
   assert.deepEqual(await provider.sent(), [])
+})
+
+test('a broadcast says what it waits for: a confirmation, or a channel that is not answering', { skip }, async (t) => {
+  const { api, page, provider } = await openDashboard(t, '/templates')
+  await refresh(page)
+  const phoneOf = (i: number) => `+1415555${String(i).padStart(4, '0')}`
+  const send = async (recipients: { to: string }[]): Promise<string> => {
+    const template = { name: 'hello_world' }
+    const answer = await api.post('/broadcasts', { name: 'News', template, recipients })
+    return answer.body.data.id
+  }
+  const notice = page.getByText(/^2 awaiting confirmation, at most 15 min\./)
+  for (const i of [1, 2]) await provider.fault({ to: phoneOf(i), mode: 'http_500' })
+  await page.goto(`/broadcasts/${await send([0, 1, 2].map((i) => ({ to: phoneOf(i) })))}`)
+  await notice.waitFor()
+  await page.getByText('1 of 3 processed').waitFor()
+  assert.equal(await page.getByText('a second').count(), 0, 'nothing is left to send, so there is no pace')
+  await confirm(page, 'Cancel broadcast')
+  await page.getByText('Canceled by a member of your team.').waitFor()
+  await notice.waitFor()
+  assert.equal(await page.getByText(/Canceling|Skipping/).count(), 0, 'it is canceled')
+  await assertAccessible(page)
+
+  await provider.fault({ mode: 'http_500' })
+  await page.goto(`/broadcasts/${await send(Array.from({ length: 60 }, (_, i) => ({ to: phoneOf(100 + i) })))}`)
+  await page.getByText(/^The channel is not answering: 131000/).waitFor()
+  await page.getByText(/Next attempt in \d+ s, at \d/).waitFor()
+  await page.getByText('Paused', { exact: true }).waitFor()
+  await assertFits(page)
+  await assertAccessible(page)
+  await provider.control('DELETE', '/faults')
+  await page.getByRole('button', { name: 'Try now' }).click()
+  await page.getByText(/^The channel is not answering/).waitFor({ state: 'detached' })
+  await page.getByText(/^\d+ awaiting confirmation, at most 15 min\./).waitFor()
 })
 
 test('a template is shown as the customer sees it, with the values one tries', { skip }, async (t) => {

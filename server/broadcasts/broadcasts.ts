@@ -46,7 +46,9 @@ export type Broadcast = {
 /** What members see besides. */
 export type BroadcastDetails = {
   params: TemplateParams
-  /** While the channel is not answering: when it is tried next. */
+  /** While it waits because the channel is not answering: the last failure. */
+  channel_error: string | null
+  /** And when the channel is tried next; null while an attempt is in flight. */
   next_attempt_at: string | null
   /** Handed to the channel, which has not confirmed them; 0 while the recipients of a segment are still being listed. */
   awaiting_count: number
@@ -102,7 +104,7 @@ export const broadcastTables = (sql: Sql): Fragment => sql`
     where b.completed_at is null and r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.retry_at is not null
   ) q
   left join lateral (
-    select p.breaker_until as until, format('The channel is not answering (%s). %s', p.breaker_reason,
+    select p.breaker_reason as error, case p.breaker_state when 'open' then p.breaker_until end as next_attempt_at, format('The channel is not answering (%s). %s', p.breaker_reason,
       case p.breaker_state when 'half_open' then 'An attempt is in flight.'
         else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
       end) as reason
@@ -113,7 +115,7 @@ export const broadcastTables = (sql: Sql): Fragment => sql`
   ) h on true`
 
 /** Condition on those tables: no recipient is handed over for the moment. */
-export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.until is not null)`
+export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.error is not null)`
 
 export function broadcastColumns(sql: Sql): Fragment {
   return sql`
@@ -123,7 +125,7 @@ export function broadcastColumns(sql: Sql): Fragment {
     ${isPaused(sql)} as is_paused, coalesce(b.pause_reason, h.reason) as paused_reason,
     b.created_at, b.scheduled_at, b.started_at,
     coalesce(b.completed_at, case when ${isOver(sql)} then ${doneAt(sql)} end) as completed_at,
-    b.params, h.until as next_attempt_at, b.cancel_reason, b.again_id,
+    b.params, h.error as channel_error, h.next_attempt_at, b.cancel_reason, b.again_id,
     case
       when b.completed_at is not null or b.started_at is null or not b.is_filled then 0
       when b.status = 'canceled' then greatest(0, n.pending_count - (b.filled_count - b.position))

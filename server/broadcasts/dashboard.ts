@@ -36,6 +36,7 @@ import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
 const MemberBroadcast = Type.Object({
   ...broadcastFields,
   params: Type.Unsafe<TemplateParams>(StructuredParams),
+  channel_error: NullableText(),
   next_attempt_at: NullableDateTime,
   awaiting_count: Type.Integer(),
   cancel_reason: NullableText(),

@@ -297,7 +297,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     templateFaults.set(id, faults)
     if (fault === 'template' && faults < maxTemplateFaults) return
     templateFaults.delete(id)
-    const reason = `The channel refused the ${fault === 'template' ? 'template' : 'credentials'}: ${message}`
+    const [what, check] = fault === 'template' ? ['template', 'template'] : ['credentials', 'connection']
+    const reason = `The channel refused the ${what}: ${message.replace(/\.$/, '')}. Check the ${check}, then resume.`
     await holdBroadcast(db, workspaceId, id, reason)
     log.warn({ workspace: workspaceId, broadcast: id, reason }, 'a broadcast paused')
   }

@@ -1,4 +1,4 @@
-/** What can be done with a broadcast as it stands: hold it, let it go on, stop it for good, send it again. */
+/** What a member can do with a broadcast in its state: pause, resume, cancel, send it again. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { messageOf, useChange } from '../lib/api.ts'
@@ -14,11 +14,15 @@ const { detail: text } = words.broadcasts
 const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
 
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
-  const { status, is_paused } = broadcast
+  const { status, is_paused, channel_error, total_count, pending_count, awaiting_count } = broadcast
   if (status === 'sent' || status === 'canceled') return <Again broadcast={broadcast} />
+  // One that waits for the channel can be tried at once, and paused as any other.
+  const isWaiting = channel_error !== null
+  const hasMore = status === 'scheduled' || total_count === 0 || pending_count > awaiting_count
   return (
     <>
-      {is_paused ? <Resume broadcast={broadcast} /> : <Pause broadcast={broadcast} />}
+      {is_paused && <Resume broadcast={broadcast} />}
+      {hasMore && (!is_paused || isWaiting) && <Pause broadcast={broadcast} />}
       <Cancel broadcast={broadcast} />
     </>
   )
@@ -38,16 +42,17 @@ function Pause({ broadcast: { id } }: { broadcast: Broadcast }) {
   )
 }
 
-function Resume({ broadcast: { id } }: { broadcast: Broadcast }) {
+function Resume({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) {
+  const isWaiting = channel_error !== null
   const toast = useToast()
   const resume = useChange('POST /broadcasts/{id}/resume', {
     stale,
-    onDone: () => toast.done(text.resumeDone),
+    onDone: () => toast.done(isWaiting ? text.tryDone : text.resumeDone),
     onFailed: toast.failed,
   })
   return (
     <Button variant="primary" icon="play" busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
-      {text.resume}
+      {isWaiting ? text.tryNow : text.resume}
     </Button>
   )
 }

@@ -1,8 +1,9 @@
-/** One broadcast: how far it is, what stopped it, what can be done about it, and who got it. */
+/** One broadcast: its progress, what stopped it, what a member can do about it, and its recipients. */
 import { Link } from 'wouter'
 import { CallError, useCall } from '../lib/api.ts'
 import { useLiveState } from '../lib/live.tsx'
-import { formatAgo, formatTime } from '../lib/time.ts'
+import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
+import { useNow } from '../lib/use.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
@@ -12,7 +13,7 @@ import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
 import { BroadcastProgress } from './progress.tsx'
 import { Recipients } from './recipients.tsx'
-import { type Broadcast, StateBadge } from './state.tsx'
+import { type Broadcast, isCanceling, StateBadge } from './state.tsx'
 
 const { detail: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
@@ -55,12 +56,13 @@ function Found({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-/** Why it does not go on, or when it will. */
+/** Why it does not go on, and when it will. */
 function Standing({ broadcast }: { broadcast: Broadcast }) {
-  const { status, is_paused, paused_reason, cancel_reason, completed_at, again_id } = broadcast
+  const { status, is_paused, paused_reason, cancel_reason, channel_error, again_id } = broadcast
   return (
     <>
-      {is_paused && (
+      {channel_error !== null && <Outage broadcast={broadcast} />}
+      {is_paused && channel_error === null && (
         <Note tone="amber" icon="pause">
           {paused_reason ? text.pausedBecause(paused_reason) : text.paused}
         </Note>
@@ -68,7 +70,7 @@ function Standing({ broadcast }: { broadcast: Broadcast }) {
       {status === 'canceled' && (
         <Note tone="amber" icon="stop">
           <p>{cancel_reason ? text.canceledBecause(cancel_reason) : text.canceled}</p>
-          {completed_at === null && <p>{text.canceling}</p>}
+          {isCanceling(broadcast) && <p>{text.canceling}</p>}
         </Note>
       )}
       {status === 'scheduled' && !is_paused && <Note icon="clock">{startOf(broadcast)}</Note>}
@@ -78,6 +80,17 @@ function Standing({ broadcast }: { broadcast: Broadcast }) {
         </Note>
       )}
     </>
+  )
+}
+
+function Outage({ broadcast: { channel_error, next_attempt_at } }: { broadcast: Broadcast }) {
+  const now = useNow()
+  const waitMs = next_attempt_at === null ? 0 : Date.parse(next_attempt_at) - now
+  return (
+    <Note tone="amber" icon="alert">
+      <p>{text.outage(channel_error ?? '')}</p>
+      <p>{waitMs > 0 ? text.nextAttempt(formatSpan(waitMs), formatClock(now + waitMs)) : text.attempting}</p>
+    </Note>
   )
 }
 

@@ -8,7 +8,7 @@ import { Segmented } from '../ui/form.tsx'
 import { More } from '../ui/more.tsx'
 import { Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
+import { awaitingOf, Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
 
 const { broadcasts: text } = words
 const statuses = ['scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
@@ -81,6 +81,7 @@ function Row({ broadcast }: { broadcast: Broadcast }) {
   const tried = triedCount(broadcast)
   const share = (part: number) => (tried > 0 ? formatShare(part, tried) : text.none)
   const isUnknown = tried === 0 ? '' : undefined
+  const awaiting = awaitingOf(broadcast)
   return (
     <tr data-link="">
       <td>
@@ -102,6 +103,7 @@ function Row({ broadcast }: { broadcast: Broadcast }) {
               </span>
             </>
           )}
+          {awaiting > 0 && <span className="soft small">{text.awaiting(awaiting)}</span>}
         </div>
       </td>
       <td data-label={text.columns.recipients} className="end numeric">

@@ -1,9 +1,9 @@
-/** How far a broadcast is, in parts of the whole, and how fast it goes: measured while one looks, not guessed. */
+/** How far a broadcast is, in parts of the whole, and its pace as measured while the page is open. */
 import { useEffect, useState } from 'react'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { useNow } from '../lib/use.ts'
 import { words } from '../words/words.ts'
-import { Bar, type Broadcast, colors, countsOf, recipientStatuses } from './state.tsx'
+import { awaitingOf, Bar, type Broadcast, colors, countsOf, recipientStatuses } from './state.tsx'
 
 const { detail: text } = words.broadcasts
 
@@ -36,17 +36,17 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
           </div>
         ))}
       </dl>
-      {started_at && (status === 'sending' ? <Running broadcast={broadcast} /> : <Ended broadcast={broadcast} />)}
+      {started_at && (pending > 0 ? <Running broadcast={broadcast} /> : <Ended broadcast={broadcast} />)}
     </>
   )
 }
 
 type Sample = { at: number; done: number }
 
-/** Over so long the pace is measured. */
+/** The pace is measured over this time. */
 const spanMs = 15_000
 
-/** How many a second got an outcome lately; until that is seen, since the start. */
+/** Recipients a second that got an outcome lately; until that is measured, since the start. */
 function usePace(done: number, sinceMs: number): number | undefined {
   const [samples, setSamples] = useState<readonly Sample[]>([])
   useEffect(() => {
@@ -62,22 +62,28 @@ function usePace(done: number, sinceMs: number): number | undefined {
 }
 
 function Running({ broadcast }: { broadcast: Broadcast }) {
-  const { total_count, pending_count, skipped_count, started_at, is_paused } = broadcast
+  const { total_count, pending_count, skipped_count, started_at, is_paused, status } = broadcast
   const now = useNow()
   const elapsedMs = now - Date.parse(started_at ?? '')
   const pace = usePace(total_count - pending_count - skipped_count, elapsedMs)
+  const awaiting = awaitingOf(broadcast)
+  const isSending = status === 'sending' && !is_paused && awaiting === 0
+  // Slower than that reads as none at all.
+  const measured = pace && pace >= 0.05 ? pace : undefined
+  const facts = [
+    ...(status === 'sending' ? [{ label: text.elapsed, value: formatSpan(elapsedMs) }] : []),
+    ...(isSending
+      ? [
+          { label: text.rate, value: measured ? text.perSecond(formatPace(measured)) : text.measuring },
+          { label: text.left, value: measured ? formatSpan((pending_count / measured) * 1000) : text.measuring },
+        ]
+      : []),
+  ]
   return (
-    <Facts
-      facts={[
-        { label: text.elapsed, value: formatSpan(elapsedMs) },
-        ...(is_paused
-          ? []
-          : [
-              { label: text.rate, value: pace ? text.perSecond(formatPace(pace)) : text.measuring },
-              { label: text.left, value: pace ? formatSpan((pending_count / pace) * 1000) : text.measuring },
-            ]),
-      ]}
-    />
+    <>
+      {facts.length > 0 && <Facts facts={facts} />}
+      {awaiting > 0 && <p className="soft small">{text.awaiting(awaiting)}</p>}
+    </>
   )
 }
 

@@ -10,14 +10,28 @@ export type RecipientStatus = ItemOf<'GET /broadcasts/{id}/recipients'>['status'
 
 type State = keyof typeof text.statuses
 
-/** One that is held reads as paused, whether it has begun or not. */
-export const stateOf = ({ status, is_paused }: Broadcast): State => (is_paused ? 'paused' : status)
+/** A broadcast that is held reads as paused, whether it has begun or not. */
+export function stateOf(broadcast: Broadcast): State {
+  if (broadcast.is_paused) return 'paused'
+  return isCanceling(broadcast) ? 'canceling' : broadcast.status
+}
+
+/** Canceled, but some recipients are not skipped yet. */
+export const isCanceling = ({ status, pending_count, awaiting_count }: Broadcast): boolean =>
+  status === 'canceled' && pending_count > awaiting_count
+
+/** Recipients that only the channel's confirmation is missing of, if no other is left to send to for the moment. */
+export function awaitingOf(broadcast: Broadcast): number {
+  const { is_paused, pending_count: pending, awaiting_count: awaiting } = broadcast
+  return is_paused || pending === awaiting ? awaiting : 0
+}
 
 const tones: Record<State, Tone | undefined> = {
   scheduled: 'blue',
   sending: 'accent',
   paused: 'amber',
   sent: 'green',
+  canceling: undefined,
   canceled: undefined,
 }
 
