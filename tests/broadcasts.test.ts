@@ -247,6 +247,21 @@ test('values carry the fields of each contact, and params of a recipient replace
   assert.equal(await usageOf(db, api), 3)
 })
 
+test('the name of a recipient is stored when the channel accepts the message, and not before', async (t) => {
+  const { api, db, connect } = await start(t)
+  const provider = await connect()
+  const names = { 0: 'Ann', 1: undefined, 2: 'Cid', 3: undefined }
+  for (const [i, name] of Object.entries(names)) await api.post('/contacts', { phone: phoneOf(Number(i)), name })
+  for (const i of [0, 1]) await provider.fault({ to: phoneOf(i), mode: 'reject' })
+  const recipients = [0, 1, 2, 3, 4].map((i) => ({ to: phoneOf(i), name: `New ${i}` }))
+  await untilSent(db, api, (await accept(api, { recipients })).id)
+  const contacts = (await api.get('/contacts')).body.data
+  assert.deepEqual(
+    contacts.map(({ phone, name }: Json) => [phone, name]).sort(),
+    ['Ann', null, 'New 2', 'New 3', 'New 4'].map((name, i) => [phoneOf(i), name]),
+  )
+})
+
 test('a scheduled broadcast starts within a second of its time, one of up to 5 minutes ago at once, and one missed by a day asks', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()

@@ -30,6 +30,8 @@ export type Chosen = {
   given_phone: string
   given_name: string | null
   given_params: TemplateParams | null
+  /** The number is a contact's already. */
+  is_known: boolean
   opted_out: boolean
 } & ValuedContact
 
@@ -64,7 +66,7 @@ export async function choose(
   const rows = await sql<Chosen[]>`
     select r.broadcast_id, r.place, r.is_retry, r.message_id, r.attempt_count, r.phone as given_phone,
       r.name as given_name, r.params as given_params, coalesce(r.name, c.name) as name, coalesce(c.phone, r.phone) as phone,
-      c.email, c.company, c.opted_out_at is not null as opted_out
+      c.email, c.company, c.id is not null as is_known, c.opted_out_at is not null as opted_out
     from unnest(${broadcasts.map(({ id }) => id)}::uuid[], ${broadcasts.map(({ position }) => position)}::int[])
       as b (id, position)
     cross join lateral (
@@ -84,7 +86,7 @@ export async function choose(
     ) r
     -- One by one: with a lasting plan, which knows no limit, everybody's contacts would be hashed for a few.
     left join lateral (
-      select c.name, c.phone, c.email, c.company, c.opted_out_at
+      select c.id, c.name, c.phone, c.email, c.company, c.opted_out_at
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = coalesce(r.contact_id, (
         select i.contact_id from contact_identities i

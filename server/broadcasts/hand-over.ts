@@ -9,7 +9,7 @@
  * recipient is sent to at most once.
  */
 import type { Channel, Connection, Outgoing, Template } from '../channels/channel.ts'
-import { renamePeople, type Who } from '../contacts/people.ts'
+import type { Who } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
@@ -29,6 +29,8 @@ export type Handed = {
   attempt: number
   contact_id: string
   conversation_id: string
+  /** The contact's new name, to store when the channel accepts the message. */
+  rename: { contact_id: string; name: string } | undefined
   outgoing: Outgoing
   /** By the database's clock, in seconds. */
   handed_at: number
@@ -111,22 +113,16 @@ type Written = Judged & { thread: Thread | undefined; message_id: string | null 
 /** Find or make the people and conversations, and write the messages. A second try has its message already. */
 async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Judged[]): Promise<Written[]> {
   const sending = judged.filter(({ message }) => message)
-  const people: Who[] = sending.map(({ phone, given_phone, given_name }) => ({
+  const people: Who[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
     workspace_id,
     channel: 'msgapp',
     phone: phone ?? given_phone,
     user_id: null,
-    name: given_name,
+    // A contact that exists is renamed when the channel accepts the message, not before.
+    name: is_known ? null : given_name,
   }))
   const threads = sending.length > 0 ? await resolveThreads(sql, people) : []
   const byPlace = new Map(sending.map((one, i) => [one, threads[i]]))
-  const renamed = sending.flatMap(({ given_name: name }, i) => {
-    const thread = threads[i]
-    return name !== null && thread && thread.name !== name
-      ? [{ workspace_id, contact_id: thread.contact_id, name }]
-      : []
-  })
-  if (renamed.length > 0) await renamePeople(sql, renamed)
 
   const rows: NewOutbound[] = []
   const written = judged.map((one): Written => {
@@ -216,13 +212,15 @@ async function settleChosen(
 
 function toHanded(one: Written, { content }: MessageContent, at: number, isProbe: boolean): Handed {
   const { thread, message_id: id } = one
-  if (!thread || id === null) throw new Error('somebody handed over has no message')
+  if (!thread || id === null) throw new Error('a recipient handed over has no message')
+  const { given_name: name } = one
   return {
     broadcast_id: one.broadcast_id,
     place: one.place,
     attempt: one.attempt_count + 1,
     contact_id: thread.contact_id,
     conversation_id: thread.conversation_id,
+    rename: name !== null && name !== thread.name ? { contact_id: thread.contact_id, name } : undefined,
     handed_at: at,
     is_probe: isProbe,
     outgoing: {

@@ -124,6 +124,7 @@ function toChosen(
     given_phone: person.phone,
     given_name: given.name,
     given_params: given.params,
+    is_known: true,
     opted_out: given.opted_out,
   }
 }

@@ -223,7 +223,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
 
   async function send(connection: Connection, handed: Handed, onAnswer: () => void): Promise<void> {
     const { workspace_id } = connection
-    const { contact_id, conversation_id, outgoing, attempt, is_probe: isProbe } = handed
+    const { contact_id, conversation_id, outgoing, attempt, is_probe: isProbe, rename } = handed
     // It opened since this recipient was handed over: better not sent than with an unknown outcome.
     if (!isProbe && (breakers.get(connection.id) ?? closed).state !== 'closed') {
       await requeue(runDb, workspace_id, handed, {
@@ -238,7 +238,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     const verdict = judgeSent(sent, { attempt, isProbe })
     count(sent.ok ? 'sent' : verdict.channel === 'throttled' ? 'throttled' : sent.outcome)
     if (verdict.retryMs === null || sent.ok) {
-      await ledger.settle(toOutcome({ workspace_id, conversation_id, id: outgoing.message_id }, sent))
+      const message = { workspace_id, conversation_id, id: outgoing.message_id }
+      await ledger.settle({ ...toOutcome(message, sent), rename })
     } else {
       const afterMs = verdict.retryMs * (0.8 + Math.random() * 0.4)
       await requeue(runDb, workspace_id, handed, {

@@ -167,27 +167,6 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     )`
 }
 
-/** Replaces names that differ from what is stored. A blank name replaces nothing. */
-export async function renamePeople(
-  sql: Sql,
-  people: readonly { workspace_id: string; contact_id: string; name: string }[],
-): Promise<void> {
-  const rows = people
-    .filter(({ name }) => textOrNull(name))
-    .map((person) => ({ ...person, name_key: fold(person.name) }))
-  await sql`
-    with given as (
-      select distinct on (workspace_id, contact_id) *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
-        workspace_id uuid, contact_id uuid, name text, name_key text
-      )
-      order by workspace_id, contact_id
-    )
-    update contacts c set name = g.name, name_key = g.name_key, updated_at = now()
-    from given g
-    where c.workspace_id = g.workspace_id and c.id = g.contact_id and c.name is distinct from g.name`
-}
-
 /**
  * A person got a new number or a new user id, and keeps what was not replaced. The new name is theirs unless it is
  * somebody else's already; only then the old one of its kind goes.
