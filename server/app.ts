@@ -211,7 +211,7 @@ export async function createApp(application: Application): Promise<App> {
         refuseUnknownPaths(members)
         keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
         announceChanges(members, live, ({ session }) => session?.workspaceId)
-        members.register(sessionDashboard(db, publicUrl, application.setup))
+        members.register(sessionDashboard({ db, sealer, publicUrl, setup: application.setup }))
         members.register(accountDashboard(db))
         members.register(memberDashboard(db, publicUrl))
         members.register(channelDashboard({ db, sealer, channels, publicUrl }))

@@ -257,9 +257,14 @@ test('a member changes the own name and password, and the old password is not gu
   assertRefused(await createBrowser(world.url).signIn(owner), 401, 'unauthorized')
   await signIn(world, { ...owner, password: wanted })
 
-  for (let i = 0; i < 8; i++) await refused({ new_password: wanted, current_password: 'guess' }, /wrong/)
-  assertRefused(await change({ new_password: 'the right one', current_password: wanted }), 429, 'rate_limited')
-  assertRefused(await createBrowser(world.url).signIn({ ...owner, password: wanted }), 429, 'rate_limited')
+  for (let i = 0; i < 9; i++) await refused({ new_password: wanted, current_password: 'guess' }, /wrong/)
+  const openSlot = () => world.db`update sign_in_failures set started_at = started_at - interval '6 seconds'`
+  await openSlot()
+  assertRefused(await change({ new_password: wanted, current_password: 'guess' }), 429, 'rate_limited')
+  // Neither these guesses nor those at sign-in keep the member out.
+  await signIn(world, { ...owner, password: wanted })
+  await openSlot()
+  assert.equal((await change({ new_password: 'the right one', current_password: wanted })).status, 200)
 })
 
 test('the country of a workspace is changed to one there is, and numbers are read by it', async (t) => {

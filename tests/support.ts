@@ -327,7 +327,7 @@ function createApi(db: Db, url: string, contract: Contract, workspaceId: string)
   }
 }
 
-/** A member's browser: keeps the cookie, says where it comes from. */
+/** A member's browser: keeps its cookies, says where it comes from. */
 export type Browser = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   signIn(who: { email: string; password: string }): Promise<Answer>
@@ -335,20 +335,24 @@ export type Browser = {
 
 /** `origin`: where its pages come from. */
 export function createBrowser(url: string, origin = publicUrl): Browser {
-  let cookie = ''
+  const cookies = new Map<string, string>()
   const call: Browser['call'] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${url}/app/api${path}`, {
       method,
       headers: {
         origin,
-        cookie,
+        cookie: [...cookies.values()].join('; '),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const [given] = response.headers.getSetCookie()
-    if (given) cookie = given.split(';')[0] ?? ''
+    for (const text of response.headers.getSetCookie()) {
+      const [cookie = ''] = text.split(';')
+      const [name = '', value] = cookie.split('=')
+      if (value) cookies.set(name, cookie)
+      else cookies.delete(name)
+    }
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
   }

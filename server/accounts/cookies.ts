@@ -1,50 +1,83 @@
 /**
- * The session cookie.
+ * The dashboard's cookies: the session, and the device.
  *
- * Where `PUBLIC_URL` is https its name starts with `__Host-`: a browser accepts such a cookie only from this host and only
- * over https, so no sibling domain and no one on the network can plant one. The prefix is part of the token, and so of the
- * hash that is stored. A token issued with the prefix is therefore worthless in a cookie without it. Cookies from before
- * the prefix work until their sessions expire.
+ * Where `PUBLIC_URL` is https their names start with `__Host-`: a browser accepts such a cookie only from this host and only
+ * over https, so no sibling domain and no one on the network can plant one. The prefix is part of a session's token, and so
+ * of the hash that is stored. A token issued with the prefix is therefore worthless in a cookie without it. Session cookies
+ * from before the prefix work until their sessions expire.
+ *
+ * The device cookie says that a member signed in with this browser before. It opens nothing: it only keeps the member's
+ * failed sign-ins apart from everyone else's (`throttle.ts`). It stays after signing out, and is bound to the e-mail.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { randomToken } from '../lib/crypto.ts'
+import { randomToken, type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 
-const name = 'parley_session'
+const sessionName = 'parley_session'
+const deviceName = 'parley_device'
 const hostPrefix = '__Host-'
+const deviceDays = 365
 
-const isHttps = (publicUrl: string): boolean => publicUrl.startsWith('https:')
+const prefixFor = (publicUrl: string): string => (publicUrl.startsWith('https:') ? hostPrefix : '')
 
 /** A token for a new session. */
-export const newSessionToken = (publicUrl: string): string => `${isHttps(publicUrl) ? hostPrefix : ''}${randomToken()}`
+export const newSessionToken = (publicUrl: string): string => `${prefixFor(publicUrl)}${randomToken()}`
 
-export function setSessionCookie(reply: FastifyReply, token: string, maxAgeSeconds: number): void {
+export function setSessionCookie(reply: FastifyReply, token: string, days: number): void {
   const prefix = token.startsWith(hostPrefix) ? hostPrefix : ''
-  appendCookie(reply, prefix, token.slice(prefix.length), maxAgeSeconds)
+  appendCookie(reply, `${prefix}${sessionName}`, token.slice(prefix.length), days)
 }
 
-/** Both names: the session may be from before the prefix. */
+/** Clears both names: the session may be from before the prefix. */
 export function clearSessionCookie(reply: FastifyReply, publicUrl: string): void {
-  for (const prefix of isHttps(publicUrl) ? [hostPrefix, ''] : ['']) appendCookie(reply, prefix, '', 0)
+  for (const prefix of new Set([prefixFor(publicUrl), ''])) appendCookie(reply, `${prefix}${sessionName}`, '', 0)
 }
 
 /** The token of the request's session cookie. Empty when there is none, which is no session's token. */
 export function readSessionToken({ headers }: FastifyRequest): string {
-  const cookies = new Map<string, string>()
-  for (const cookie of (headers.cookie ?? '').split(';')) {
-    const [cookieName = '', value = ''] = cookie.split('=', 2)
-    cookies.set(cookieName.trim(), value.trim())
-  }
-  const prefixed = cookies.get(`${hostPrefix}${name}`)
-  return prefixed === undefined ? plainToken(cookies.get(name) ?? '') : `${hostPrefix}${prefixed}`
+  const prefixed = readCookie(headers.cookie, `${hostPrefix}${sessionName}`)
+  if (prefixed !== undefined) return `${hostPrefix}${prefixed}`
+  const plain = readCookie(headers.cookie, sessionName) ?? ''
+  return plain.startsWith(hostPrefix) ? '' : plain
 }
 
-/** A plain cookie cannot claim the prefix by its value. */
-const plainToken = (value: string): string => (value.startsWith(hostPrefix) ? '' : value)
+/** A browser in which a member signed in. */
+export type Device = { id: string; memberId: string }
 
-function appendCookie(reply: FastifyReply, prefix: string, value: string, maxAgeSeconds: number): void {
-  const secure = prefix ? '; Secure' : ''
-  reply.header(
-    'set-cookie',
-    `${prefix}${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`,
-  )
+const deviceContext = (emailKey: string): SealContext => ['device', emailKey]
+
+type KnownDevice = { sealer: Sealer; emailKey: string; publicUrl: string }
+
+export function setDeviceCookie(
+  reply: FastifyReply,
+  device: Device,
+  { sealer, emailKey, publicUrl }: KnownDevice,
+): void {
+  const value = sealer.seal(JSON.stringify([device.id, device.memberId]), deviceContext(emailKey))
+  appendCookie(reply, `${prefixFor(publicUrl)}${deviceName}`, value, deviceDays)
+}
+
+/** The device of the request, if the member with this e-mail signed in with it. */
+export function readDevice(request: FastifyRequest, { sealer, emailKey, publicUrl }: KnownDevice): Device | undefined {
+  const value = readCookie(request.headers.cookie, `${prefixFor(publicUrl)}${deviceName}`)
+  if (value === undefined) return undefined
+  try {
+    const [id, memberId]: string[] = JSON.parse(sealer.open(value, deviceContext(emailKey)))
+    return id && memberId ? { id, memberId } : undefined
+  } catch (error) {
+    if (error instanceof SealError) return undefined
+    throw error
+  }
+}
+
+function readCookie(header: string | undefined, name: string): string | undefined {
+  for (const cookie of (header ?? '').split(';')) {
+    const [key, value = ''] = cookie.split('=', 2)
+    if (key?.trim() === name) return value.trim()
+  }
+  return undefined
+}
+
+function appendCookie(reply: FastifyReply, name: string, value: string, days: number): void {
+  const secure = name.startsWith(hostPrefix) ? '; Secure' : ''
+  reply.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${days * 86_400}${secure}`)
 }

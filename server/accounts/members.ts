@@ -15,7 +15,7 @@ import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 import { endOtherSessions, type Session } from './sessions.ts'
-import { checkGuess } from './throttle.ts'
+import { checkGuess, signedInMember } from './throttle.ts'
 
 export const roles = ['owner', 'admin', 'agent'] as const
 export type MemberRole = (typeof roles)[number]
@@ -193,22 +193,18 @@ export type ProfileChanges = {
   new_password?: string | undefined
 }
 
-/**
- * What a member changes about themselves. A new password needs the old one, which is guessed at no faster than at
- * sign-in, and ends their other sessions.
- */
+/** Changes a member's own name or password. A new password needs the current one, and ends the member's other sessions. */
 export async function updateProfile(
   db: Db,
   session: Session,
   { name, current_password: current, new_password: wanted }: ProfileChanges,
-  address: string,
 ): Promise<void> {
   const { workspaceId, member } = session
   const changes = {
     ...(name === undefined ? {} : { name: readPersonName(name) }),
     ...(wanted === undefined
       ? {}
-      : { password_hash: await changePassword(db, workspaceId, { ...member, current, wanted, address }) }),
+      : { password_hash: await changePassword(db, workspaceId, { id: member.id, current, wanted }) }),
   }
   if (Object.keys(changes).length === 0) return
   await db.begin(async (sql) => {
@@ -217,17 +213,17 @@ export async function updateProfile(
   })
 }
 
-type ChangingPassword = { id: string; email: string; current: string | undefined; wanted: string; address: string }
+type ChangingPassword = { id: string; current: string | undefined; wanted: string }
 
 /** Answers the hash to keep. */
 async function changePassword(
   sql: Sql,
   workspaceId: string,
-  { id, email, current, wanted, address }: ChangingPassword,
+  { id, current, wanted }: ChangingPassword,
 ): Promise<string> {
   requirePassword(wanted, 'new_password')
   if (current === undefined) throw badRequest('current_password: required')
-  const isRight = await checkGuess(sql, { address, key: fold(email) }, async () => {
+  const isRight = await checkGuess(sql, signedInMember(id), async () => {
     const [member] = await sql<{ password_hash: string }[]>`
       select password_hash from members where workspace_id = ${workspaceId} and id = ${id}`
     return (await verifyPassword(current, member?.password_hash)) || undefined

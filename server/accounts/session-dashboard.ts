@@ -2,12 +2,14 @@
  * Who somebody is in the dashboard: the first run, signing in and out, an
  * invitation, one's own sessions and profile.
  */
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
+import { newId } from '../lib/id.ts'
 import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
-import { clearSessionCookie, setSessionCookie } from './cookies.ts'
+import { clearSessionCookie, readDevice, setDeviceCookie, setSessionCookie } from './cookies.ts'
 import { acceptInvitation, requireInvitation, roles, updateProfile } from './members.ts'
 import {
   createSession,
@@ -20,6 +22,7 @@ import {
   type Session,
   sessionDays,
   signIn,
+  toEmailKey,
 } from './sessions.ts'
 import { getDemoHint, needsSetup, type Setup, setUp } from './setup.ts'
 
@@ -74,134 +77,146 @@ const Acceptance = Type.Object({ name: Type.String({ maxLength: 200 }), password
 
 const fromAddress = (_data: unknown, _body: unknown, { clientAddress }: FastifyRequest) => `from ${clientAddress}`
 
-export const sessionDashboard = (db: Db, publicUrl: string, setup: Setup) => async (app: App) => {
-  const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
-    address: clientAddress,
-    userAgent: headers['user-agent'],
-    publicUrl,
-  })
-  app.get(
-    '/setup',
-    { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
-    async ({ ip, headers }) => ({
-      data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, { ip, headers, publicUrl }) },
-    }),
-  )
-  app.post(
-    '/setup',
-    {
-      config: {
-        members: 'public',
-        audit: {
-          action: 'workspace.created',
-          summary: (_: unknown, { workspace_name }: Static<typeof FirstWorkspace>) => workspace_name.trim(),
+type Dashboard = { db: Db; sealer: Sealer; publicUrl: string; setup: Setup }
+
+export const sessionDashboard =
+  ({ db, sealer, publicUrl, setup }: Dashboard) =>
+  async (app: App) => {
+    const originOf = ({ clientAddress, headers }: FastifyRequest): Origin => ({
+      address: clientAddress,
+      userAgent: headers['user-agent'],
+      publicUrl,
+    })
+    /** Sets the cookies of a session just created. */
+    const enter = async (request: FastifyRequest, reply: FastifyReply, token: string): Promise<Session> => {
+      const session = await requireSession(db, token)
+      const { id: memberId, email } = session.member
+      const known = { sealer, emailKey: toEmailKey(email), publicUrl }
+      const device = readDevice(request, known)
+      setSessionCookie(reply, token, sessionDays)
+      setDeviceCookie(reply, { id: device?.memberId === memberId ? device.id : newId(), memberId }, known)
+      return session
+    }
+    app.get(
+      '/setup',
+      { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
+      async ({ ip, headers }) => ({
+        data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, { ip, headers, publicUrl }) },
+      }),
+    )
+    app.post(
+      '/setup',
+      {
+        config: {
+          members: 'public',
+          audit: {
+            action: 'workspace.created',
+            summary: (_: unknown, { workspace_name }: Static<typeof FirstWorkspace>) => workspace_name.trim(),
+          },
         },
+        schema: { body: FirstWorkspace, response: { 201: DataOf(SessionView) } },
       },
-      schema: { body: FirstWorkspace, response: { 201: DataOf(SessionView) } },
-    },
-    async (request, reply) => {
-      const token = await setUp(db, setup, request.body, originOf(request))
-      setSessionCookie(reply, token, sessionDays * 86_400)
-      request.session = await requireSession(db, token)
-      reply.code(201)
-      return { data: toView(request.session) }
-    },
-  )
-
-  app.post(
-    '/session',
-    {
-      config: { members: 'public', audit: { action: 'session.created', summary: fromAddress } },
-      schema: { body: SignIn, response: { 200: DataOf(SessionView) } },
-    },
-    async (request, reply) => {
-      const { email, password, workspace_id: workspaceId } = request.body
-      const token = await signIn(db, { email, password, workspaceId }, originOf(request))
-      setSessionCookie(reply, token, sessionDays * 86_400)
-      request.session = await requireSession(db, token)
-      return { data: toView(request.session) }
-    },
-  )
-  app.get('/session', { schema: { response: { 200: DataOf(SessionView) } } }, async ({ session }) => ({
-    data: toView(session),
-  }))
-  app.delete(
-    '/session',
-    {
-      config: { audit: 'session.ended' },
-      schema: { response: { 200: DataOf(Type.Object({ signed_out: Type.Boolean() })) } },
-    },
-    async ({ session }, reply) => {
-      await endSession(db, session)
-      clearSessionCookie(reply, publicUrl)
-      return { data: { signed_out: true } }
-    },
-  )
-
-  app.get('/sessions', { schema: { response: { 200: DataOf(Type.Array(ListedSession)) } } }, async ({ session }) => ({
-    data: await listSessions(db, session),
-  }))
-  app.delete(
-    '/sessions/:id',
-    { config: { audit: 'session.ended' }, schema: { params: IdParams, response: { 200: DataOf(Ended) } } },
-    async ({ session, params }) => {
-      await endSessionById(db, session, params.id)
-      return { data: { ended: 1 } }
-    },
-  )
-  app.delete(
-    '/sessions',
-    {
-      config: {
-        audit: { action: 'session.ended', summary: ({ ended }: Static<typeof Ended>) => `all others: ${ended}` },
+      async (request, reply) => {
+        const token = await setUp(db, setup, request.body, originOf(request))
+        request.session = await enter(request, reply, token)
+        reply.code(201)
+        return { data: toView(request.session) }
       },
-      schema: { response: { 200: DataOf(Ended) } },
-    },
-    async ({ session }) => ({ data: { ended: await endOtherSessions(db, session) } }),
-  )
-  app.patch(
-    '/profile',
-    {
-      config: {
-        audit: {
-          action: 'profile.changed',
-          summary: (_: unknown, body: Static<typeof ProfileChanges>) => nameFields(body, 'name', 'new_password'),
+    )
+
+    app.post(
+      '/session',
+      {
+        config: { members: 'public', audit: { action: 'session.created', summary: fromAddress } },
+        schema: { body: SignIn, response: { 200: DataOf(SessionView) } },
+      },
+      async (request, reply) => {
+        const { email, password, workspace_id: workspaceId } = request.body
+        const device = readDevice(request, { sealer, emailKey: toEmailKey(email), publicUrl })
+        const token = await signIn(db, { email, password, workspaceId }, originOf(request), device)
+        request.session = await enter(request, reply, token)
+        return { data: toView(request.session) }
+      },
+    )
+    app.get('/session', { schema: { response: { 200: DataOf(SessionView) } } }, async ({ session }) => ({
+      data: toView(session),
+    }))
+    app.delete(
+      '/session',
+      {
+        config: { audit: 'session.ended' },
+        schema: { response: { 200: DataOf(Type.Object({ signed_out: Type.Boolean() })) } },
+      },
+      async ({ session }, reply) => {
+        await endSession(db, session)
+        clearSessionCookie(reply, publicUrl)
+        return { data: { signed_out: true } }
+      },
+    )
+
+    app.get('/sessions', { schema: { response: { 200: DataOf(Type.Array(ListedSession)) } } }, async ({ session }) => ({
+      data: await listSessions(db, session),
+    }))
+    app.delete(
+      '/sessions/:id',
+      { config: { audit: 'session.ended' }, schema: { params: IdParams, response: { 200: DataOf(Ended) } } },
+      async ({ session, params }) => {
+        await endSessionById(db, session, params.id)
+        return { data: { ended: 1 } }
+      },
+    )
+    app.delete(
+      '/sessions',
+      {
+        config: {
+          audit: { action: 'session.ended', summary: ({ ended }: Static<typeof Ended>) => `all others: ${ended}` },
         },
+        schema: { response: { 200: DataOf(Ended) } },
       },
-      schema: { body: ProfileChanges, response: { 200: DataOf(SessionView) } },
-    },
-    async (request) => {
-      const { session, body, clientAddress } = request
-      await updateProfile(db, session, body, clientAddress)
-      const name = body.name === undefined ? session.member.name : body.name.trim()
-      return { data: toView({ ...session, member: { ...session.member, name } }) }
-    },
-  )
+      async ({ session }) => ({ data: { ended: await endOtherSessions(db, session) } }),
+    )
+    app.patch(
+      '/profile',
+      {
+        config: {
+          audit: {
+            action: 'profile.changed',
+            summary: (_: unknown, body: Static<typeof ProfileChanges>) => nameFields(body, 'name', 'new_password'),
+          },
+        },
+        schema: { body: ProfileChanges, response: { 200: DataOf(SessionView) } },
+      },
+      async (request) => {
+        const { session, body } = request
+        await updateProfile(db, session, body)
+        const name = body.name === undefined ? session.member.name : body.name.trim()
+        return { data: toView({ ...session, member: { ...session.member, name } }) }
+      },
+    )
 
-  app.get(
-    '/invitations/:token',
-    { config: { members: 'public' }, schema: { params: TokenParams, response: { 200: DataOf(InvitationView) } } },
-    async ({ params }) => ({ data: await requireInvitation(db, params.token) }),
-  )
-  app.post(
-    '/invitations/:token',
-    {
-      config: {
-        members: 'public',
-        audit: { action: 'member.joined', summary: ({ role }: Static<typeof SessionView>) => `as ${role}` },
+    app.get(
+      '/invitations/:token',
+      { config: { members: 'public' }, schema: { params: TokenParams, response: { 200: DataOf(InvitationView) } } },
+      async ({ params }) => ({ data: await requireInvitation(db, params.token) }),
+    )
+    app.post(
+      '/invitations/:token',
+      {
+        config: {
+          members: 'public',
+          audit: { action: 'member.joined', summary: ({ role }: Static<typeof SessionView>) => `as ${role}` },
+        },
+        schema: { params: TokenParams, body: Acceptance, response: { 201: DataOf(SessionView) } },
       },
-      schema: { params: TokenParams, body: Acceptance, response: { 201: DataOf(SessionView) } },
-    },
-    async (request, reply) => {
-      const { workspaceId, member } = await acceptInvitation(db, request.params.token, request.body)
-      const token = await createSession(db, workspaceId, member.id, originOf(request))
-      setSessionCookie(reply, token, sessionDays * 86_400)
-      request.session = await requireSession(db, token)
-      reply.code(201)
-      return { data: toView(request.session) }
-    },
-  )
-}
+      async (request, reply) => {
+        const { workspaceId, member } = await acceptInvitation(db, request.params.token, request.body)
+        const token = await createSession(db, workspaceId, member.id, originOf(request))
+        request.session = await enter(request, reply, token)
+        reply.code(201)
+        return { data: toView(request.session) }
+      },
+    )
+  }
 
 function toView({ member, workspaceId, workspaceName, defaultCountry }: Session): Static<typeof SessionView> {
   const { id, email, name, role } = member

@@ -1,11 +1,9 @@
 /**
  * Sessions: how a member is signed in to the dashboard.
  *
- * The cookie holds a random token; only its hash is kept. Sign-in is throttled
- * by address and e-mail. No process remembers a session: one that is ended is
- * over on its next request, everywhere, and so it is with a role. Whoever
- * changes something must come from our own pages: the browser says so in
- * `Origin`.
+ * The cookie holds a random token; only its hash is stored. No process caches a session: an ended one is refused on its next
+ * request in every process, and a changed role holds from the next request on. A call that changes something must come from
+ * our own pages, which the browser states in `Origin`.
  */
 import type { FastifyRequest } from 'fastify'
 import { sha256, verifyPassword } from '../lib/crypto.ts'
@@ -15,9 +13,9 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
-import { newSessionToken, readSessionToken } from './cookies.ts'
+import { type Device, newSessionToken, readSessionToken } from './cookies.ts'
 import type { Member, MemberRole } from './members.ts'
-import { checkGuess } from './throttle.ts'
+import { checkGuess, knownDevice, sweepFailures, unknownClient } from './throttle.ts'
 
 export type Session = {
   id: string
@@ -68,24 +66,52 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
 }
 
 type Attempt = { email: string; password: string; workspaceId: string | undefined }
+type Candidate = { workspace_id: string; id: string; password_hash: string }
 
-/** Check e-mail and password; answers the token for the cookie. The same e-mail may be a member of several workspaces: the password decides, newest first. */
-export async function signIn(sql: Sql, { email, password, workspaceId }: Attempt, origin: Origin): Promise<string> {
-  const emailKey = fold(email.trim())
-  const member = await checkGuess(sql, { address: origin.address, key: emailKey }, async () => {
-    const candidates = await sql<{ workspace_id: string; id: string; password_hash: string }[]>`
-      select workspace_id, id, password_hash from members
-      where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
-      order by id desc
-      limit 10`
-    for (const candidate of candidates) {
-      if (await verifyPassword(password, candidate.password_hash)) return candidate
-    }
-    if (candidates.length === 0) await verifyPassword(password, undefined)
-    return undefined
-  })
+/**
+ * Checks e-mail and password; returns the token for the cookie. The same e-mail may be a member of several workspaces: the
+ * password decides, newest first. On a known device its own member is tried first.
+ */
+export async function signIn(
+  sql: Sql,
+  { email, password, workspaceId }: Attempt,
+  origin: Origin,
+  device: Device | undefined,
+): Promise<string> {
+  const emailKey = toEmailKey(email)
+  const candidates = device && (await listCandidates(sql, emailKey, workspaceId))
+  const own = candidates?.find(({ id }) => id === device?.memberId)
+  let member: Candidate | undefined
+  if (device && own) {
+    member = await checkGuess(sql, knownDevice(device.memberId, device.id), () => findByPassword([own], password))
+  }
+  const isOnlyOne = own && candidates?.length === 1
+  if (!member && !isOnlyOne) {
+    member = await checkGuess(sql, unknownClient(origin.address, emailKey), async () => {
+      const others = (await listCandidates(sql, emailKey, workspaceId)).filter(({ id }) => id !== own?.id)
+      return findByPassword(others, password)
+    })
+  }
   if (!member) throw new ApiError('unauthorized', 'wrong e-mail or password')
   return createSession(sql, member.workspace_id, member.id, origin)
+}
+
+export const toEmailKey = (email: string): string => fold(email.trim())
+
+async function listCandidates(sql: Sql, emailKey: string, workspaceId: string | undefined): Promise<Candidate[]> {
+  return sql<Candidate[]>`
+    select workspace_id, id, password_hash from members
+    where email_key = ${emailKey} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null})
+    order by id desc
+    limit 10`
+}
+
+async function findByPassword(candidates: readonly Candidate[], password: string): Promise<Candidate | undefined> {
+  for (const candidate of candidates) {
+    if (await verifyPassword(password, candidate.password_hash)) return candidate
+  }
+  if (candidates.length === 0) await verifyPassword(password, undefined)
+  return undefined
 }
 
 /** Answers the token for the cookie. */
@@ -201,11 +227,11 @@ export async function endSession(sql: Sql, { id, workspaceId }: Session): Promis
   await sql`delete from sessions where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-/** Forget what has run out. */
+/** Deletes what has expired. */
 export async function sweepSessions(sql: Sql): Promise<void> {
   await sql`delete from sessions where expires_at < now()`
   await sql`delete from invitations where expires_at < now()`
-  await sql`delete from sign_in_failures where started_at < now() - interval '60 seconds'`
+  await sweepFailures(sql)
 }
 
 /** The session of the cookie a request carries. */

@@ -1,67 +1,228 @@
 /**
- * Guesses: how often somebody may be wrong about a password or a token.
+ * Limits on guessing passwords.
  *
- * Ten times a minute for an address and what is guessed at, counted in the
- * database so that several processes share one count. A failure is counted
- * before there is one and taken back after a success: however many processes
- * are asked at once, no more than ten guesses get through.
+ * A guess is counted as a failure before it is checked, and the count is taken back when it was right. So no more guesses
+ * are checked than the limits allow, however many processes are asked at once: the counts are in the database.
+ *
+ * What is counted depends on who guesses:
+ * - A browser in which the member signed in before (a known device) has a count of its own. No other client can use it up.
+ * - Every other client counts with its network, over all e-mails, and with its network for the e-mail.
+ * - Once many networks have failed for one e-mail, each of them is slowed down for it. A network without a failure is still
+ *   checked at once, so a distributed attack does not lock the member out.
+ *
+ * Over a limit a guess is not refused at once, because the member may share the network with the attacker. Slots open at a
+ * slow rate, and each goes to one of the waiting guesses, drawn at random. The others are answered 429, and so is a wrong
+ * guess in such a slot. An attacker who floods from the member's own network can still win nearly every draw. No limit on
+ * guesses can tell the two apart; a known device can.
+ *
+ * Checking a password takes some 25 ms of a core on purpose. The work is queued fairly by network, so one network with many
+ * connections does not delay the others.
  */
+import { networkOf } from '../lib/client-address.ts'
+import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
+import { createLottery } from '../lib/lottery.ts'
 import { createTurns } from '../lib/turn.ts'
 
-export type Guess = {
-  address: string
-  /** The folded e-mail whose password it is, or another name that is no e-mail. */
-  key: string
+/** `burst` failures at once, then one more every `refillSeconds`, until the window ends. */
+type Limit = { burst: number; refillSeconds: number; windowSeconds: number }
+
+const tenAMinute: Limit = { burst: 10, refillSeconds: 6, windowSeconds: 60 }
+const perNetwork: Limit = { burst: 60, refillSeconds: 1, windowSeconds: 60 }
+/** For a network and e-mail while the e-mail is under attack from many networks. */
+const underAttack: Limit = { burst: 2, refillSeconds: 300, windowSeconds: 900 }
+
+/** The e-mail is under attack once networks began to fail for it this often. One network does so at most once a minute. */
+const attackingNetworks = 20
+/** No window is longer. */
+const attackWindowSeconds = 900
+/** Not the address of a network. */
+const allNetworks = '*'
+
+/** A slot further away is not worth holding a connection for. */
+const maxWaitMs = 10_000
+/** The clock and another process's count may have moved meanwhile. */
+const minWaitMs = 50
+/** Guesses of one flow that are queued. */
+const maxQueued = 100
+/** A guess that waited this long in the queue: its client has most likely given up. */
+const maxQueuedMs = 20_000
+
+/** Half of libuv's threads, so that file access and name lookups never wait for passwords. */
+const queue = createFairQueue(2)
+/** What waits here is over a limit, so these bounds refuse no client that is not. A waiting request takes some 20 KB. */
+const lottery = createLottery({ maxPerKey: 200, maxWaiting: 2_000 })
+/** One at a time for a guesser: or a member who signs in many times at once would be taken for many failures. */
+const inTurn = createTurns()
+const queued = new Map<string, number>()
+
+/** A row of `sign_in_failures`. */
+type Counter = { address: string; email_key: string; limit: Limit }
+
+export type Guesser = {
+  /** Flows share the queue fairly. */
+  flow: string
+  /** The client's failures for one password. */
+  own: Counter
+  /** The failures of an unknown client's network for all passwords. */
+  network?: Counter
 }
 
-const maxFailures = 10
+/** A browser in which this member signed in before. */
+export const knownDevice = (memberId: string, deviceId: string): Guesser => ({
+  flow: `member ${memberId}`,
+  own: { address: `device ${deviceId}`, email_key: '', limit: tenAMinute },
+})
 
-const inTurn = createTurns()
+/** A member with a session who proves the password again. */
+export const signedInMember = (memberId: string): Guesser => ({
+  flow: `member ${memberId}`,
+  own: { address: `member ${memberId}`, email_key: '', limit: tenAMinute },
+})
 
-/** Checking a password takes 50 ms of a core on purpose: whoever comes after this many is asked to come again. */
-const maxWaiting = 100
-let waiting = 0
-
-/** Let `check` look at a guess, if there were not too many wrong ones; `undefined` is what it answers to a wrong one. */
-export async function checkGuess<Right>(
-  sql: Sql,
-  { address, key }: Guess,
-  check: () => Promise<Right | undefined>,
-): Promise<Right | undefined> {
-  if (waiting >= maxWaiting) throw tooMany('too many people sign in at once', 1)
-  waiting++
-  try {
-    // In turn, so that somebody who signs in many times at once is not taken for many failures.
-    return await inTurn(`${address} ${key}`, async () => {
-      await countFailure(sql, address, key)
-      const right = await check()
-      if (right !== undefined) await uncountFailure(sql, address, key)
-      return right
-    })
-  } finally {
-    waiting--
+/** Any other client. Of the folded e-mail only a hash is stored: a member may have typed a password into that field. */
+export function unknownClient(clientAddress: string, emailKey: string): Guesser {
+  const address = networkOf(clientAddress)
+  return {
+    flow: address,
+    own: { address, email_key: sha256(emailKey), limit: tenAMinute },
+    network: { address, email_key: '', limit: perNetwork },
   }
 }
 
-async function countFailure(sql: Sql, address: string, key: string): Promise<void> {
-  const [window] = await sql<{ failure_count: number; seconds: number }[]>`
-    insert into sign_in_failures as f (address, email_key, started_at, failure_count)
-    values (${address}, ${key}, now(), 1)
-    on conflict (address, email_key) do update set
-      started_at = case when f.started_at > now() - interval '60 seconds' then f.started_at else now() end,
-      failure_count = 1 + case when f.started_at > now() - interval '60 seconds' then f.failure_count else 0 end
-    returning failure_count, ceil(extract(epoch from started_at + interval '60 seconds' - now()))::int as seconds`
-  if (window && window.failure_count > maxFailures) throw tooMany('too many failed sign-ins', window.seconds)
+/** Runs `check` on a guess unless a limit refuses it (429). `check` returns `undefined` for a wrong guess. */
+export async function checkGuess<Right>(
+  sql: Sql,
+  guesser: Guesser,
+  check: () => Promise<Right | undefined>,
+): Promise<Right | undefined> {
+  const contested = [guesser.network, guesser.own].find((counter) => counter && lottery.hasWaiting(keyOf(counter)))
+  const first = contested ? { refused: contested, waitMs: 0 } : await attempt(sql, guesser, check)
+  if (!('refused' in first)) return first.right
+  const everyMs = first.refused.limit.refillSeconds * 1000
+  if (first.waitMs > maxWaitMs) throw tooManyFailures(first.waitMs)
+  const timing = { afterMs: first.waitMs, everyMs }
+  const drawn = await lottery.enter(keyOf(first.refused), timing, () => attempt(sql, guesser, check))
+  if (!drawn || 'refused' in drawn) throw tooManyFailures(everyMs)
+  return drawn.right
 }
 
-/** It was none. */
-async function uncountFailure(sql: Sql, address: string, key: string): Promise<void> {
-  await sql`
-    update sign_in_failures set failure_count = greatest(0, failure_count - 1)
-    where address = ${address} and email_key = ${key}`
+export async function sweepFailures(sql: Sql): Promise<void> {
+  await sql`delete from sign_in_failures where started_at < now() - make_interval(secs => ${attackWindowSeconds})`
 }
+
+type Refusal = { refused: Counter; waitMs: number }
+
+/** Counts the guess, checks it, and takes the count back if it was right. Throws when it was wrong and over the burst. */
+async function attempt<Right>(
+  sql: Sql,
+  guesser: Guesser,
+  check: () => Promise<Right | undefined>,
+): Promise<Refusal | { right: Right | undefined }> {
+  const { flow, own, network } = guesser
+  const queuedAt = performance.now()
+  const count = queued.get(flow) ?? 0
+  if (count >= maxQueued) throw tooMany('too many sign-ins at once', 1)
+  queued.set(flow, count + 1)
+  const checked = inTurn(keyOf(own), () =>
+    queue(flow, async () => {
+      if (performance.now() - queuedAt > maxQueuedMs) throw tooMany('too many sign-ins at once', 5)
+      const isAttacked = network && (await isUnderAttack(sql, own.email_key))
+      const limited = isAttacked ? { ...own, limit: underAttack } : own
+      const counters = network ? [network, limited] : [limited]
+      const counted = await countFailure(sql, counters)
+      if ('refused' in counted) return counted
+      const right = await check()
+      if (right !== undefined) await takeBack(sql, counters)
+      else {
+        if (network && counted.isFirst) await countNetwork(sql, own.email_key)
+        if (counted.over) throw tooManyFailures(counted.over.limit.refillSeconds * 1000)
+      }
+      return { right }
+    }),
+  )
+  return checked.finally(() => {
+    const left = (queued.get(flow) ?? 1) - 1
+    if (left > 0) queued.set(flow, left)
+    else queued.delete(flow)
+  })
+}
+
+/** `isFirst`: the first failure in the window of the last counter. `over`: the counter whose burst is used up. */
+type Counted = { isFirst: boolean; over: Counter | undefined }
+
+/** Counts one failure more in each counter, or in none. */
+async function countFailure(sql: Sql, counters: readonly Counter[]): Promise<Refusal | Counted> {
+  const counted: Counted = { isFirst: false, over: undefined }
+  for (const [i, counter] of counters.entries()) {
+    const { failureCount, waitMs } = await countOne(sql, counter)
+    if (failureCount === 0) {
+      await takeBack(sql, counters.slice(0, i))
+      return { refused: counter, waitMs }
+    }
+    counted.isFirst = failureCount === 1
+    if (failureCount > counter.limit.burst) counted.over = counter
+  }
+  return counted
+}
+
+/** `failureCount` is 0 when the counter has no capacity for `waitMs`. */
+async function countOne(
+  sql: Sql,
+  { address, email_key, limit: { burst, refillSeconds, windowSeconds } }: Counter,
+): Promise<{ failureCount: number; waitMs: number }> {
+  const [row] = await sql<{ failure_count: number; wait_ms: number }[]>`
+    with counted as (
+      insert into sign_in_failures as f (address, email_key, started_at, failure_count)
+      values (${address}, ${email_key}, now(), 1)
+      on conflict (address, email_key) do update set
+        started_at = case when f.started_at > now() - make_interval(secs => ${windowSeconds}) then f.started_at else now() end,
+        failure_count = 1 + case when f.started_at > now() - make_interval(secs => ${windowSeconds}) then f.failure_count else 0 end
+      where f.started_at <= now() - make_interval(secs => ${windowSeconds})
+        or f.failure_count < ${burst} + floor(extract(epoch from now() - f.started_at) / ${refillSeconds})
+      returning failure_count
+    )
+    select failure_count, 0 as wait_ms from counted
+    union all
+    select 0, ceil(1000 * extract(epoch from started_at - now()
+      + least(${windowSeconds}, (failure_count + 1 - ${burst}) * ${refillSeconds}) * interval '1 second'))::int
+    from sign_in_failures
+    where address = ${address} and email_key = ${email_key} and not exists (select from counted)`
+  // No row: another process deleted it just now.
+  return { failureCount: row?.failure_count ?? 0, waitMs: Math.max(minWaitMs, row?.wait_ms ?? 0) }
+}
+
+async function takeBack(sql: Sql, counters: readonly Counter[]): Promise<void> {
+  for (const { address, email_key } of counters) {
+    await sql`
+      update sign_in_failures set failure_count = greatest(0, failure_count - 1)
+      where address = ${address} and email_key = ${email_key}`
+  }
+}
+
+/** One more network began to fail for this e-mail. */
+async function countNetwork(sql: Sql, email_key: string): Promise<void> {
+  await sql`
+    insert into sign_in_failures as f (address, email_key, started_at, failure_count)
+    values (${allNetworks}, ${email_key}, now(), 1)
+    on conflict (address, email_key) do update set
+      started_at = case when f.started_at > now() - make_interval(secs => ${attackWindowSeconds}) then f.started_at else now() end,
+      failure_count = 1 + case when f.started_at > now() - make_interval(secs => ${attackWindowSeconds}) then f.failure_count else 0 end`
+}
+
+async function isUnderAttack(sql: Sql, email_key: string): Promise<boolean> {
+  const [row] = await sql`
+    select 1 from sign_in_failures
+    where address = ${allNetworks} and email_key = ${email_key} and failure_count >= ${attackingNetworks}
+      and started_at > now() - make_interval(secs => ${attackWindowSeconds})`
+  return row !== undefined
+}
+
+const keyOf = ({ address, email_key }: Counter): string => `${address} ${email_key}`
+
+const tooManyFailures = (waitMs: number): ApiError => tooMany('too many failed sign-ins', Math.ceil(waitMs / 1000))
 
 function tooMany(what: string, seconds: number): ApiError {
   const retryAfter = String(Math.max(1, seconds))

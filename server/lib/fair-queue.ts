@@ -1,0 +1,34 @@
+/**
+ * Runs at most `concurrency` jobs at a time. Flows take turns, one job each: however many jobs one flow has, another flow's
+ * job waits for at most one job of each flow before it.
+ */
+export type FairQueue = <Result>(flow: string, run: () => Promise<Result>) => Promise<Result>
+
+export function createFairQueue(concurrency: number): FairQueue {
+  /** Jobs by flow; the flow whose turn is next comes first. */
+  const flows = new Map<string, (() => Promise<void>)[]>()
+  let running = 0
+
+  function runNext(): void {
+    while (running < concurrency) {
+      const [next] = flows
+      if (!next) return
+      const [flow, [job, ...others]] = next
+      flows.delete(flow)
+      if (others.length > 0) flows.set(flow, others)
+      running++
+      void job?.().finally(() => {
+        running--
+        runNext()
+      })
+    }
+  }
+
+  return (flow, run) =>
+    new Promise((resolve, reject) => {
+      const jobs = flows.get(flow) ?? []
+      jobs.push(() => run().then(resolve, reject))
+      flows.set(flow, jobs)
+      runNext()
+    })
+}
