@@ -12,10 +12,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { type CreatedWebhook, Parley } from '../sdk/src/index.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { contactCreated } from '../server/contacts/people.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
-import { newId } from '../server/lib/id.ts'
+import { newId, timeOfId } from '../server/lib/id.ts'
 import { claimDeliveries } from '../server/webhooks/queue.ts'
 import { multiply, queueEvents } from '../tests/deliveries.ts'
 import type { Figure } from './figure.ts'
@@ -216,9 +215,16 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
   }
 }
 
+/** The body of a `contact.created`. */
 const bodyOf = (workspaceId: string, i: number): string => {
-  const who = { channel: 'msgapp', phone: phoneOf(i), name: 'Ada Abbott', username: null } as const
-  return contactCreated(workspaceId, newId(), who).event_body
+  const id = newId()
+  const [phone, name, at] = [phoneOf(i), 'Ada Abbott', timeOfId(id)]
+  const contact = {
+    ...{ id, phone, social_username: null, channels: ['msgapp'], name, email: null, company: null, avatar_url: null },
+    ...{ tags: [], created_at: at, updated_at: at },
+  }
+  const data = { contact_id: id, phone, name, contact }
+  return JSON.stringify({ id: newId(), event: 'contact.created', occurred_at: at, account_id: workspaceId, data })
 }
 
 type Receiver = { origin: string; ask(what: Asked): Promise<Told>; stop(): Promise<void> }

@@ -130,9 +130,10 @@ function requireTarget(text: string): string {
   return url.href
 }
 
-/** When, what, and about what, for a terminal: what customers write must not steer it. */
+/** When, what, and about what, for a terminal: what customers write must not steer it. Resources are left to the whole body. */
 export function lineOf({ event, occurred_at, data }: WebhookEvent): string {
-  const about = Object.entries(data).map(([name, value]) => `${name}=${plain(value)}`)
+  const keys = Object.entries(data).filter(([, value]) => typeof value !== 'object' || value === null)
+  const about = keys.map(([name, value]) => `${name}=${plain(value)}`)
   return [occurred_at, event.padEnd('message.status_updated'.length), ...about].join(' ')
 }
 

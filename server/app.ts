@@ -174,6 +174,7 @@ export async function createApp(application: Application): Promise<App> {
       announce,
       onMedia: application.onMedia ?? (() => {}),
       onMediaGone: (ids) => void dropMedia(store, ids, log),
+      publicUrl,
       follower,
     })
     const onHeard = async (workspaceId: string) => {

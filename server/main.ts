@@ -153,7 +153,7 @@ async function run(config: Config): Promise<void> {
     await app.listen({ port: config.port, host: config.host })
     // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
     if (roles.has('worker') && !stopping)
-      worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb })
+      worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb, publicUrl })
     await simulator?.letOthersStart()
     giveBackMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))

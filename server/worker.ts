@@ -50,6 +50,7 @@ export type Working = {
   /** For the digest of messages. */
   digestDb: Db
   metrics: Metrics
+  publicUrl: string
   health: Health
   /** When broadcasts stop and try again in an outage of the channel; as documented when absent. */
   breaker?: BreakerPolicy | undefined
@@ -76,10 +77,12 @@ export function startWorker(working: Working): Worker {
     metrics,
     health,
     breaker,
+    publicUrl,
   } = working
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
   const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
+  const applying = { publicUrl, follower: recipientsFollow }
   const media = startFetchingMedia({ db, sealer, channels, store, log, health, announce })
   const attempts = 'parley_webhook_attempts_total'
   const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
@@ -93,6 +96,7 @@ export function startWorker(working: Working): Worker {
     sealer,
     channel: channels.msgapp,
     fields: filterFields,
+    publicUrl,
     log,
     health,
     announce,
@@ -110,7 +114,7 @@ export function startWorker(working: Working): Worker {
     repeat({
       name: 'early-reports',
       everyMs: 1_000,
-      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), announce, recipientsFollow),
+      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), announce, applying),
     }),
     webhooks,
     broadcasts,
@@ -122,12 +126,12 @@ export function startWorker(working: Working): Worker {
     repeat({
       name: 'sweep-pending',
       everyMs: minuteMs,
-      run: async () => (await sweepPending(db, recipientsFollow)).forEach(announce),
+      run: async () => (await sweepPending(db, applying)).forEach(announce),
     }),
     repeat({
       name: 'sweep-forgotten',
       everyMs: 60 * minuteMs,
-      run: async () => (await sweepForgotten(db, recipientsFollow)).forEach(announce),
+      run: async () => (await sweepForgotten(db, applying)).forEach(announce),
     }),
     repeat({ name: 'sweep-uploads', everyMs: 10 * minuteMs, run: () => sweepUploads(db, store, log) }),
     repeat({ name: 'sweep-answers', everyMs: 10 * minuteMs, run: () => sweepAnswers(db) }),

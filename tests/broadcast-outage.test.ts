@@ -10,7 +10,7 @@ import { recipientsFollow } from '../server/broadcasts/counts.ts'
 import type { Db } from '../server/lib/db.ts'
 import { sweepPending } from '../server/messages/outbound.ts'
 import type { Provider } from './provider.ts'
-import { type Api, type Json, start, startSignedIn, until } from './support.ts'
+import { type Api, type Json, publicUrl, start, startSignedIn, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
@@ -57,7 +57,7 @@ const untilQuiet = (db: Db) =>
 /** What has no outcome is 15 minutes old, and the sweep comes by. */
 async function failUnsettled(db: Db): Promise<void> {
   await db`update messages set created_at = created_at - interval '16 minutes' where status = 'pending'`
-  await sweepPending(db, recipientsFollow)
+  await sweepPending(db, { publicUrl, follower: recipientsFollow })
 }
 
 const breaker = { ...breakerPolicy, delaysMs: [100, 200, 400] }

@@ -11,7 +11,7 @@ import { fillBroadcast } from '../server/broadcasts/fill.ts'
 import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
-import { type Api, assertRefused, type Json, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415556${String(i).padStart(4, '0')}`
@@ -452,9 +452,9 @@ test('what the channel throttles is put back and sent later, once; and given up 
   )
   // Waiting for its next try it is nobody's to sweep, however long that takes.
   await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
-  await sweepPending(db, recipientsFollow)
+  await sweepPending(db, { publicUrl, follower: recipientsFollow })
   await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
-  await sweepForgotten(db, recipientsFollow)
+  await sweepForgotten(db, { publicUrl, follower: recipientsFollow })
   assert.equal((await read(api, never.id)).pending_count, 1)
   await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
   const given = await untilSent(db, api, never.id)
@@ -489,7 +489,7 @@ test('an unknown outcome is never sent again: the reports settle it, or time doe
   assert.equal(await usageOf(db, api), 3)
   // As old as one may be that was put back while its broadcast was paused.
   await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
-  await sweepForgotten(db, recipientsFollow)
+  await sweepForgotten(db, { publicUrl, follower: recipientsFollow })
   const given = await untilSent(db, api, id)
   assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
   assert.equal(await usageOf(db, api), 2)
@@ -853,7 +853,7 @@ test('what was put back long ago and is accepted while the sweep comes by is sen
   await provider.fault({ to: phoneOf(0), mode: 'delay', delay_ms: 1_500 })
   await db`update messages set created_at = created_at - interval '20 minutes'`
   await until('its second try', async () => (await recipientsOf(db, id))[0]?.attempt_count === 2)
-  await sweepPending(db, recipientsFollow)
+  await sweepPending(db, { publicUrl, follower: recipientsFollow })
   const sent = await until('its outcome', async () => {
     const broadcast = await read(api, id)
     return broadcast.sent_count === 1 && broadcast

@@ -143,8 +143,9 @@ test('what an import makes is told to webhooks as what a call makes', async (t) 
   const receiver = await startReceiver(t)
   const subscribed = await api.post('/webhooks', { url: receiver.url, events: ['contact.created'] })
   assert.equal(subscribed.status, 201, subscribed.text)
-  await importFile('phone,name\n+14155550101,Ann\n+14155550101,Ann B\n', true)
-  await importFile('phone,name\n+14155550101,Ann\n+14155550101,Ann B\n')
+  const file = 'phone,name,tags\n+14155550101,Ann,x|y\n+14155550101,Ann B,z\n'
+  await importFile(file, true)
+  await importFile(file)
   const made = await browser.call('POST', '/contacts', { phone: '+14155550102', name: 'Bob', tags: ['x'] })
   assert.equal(made.status, 201, made.text)
   assert.equal(made.body.data.opted_out_at, null)
@@ -152,9 +153,12 @@ test('what an import makes is told to webhooks as what a call makes', async (t) 
   assert.deepEqual([again.status, again.body.data.name], [200, 'Bob'])
   const received = await receiver.until(2)
   assert.deepEqual(received.map(({ body }: Json) => [body.event, body.data.phone, body.data.name]).sort(), [
-    ['contact.created', '+14155550101', 'Ann'],
+    ['contact.created', '+14155550101', 'Ann B'],
     ['contact.created', '+14155550102', 'Bob'],
   ])
+  for (const { body } of received) {
+    assert.deepEqual(body.data.contact, (await api.get(`/contacts/${body.data.contact_id}`)).body.data)
+  }
 })
 
 test('a file that is none says what is wrong with it, and where, and nothing is imported', async (t) => {

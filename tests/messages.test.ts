@@ -64,10 +64,13 @@ test('a template reaches the phone, and the answer names everything that was mad
   assert.equal((await api.get(`/contacts/${contact_id}`)).body.data.name, 'Ann Lee')
 
   const [created] = await eventsOf('contact.created')
-  assert.deepEqual(created.data, { contact_id, phone, name: 'Ann' })
+  assert.deepEqual(created.data, { contact_id, phone, name: 'Ann', contact })
   assert.deepEqual([created.account_id, created.occurred_at], [api.workspaceId, contact.created_at])
   const [opened] = await eventsOf('conversation.created')
-  assert.deepEqual(opened.data, { conversation_id, contact_id })
+  assert.deepEqual(
+    [opened.data.conversation_id, opened.data.contact_id, opened.data.conversation.id],
+    [conversation_id, contact_id, conversation_id],
+  )
   // One that overtook its message is told a little later.
   const statuses = await until('every report', async () => {
     const told = await eventsOf('message.status_updated')
@@ -75,7 +78,7 @@ test('a template reaches the phone, and the answer names everything that was mad
     return own.length >= 3 && own
   })
   assert.deepEqual(statuses.map(({ data }) => data.status).sort(), ['delivered', 'read', 'sent'])
-  assert.deepEqual(Object.keys(statuses[0].data), ['msgapp_message_id', 'conversation_id', 'status'])
+  assert.deepEqual(Object.keys(statuses[0].data), ['msgapp_message_id', 'conversation_id', 'status', 'message'])
   assert.equal(statuses[0].data.conversation_id, conversation_id)
 })
 

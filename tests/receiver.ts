@@ -110,4 +110,7 @@ export async function recordEvents(t: TestContext, { api, db }: Pick<World, 'api
   }
 }
 
+/** The `data` of an event without the resources in it. */
+export const withoutResources = ({ message, contact, conversation, ...keys }: Json): Json => keys
+
 export type EventsOf = (event?: EventName) => Promise<Json[]>

@@ -86,9 +86,10 @@ const oneOf =
   (value) =>
     values.includes(value)
 
+const record: Is = (value) => typeof value === 'object' && value !== null
 const ids = { conversation_id: text, contact_id: text }
-const received = { ...ids, content_type: oneOf(...contentTypes), text: nullable }
-const created = { contact_id: text, phone: nullable, name: nullable }
+const received = { ...ids, content_type: oneOf(...contentTypes), text: nullable, message: record, contact: record }
+const created = { contact_id: text, phone: nullable, name: nullable, contact: record }
 const statuses = oneOf('sent', 'delivered', 'read', 'failed')
 
 type On<Channel> = Extract<MessageReceived['data'], { channel: Channel }>
@@ -98,10 +99,13 @@ const shapes = {
   >,
   'message.received social': { ...received, channel: text, social_message_id: text } satisfies Shape<On<'social'>>,
   'message.received web': { ...received, channel: text, message_id: text } satisfies Shape<On<'web'>>,
-  'message.status_updated': { msgapp_message_id: text, conversation_id: text, status: statuses } satisfies Shape<
-    MessageStatusUpdated['data']
-  >,
-  'conversation.created': ids satisfies Shape<ConversationCreated['data']>,
+  'message.status_updated': {
+    msgapp_message_id: nullable,
+    conversation_id: text,
+    status: statuses,
+    message: record,
+  } satisfies Shape<MessageStatusUpdated['data']>,
+  'conversation.created': { ...ids, conversation: record } satisfies Shape<ConversationCreated['data']>,
   'contact.created': created satisfies Shape<Omit<ContactCreated['data'], 'social_username'>>,
   'contact.created social': { ...created, social_username: nullable } satisfies Shape<ContactCreated['data']>,
 }

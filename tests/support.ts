@@ -223,7 +223,18 @@ export async function start(
     await keepDays(shared.db, log)
     const runDb = database.connect(2, { hot: true })
     const digestDb = database.connect(1, { hot: true, byIndex: true })
-    const worker = startWorker({ ...shared, ...pools, runDb, digestDb, live, poster, metrics, health, breaker })
+    const worker = startWorker({
+      ...shared,
+      ...pools,
+      runDb,
+      digestDb,
+      live,
+      poster,
+      metrics,
+      health,
+      breaker,
+      publicUrl: reachableUrl,
+    })
     const app = await createApp({
       ...shared,
       hotDb: database.connect(2, { hot: true }),

@@ -4,7 +4,7 @@
  * Events can come twice and in any order: act once for each `id`. `data` may
  * get further keys; a name of an event you do not know is one to ignore.
  */
-import type { Message } from './types.ts'
+import type { Contact, Conversation, Message } from './types.ts'
 
 type Envelope<Name extends string, Data> = {
   /** The same whenever this event is delivered again. */
@@ -23,6 +23,8 @@ type Received = {
   content_type: Message['content_type']
   /** The text, the caption, the title of a tapped button, an emoji. */
   text: string | null
+  message: Message
+  contact: Contact
 }
 
 /** A customer wrote. On the primary channel there is no `channel`. */
@@ -33,13 +35,23 @@ export type MessageReceived = Envelope<
   | (Received & { channel: 'web'; message_id: string })
 >
 
-/** The primary channel reports on a message of yours. A status can come more than once, and late. */
+/** The delivery status of a message of yours on the primary channel. A status can come more than once, and late. */
 export type MessageStatusUpdated = Envelope<
   'message.status_updated',
-  { msgapp_message_id: string; conversation_id: string; status: 'sent' | 'delivered' | 'read' | 'failed' }
+  {
+    /** Null when the message failed before the channel gave it an id. */
+    msgapp_message_id: string | null
+    conversation_id: string
+    status: 'sent' | 'delivered' | 'read' | 'failed'
+    /** As it is now: its own `status` may be ahead of the one reported. */
+    message: Message
+  }
 >
 
-export type ConversationCreated = Envelope<'conversation.created', { conversation_id: string; contact_id: string }>
+export type ConversationCreated = Envelope<
+  'conversation.created',
+  { conversation_id: string; contact_id: string; conversation: Conversation }
+>
 
 export type ContactCreated = Envelope<
   'contact.created',
@@ -50,6 +62,7 @@ export type ContactCreated = Envelope<
     name: string | null
     /** Only of somebody who wrote on the social channel. */
     social_username?: string | null
+    contact: Contact
   }
 >
 

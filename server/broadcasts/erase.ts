@@ -66,7 +66,7 @@ export async function eraseReached(sql: Sql, workspaceId: string, messageIds: re
     select message_id, status_before from moved`
   // Put back by the channel and not sent: their places in the plan are free.
   const held = reached.filter(({ status_before }) => status_before === 'pending').map(({ message_id }) => message_id)
-  if (held.length > 0) await failUnsent(sql, workspaceId, held, erased)
+  if (held.length > 0) await failUnsent(sql, workspaceId, held, erased, { emits: false })
 }
 
 /** Erase them where they were never sent to: who waits is skipped, who was skipped has no name any more. */

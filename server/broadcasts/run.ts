@@ -46,6 +46,7 @@ export type Broadcasting = {
   sealer: Sealer
   channel: Channel
   fields: FilterFields
+  publicUrl: string
   log: FastifyBaseLogger
   health: Health
   /** Members may be looking at this workspace. */
@@ -94,6 +95,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     sealer,
     channel,
     fields,
+    publicUrl,
     log,
     health,
     announce,
@@ -101,7 +103,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     count = () => {},
     policy = breakerPolicy,
   } = broadcasting
-  const ledger = createLedger(runDb, settleDb, recipientsFollow)
+  const ledger = createLedger(runDb, settleDb, { publicUrl, follower: recipientsFollow })
   const learn = createLearning(runDb)
   const readConnection = createBrief((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
   const drivers = new Map<string, Promise<void>>()

@@ -11,10 +11,9 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
-import { emit } from '../webhooks/emit.ts'
 import { type deciders, switchOptOut } from './opt-out.ts'
-import { contactCreated } from './people.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
+import { contactColumns, emitCreated, recordCreated } from './resource.ts'
 import { readTagNames, replaceTags, resolveTags } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
@@ -84,7 +83,7 @@ export async function pageOfContacts(
   { limit, before }: Position,
 ): Promise<Page<Contact>> {
   const rows = await sql<Contact[]>`
-    select ${contactColumns(sql)}
+    select ${memberColumns(sql)}
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id < ${before} and ${condition}
     order by c.id desc
@@ -118,7 +117,7 @@ export async function countContacts(sql: Sql, workspaceId: string, condition: Fr
 export async function requireContact(sql: Sql, workspaceId: string, id: string): Promise<Contact> {
   const [contact] = isUuid(id)
     ? await sql<Contact[]>`
-        select ${contactColumns(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
+        select ${memberColumns(sql)} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}`
     : []
   if (!contact) throw notFound('contact')
   return contact
@@ -167,9 +166,8 @@ async function createContact(
 ): Promise<boolean> {
   const identity = identityOfPhone(phone)
   const id = newId()
-  const event = contactCreated(workspaceId, id, { channel: 'msgapp', phone, name: textOrNull(input.name) })
   // The identity decides: of two callers with the same new number, one makes the contact.
-  const make = async (sql: Sql): Promise<boolean> => {
+  const make = async (sql: Sql, { emits }: { emits: boolean }): Promise<boolean> => {
     const made = await sql`
       with identity as (
         insert into contact_identities (workspace_id, channel, external_id, contact_id)
@@ -182,18 +180,20 @@ async function createContact(
         select ${workspaceId}, contact_id, ${phone}, ${textOrNull(input.name)}, ${keyOf(input.name)}, ${textOrNull(input.email)},
           ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)}, ${timeOfId(id)}
         from identity
-        returning workspace_id, ${event.event_id}::uuid as event_id, ${event.event} as event,
-          ${event.event_body} as event_body, ${event.occurred_at}::timestamptz as occurred_at
-      ),
-      ${emit(sql, sql`made`)}
-      select event_id from made`
+        returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at,
+          'msgapp' as channel
+      )${emits ? sql`, ${emitCreated(sql, sql`made`)}` : sql``}
+      select id from made`
     return made.length > 0
   }
-  // Only tags take more than one statement.
-  if (tagNames.size === 0) return make(db)
+  // Only tags take more than one statement. The event shows them, so it is recorded last.
+  if (tagNames.size === 0) return make(db, { emits: true })
   return db.begin(async (sql) => {
-    const isMade = await make(sql)
-    if (isMade) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+    const isMade = await make(sql, { emits: false })
+    if (isMade) {
+      await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+      await recordCreated(sql, workspaceId, [id])
+    }
     return isMade
   })
 }
@@ -279,7 +279,7 @@ async function getContactByIdentity(
   externalId: string,
 ): Promise<Contact | undefined> {
   const [contact] = await sql<Contact[]>`
-    select ${contactColumns(sql)}
+    select ${memberColumns(sql)}
     from contact_identities i
     join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
     where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = ${externalId}`
@@ -287,22 +287,7 @@ async function getContactByIdentity(
 }
 
 /** The fields of contact `c` as members see them; the public API shows those of its schema. */
-function contactColumns(sql: Sql): Fragment {
-  return sql`
-    c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.created_at, c.updated_at,
-    c.opted_out_at, c.opted_out_by,
-    array(
-      select distinct i.channel from contact_identities i
-      where i.workspace_id = c.workspace_id and i.contact_id = c.id
-      order by i.channel
-    ) as channels,
-    coalesce((
-      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
-      from contact_tags ct
-      join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
-      where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
-    ), '[]') as tags`
-}
+const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
 
 /** Condition on contact `c`: this is its number, in any spelling that means the same line. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {

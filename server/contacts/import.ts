@@ -19,6 +19,7 @@ import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { fold } from '../lib/text.ts'
 import { type GivenPerson, type ImportFile, type ImportRow, type TextField, textFields } from './import-file.ts'
 import { makePeople } from './people.ts'
+import { recordCreated } from './resource.ts'
 import { addTags, maxTags, resolveTags } from './tags.ts'
 
 export type Importing = {
@@ -187,7 +188,7 @@ async function write(db: Db, workspaceId: string, plan: Plan): Promise<boolean> 
           ...{ workspace_id: workspaceId, channel: 'msgapp' as const, phone, user_id: null },
           ...texts,
         }))
-        const made = await makePeople(sql, people)
+        const made = await makePeople(sql, people, { emits: false })
         if (made.length < plan.created.length) throw new Overtaken()
         for (const { external_id, contact_id } of made) ids.set(external_id, contact_id)
       }
@@ -205,6 +206,8 @@ async function write(db: Db, workspaceId: string, plan: Plan): Promise<boolean> 
         await resolveTags(sql, workspaceId, plan.tagNames)
         await addTags(sql, workspaceId, tagged)
       }
+      // Last, because the events show the tags.
+      if (ids.size > 0) await recordCreated(sql, workspaceId, [...ids.values()])
       return true
     })
     .catch((error: unknown) => {

@@ -10,9 +10,9 @@
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { fold, textOrNull } from '../lib/text.ts'
-import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
 import type { ChannelName } from './contacts.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
+import { emitCreated } from './resource.ts'
 
 export type Who = {
   workspace_id: string
@@ -40,8 +40,11 @@ const foldedOf = (text: string | null): string | null => (text === null ? null :
 
 export type Made = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
 
-/** Make those who are not there yet; answers only those made by this very call. */
-export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made[]> {
+/**
+ * Make those who are not there yet; answers only those made by this very call. Without `emits` the caller records the
+ * events in the same transaction.
+ */
+export async function makePeople(sql: Sql, people: readonly Who[], { emits = true } = {}): Promise<Made[]> {
   const rows = people.map((who) => {
     const id = newId()
     const [external_id = ''] = identitiesOf(who)
@@ -61,7 +64,6 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       social_username_key: foldedOf(usernameOf(who)),
       avatar_url: who.avatar_url || null,
       created_at: timeOfId(id),
-      ...contactCreated(who.workspace_id, id, who),
     }
   })
   return sql<Made[]>`
@@ -70,7 +72,7 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
         workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
         email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
-        created_at timestamptz, ${eventColumns(sql)}
+        created_at timestamptz
       )
       order by workspace_id, channel, external_id, id
     ),
@@ -86,24 +88,14 @@ export async function makePeople(sql: Sql, people: readonly Who[]): Promise<Made
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
         social_username_key, avatar_url, created_at, created_at
       from given join named on named.contact_id = given.id
-      returning id
+      returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at
     ),
-    ${emit(sql, sql`given join made using (id)`)}
-    select workspace_id, channel, external_id, id as contact_id from given join made using (id)`
-}
-
-export function contactCreated(
-  workspaceId: string,
-  id: string,
-  { channel, phone, name, username }: Pick<Who, 'channel' | 'phone' | 'name' | 'username'>,
-) {
-  const social = channel === 'social' ? { social_username: username || null } : {}
-  return toEvent(workspaceId, 'contact.created', timeOfId(id), {
-    contact_id: id,
-    phone: phone && withoutOldPrefix(phone),
-    name: textOrNull(name),
-    ...social,
-  })
+    created as (
+      select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.created_at,
+        m.updated_at, g.channel, g.external_id
+      from made m join given g on g.id = m.id
+    )${emits ? sql`, ${emitCreated(sql, sql`created`)}` : sql``}
+    select workspace_id, channel, external_id, id as contact_id from created`
 }
 
 export type Learnt = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<

@@ -5,7 +5,7 @@
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowIso } from '../lib/clock.ts'
-import { type Fragment, isDangling, type Sql } from '../lib/db.ts'
+import { type Fragment, isDangling, isoTime, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
@@ -130,11 +130,13 @@ export async function readConversation(sql: Sql, workspaceId: string, id: string
   return requireConversation(sql, workspaceId, id)
 }
 
-/** The fields of conversation `v` with contact `c`, as the API shows them. */
+/** The fields of conversation `v` with contact `c`, exactly as the API shows them; also for events. */
 export function conversationColumns(sql: Sql): Fragment {
   return sql`
-    v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
-    v.last_inbound_at, v.unread_count, v.created_at, v.updated_at,
+    v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text,
+    ${isoTime(sql, sql`v.last_message_at`)} as last_message_at,
+    ${isoTime(sql, sql`v.last_inbound_at`)} as last_inbound_at, v.unread_count,
+    ${isoTime(sql, sql`v.created_at`)} as created_at, ${isoTime(sql, sql`v.updated_at`)} as updated_at,
     json_build_object(
       'id', c.id, 'phone', c.phone, 'social_username', c.social_username, 'name', c.name, 'email', c.email,
       'company', c.company, 'tags', coalesce((

@@ -9,9 +9,10 @@
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { identitiesOf, learnPeople, type Made, makePeople, type Who } from '../contacts/people.ts'
-import type { Sql } from '../lib/db.ts'
+import { jsonObject, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import { emit } from '../webhooks/emit.ts'
+import { conversationColumns } from './conversations.ts'
 
 export type Thread = {
   contact_id: string
@@ -137,16 +138,15 @@ async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | 
 type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }
 
 async function makeConversations(sql: Sql, conversations: readonly NewConversation[]): Promise<void> {
-  const rows = conversations.map(({ workspace_id, channel, contact_id }) => {
+  const rows = conversations.map((conversation) => {
     const id = newId()
-    const event = toEvent(workspace_id, 'conversation.created', timeOfId(id), { conversation_id: id, contact_id })
-    return { workspace_id, channel, contact_id, id, created_at: timeOfId(id), ...event }
+    return { ...conversation, id, created_at: timeOfId(id) }
   })
   await sql`
     with given as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
-        workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz, ${eventColumns(sql)}
+        workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz
       )
     ),
     made as (
@@ -154,8 +154,22 @@ async function makeConversations(sql: Sql, conversations: readonly NewConversati
       select workspace_id, id, contact_id, channel, created_at, created_at from given
       order by workspace_id, contact_id, channel
       on conflict do nothing
-      returning id
+      returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
+        last_inbound_at, unread_count, created_at, updated_at
     ),
-    ${emit(sql, sql`given join made using (id)`)}
+    ${emit(sql, {
+      event: 'conversation.created',
+      workspaces: sql`made`,
+      from: sql`made v`,
+      workspaceId: sql`v.workspace_id`,
+      occurredAt: sql`v.created_at`,
+      data: jsonObject(
+        sql,
+        sql`v.id as conversation_id, v.contact_id, (
+          select ${jsonObject(sql, conversationColumns(sql))}
+          from contacts c where c.workspace_id = v.workspace_id and c.id = v.contact_id
+        ) as conversation`,
+      ),
+    })}
     select id from made`
 }

@@ -147,6 +147,23 @@ function toIso(text: string): string {
 export const isoTime = (sql: Sql, time: Fragment): Fragment =>
   sql`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
+/** A JSON object, without white space, of a list of columns as `select` takes it. */
+export const jsonObject = (sql: Sql, columns: Fragment): Fragment =>
+  sql`(select row_to_json(o) from (select ${columns}) o)`
+
+/**
+ * A fragment that is built once for each key and then shared by statements. A fragment is text and values, without a
+ * connection. Building a long one anew for each statement took 30 to 60 us.
+ */
+export function sharedFragment(build: (sql: Sql, key: string) => Fragment): (sql: Sql, key: string) => Fragment {
+  const built = new Map<string, Fragment>()
+  return (sql, key) => {
+    const fragment = built.get(key) ?? build(sql, key)
+    built.set(key, fragment)
+    return fragment
+  }
+}
+
 /** Whether an error is the database refusing a duplicate under the named unique constraint. */
 export function isDuplicate(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint

@@ -11,6 +11,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { nowMs } from './clock.ts'
+import type { Fragment, Sql } from './db.ts'
 
 /** More than a corrected measurement of the clock ever is, less than a person notices. */
 const maxBackMs = 1_000
@@ -48,6 +49,13 @@ function compose(timeMs: number, count: number, random: Buffer): string {
   const tail = random.toString('hex', 0, 8)
   const variant = (8 | ((random[0] ?? 0) & 3)).toString(16)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${variant}${tail.slice(1, 4)}-${tail.slice(4)}`
+}
+
+/** An expression for an id of this time, for rows that a statement creates by itself. The counter is the microsecond. */
+export function idFromTime(sql: Sql, time: Fragment): Fragment {
+  const microseconds = sql`(extract(epoch from ${time}) * 1000000)::bigint`
+  const head = sql`((${microseconds} / 1000) << 16) | 28672 | ((${microseconds} % 1000) * 4096 / 1000)`
+  return sql`(encode(int8send(${head}), 'hex') || substr(gen_random_uuid()::text, 20))::uuid`
 }
 
 /** When an id of ours was made, as an ISO date-time. */

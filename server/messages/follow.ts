@@ -14,6 +14,13 @@ export type Follower = {
   isHeld(sql: Sql): Fragment
 }
 
+/** What every statement that moves messages needs. */
+export type Applying = {
+  /** Where the service's own media are served, for the messages in events. */
+  publicUrl: string
+  follower?: Follower | undefined
+}
+
 /** Behind a member of a `with` list: those of the follower, if there is one. */
 export const andFollow = (sql: Sql, follower: Follower | undefined, moved: Fragment): Fragment =>
   follower ? sql`, ${follower.follow(sql, moved)}` : sql``

@@ -21,7 +21,7 @@ import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { within } from '../lib/time.ts'
 import { keepEcho } from './echoes.ts'
-import type { Follower } from './follow.ts'
+import type { Applying, Follower } from './follow.ts'
 import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
 import {
   applyCorrection,
@@ -45,6 +45,7 @@ export type Intaking = {
   onMedia: () => void
   /** These are no message's any more. */
   onMediaGone: (ids: readonly string[]) => void
+  publicUrl: string
   follower?: Follower
 }
 
@@ -62,11 +63,11 @@ const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preferenc
 const profilePatienceMs = 2_000
 
 export function createIntake(intaking: Intaking): Intake {
-  const { db, channels, log, announce, onMedia, onMediaGone, follower } = intaking
+  const { db, channels, log, announce, onMedia, onMediaGone, publicUrl, follower } = intaking
   const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
   const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
   const applyOne = createBatch({
-    run: (reported: readonly Reported[]) => applyStatuses(db, reported, follower),
+    run: (reported: readonly Reported[]) => applyStatuses(db, reported, { publicUrl, follower }),
     max: 1_000,
   })
 
@@ -230,8 +231,9 @@ export async function applyEarly(
   db: Db,
   onMediaGone: Intaking['onMediaGone'],
   announce: (workspaceId: string) => void,
-  follower?: Follower,
+  applying: Applying,
 ): Promise<void> {
+  const { follower } = applying
   const echoes: Early[] = []
   const touched = new Set<string>()
   await db.begin(async (sql) => {
@@ -240,7 +242,7 @@ export async function applyEarly(
       const { channel } = report
       touched.add(workspaceId)
       if (report.kind === 'status')
-        await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }], follower)
+        await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }], applying)
       else if (report.kind === 'edit' || report.kind === 'revoke') {
         onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
       } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)

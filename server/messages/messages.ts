@@ -154,10 +154,17 @@ export const allColumns = (sql: Sql, channel: ChannelName, publicUrl: string): F
   case when ${channel}::text = 'web' then nullif(split_part(m.external_id, ':', 2), '') end as client_id`
 
 /**
- * The fields of message `m`, exactly as the API shows them. `channel` is an expression, because one statement may hold
- * messages of several channels. A `media_url` that begins with a slash is a path of our media store.
+ * The fields of message `m`, exactly as the API shows them; also for events. `channel` is an expression, because one
+ * statement may hold messages of several channels. `moved` gives the status and error after the statement that moves
+ * them: a statement reads rows as they were before it. A `media_url` that begins with a slash is a path of our media
+ * store.
  */
-export function messageColumns(sql: Sql, channel: Fragment, publicUrl: string): Fragment {
+export function messageColumns(
+  sql: Sql,
+  channel: Fragment,
+  publicUrl: string,
+  { status, error }: { status: Fragment; error: Fragment } = { status: sql`m.status`, error: sql`m.error` },
+): Fragment {
   return sql`
     m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
     -- A template's content is our own rendering and may hold media ids of the channel.
@@ -165,18 +172,18 @@ export function messageColumns(sql: Sql, channel: Fragment, publicUrl: string): 
     case when m.media_url like '/%' then ${publicUrl}::text || m.media_url else m.media_url end as media_url,
     m.template_name, m.broadcast_id,
     case when ${channel} = 'msgapp' then m.external_id end as msgapp_message_id,
-    case when ${channel} = 'web' then m.id::text else coalesce(m.external_id, m.id::text) end as message_id, m.status,
-    case when m.status = 'failed' then ${errorOf(sql)} end as error,
+    case when ${channel} = 'web' then m.id::text else coalesce(m.external_id, m.id::text) end as message_id,
+    ${status} as status, case when ${status} = 'failed' then ${errorJson(sql, error)} end as error,
     m.reply_to_message_id, m.interactive_reply_id, ${isoTime(sql, sql`m.deleted_at`)} as deleted_at,
     ${isoTime(sql, sql`m.created_at`)} as created_at`
 }
 
 /** Errors are stored as `code: words`, as words alone, or as a code alone. */
-const errorOf = (sql: Sql): Fragment => sql`json_build_object(
-  'code', coalesce(substring(m.error from '^(\\d{1,9})(?:: |$)'), 'platform_error'),
+const errorJson = (sql: Sql, error: Fragment): Fragment => sql`json_build_object(
+  'code', coalesce(substring(${error} from '^(\\d{1,9})(?:: |$)'), 'platform_error'),
   'message', coalesce(
-    nullif(regexp_replace(m.error, '^\\d{1,9}(: |$)', ''), ''),
-    'the channel reported error ' || m.error,
+    nullif(regexp_replace(${error}, '^\\d{1,9}(: |$)', ''), ''),
+    'the channel reported error ' || ${error},
     'the channel gave no reason'
   )
 )`

@@ -9,12 +9,14 @@
  */
 import { requirePlan, thisMonth } from '../accounts/workspaces.ts'
 import { createBatch } from '../lib/batch.ts'
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { type Db, type Fragment, jsonObject, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
+import { emit } from '../webhooks/emit.ts'
 import { doubting } from './answers.ts'
-import { andFollow, type Follower, isHeld } from './follow.ts'
+import { type Applying, andFollow, isHeld } from './follow.ts'
+import { messageColumns } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 
 export type NewOutbound = {
@@ -55,11 +57,11 @@ export type Ledger = {
  * `settleSql` may forget its last commits in a power cut: what it settled is pending again then, and settled by the
  * channel's reports.
  */
-export function createLedger(sql: Sql, settleSql: Sql, follower?: Follower): Ledger {
+export function createLedger(sql: Sql, settleSql: Sql, applying: Applying): Ledger {
   // One at a time: they all count in the plan, and a second would only wait for the first, in smaller batches.
   const prepare = createBatch({ run: (messages: readonly NewOutbound[]) => prepareMessages(sql, messages), lanes: 1 })
   const settle = createBatch({
-    run: (outcomes: readonly Outcome[]) => settleMessages(settleSql, outcomes, follower),
+    run: (outcomes: readonly Outcome[]) => settleMessages(settleSql, outcomes, applying),
     lanes: 1,
   })
   return {
@@ -203,11 +205,13 @@ export async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError
 async function settleMessages(
   sql: Sql,
   outcomes: readonly Outcome[],
-  follower: Follower | undefined,
+  { publicUrl, follower }: Applying,
 ): Promise<undefined[]> {
   const rows = outcomes.map(({ rename, ...outcome }) =>
     rename ? { ...outcome, contact_id: rename.contact_id, name: rename.name, name_key: fold(rename.name) } : outcome,
   )
+  // Most batches have none, and are not slowed down by it.
+  const hasFailures = outcomes.some(({ status }) => status === 'failed')
   await sql`
     with given as (
       select *
@@ -252,7 +256,7 @@ async function settleMessages(
       where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
     ),
     ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
-    ${doubting(sql, sql`settled`)}
+    ${doubting(sql, sql`settled`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
     ${giveBack(sql)}`
   return outcomes.map(() => undefined)
 }
@@ -266,16 +270,52 @@ const giveBack = (sql: Sql) => sql`
   ) r
   where u.workspace_id = r.workspace_id and u.month = r.month`
 
-/** Messages that were not sent and will not be: nobody follows them any more. */
-export async function failUnsent(sql: Sql, workspaceId: string, ids: readonly string[], error: string): Promise<void> {
+/**
+ * Members of a `with` list: `message.status_updated` for each message of the primary channel in `settled` that this
+ * statement moved to `failed`. The channel reports every other move, and those reports are the events.
+ */
+const emitFailures = (sql: Sql, publicUrl: string): Fragment =>
+  emit(sql, {
+    event: 'message.status_updated',
+    workspaces: sql`settled`,
+    from: sql`settled s
+      join conversations v on v.workspace_id = s.workspace_id and v.id = s.conversation_id and v.channel = 'msgapp'
+      join messages m on m.workspace_id = s.workspace_id and m.conversation_id = s.conversation_id and m.id = s.id`,
+    where: sql`s.status = 'failed' and s.status_before <> 'failed'`,
+    workspaceId: sql`s.workspace_id`,
+    occurredAt: sql`now()`,
+    data: jsonObject(
+      sql,
+      sql`m.external_id as msgapp_message_id, m.conversation_id, s.status,
+        ${jsonObject(
+          sql,
+          messageColumns(sql, sql`v.channel`, publicUrl, { status: sql`s.status`, error: sql`s.error` }),
+        )} as message`,
+    ),
+  })
+
+/**
+ * Fail a broadcast's messages that were prepared and will not be sent. Their recipients have been settled by the caller.
+ * Without `emits` there is no event: for messages that the same transaction deletes.
+ */
+export async function failUnsent(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+  error: string,
+  { emits = true } = {},
+): Promise<void> {
+  // They are templates, which have no `media_url` to complete.
+  const emitted = emits ? sql`, ${emitFailures(sql, '')}` : sql``
   await sql`
     with settled as (
       update messages m set status = 'failed', error = ${error}
       where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
         and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
-      returning m.workspace_id, m.created_at, m.status, 'pending' as status_before, 1 as places
+      returning m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, m.error, 'pending' as status_before,
+        1 as places
     ),
-    ${countOutcomes(sql, sql`settled`)}
+    ${countOutcomes(sql, sql`settled`)}${emitted}
     ${giveBack(sql)}`
 }
 
@@ -286,19 +326,19 @@ export const patienceMinutes = 15
 const lately = '7 days'
 
 /** Messages without an outcome for too long have failed, unless a report still says otherwise. Answers whose they were. */
-export const sweepPending = (sql: Sql, follower?: Follower): Promise<string[]> =>
-  failSilent(sql, { from: lately, to: `${patienceMinutes} minutes` }, follower)
+export const sweepPending = (sql: Sql, applying: Applying): Promise<string[]> =>
+  failSilent(sql, { from: lately, to: `${patienceMinutes} minutes` }, applying)
 
 /**
  * The same for older ones: a broadcast's message that was put back, waited for days with its broadcast paused and then got
  * no outcome; and what was under way when everything stood still for a week. In stretches, each twice as long ago as the
  * one before, up to twenty years.
  */
-export async function sweepForgotten(sql: Sql, follower?: Follower): Promise<string[]> {
+export async function sweepForgotten(sql: Sql, applying: Applying): Promise<string[]> {
   const workspaceIds = new Set<string>()
   for (let days = 7; days < 20 * 365; days *= 2) {
     const stretch = { from: `${days * 2} days`, to: `${days} days` }
-    for (const id of await failSilent(sql, stretch, follower)) workspaceIds.add(id)
+    for (const id of await failSilent(sql, stretch, applying)) workspaceIds.add(id)
   }
   return [...workspaceIds]
 }
@@ -307,7 +347,7 @@ export async function sweepForgotten(sql: Sql, follower?: Follower): Promise<str
 async function failSilent(
   sql: Sql,
   { from, to }: { from: string; to: string },
-  follower: Follower | undefined,
+  { publicUrl, follower }: Applying,
 ): Promise<string[]> {
   const given = await sql<{ workspace_id: string }[]>`
     with settled as (
@@ -321,7 +361,8 @@ async function failSilent(
         'pending' as status_before, 1 as places
     ),
     ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
-    ${doubting(sql, sql`settled`)}
+    ${doubting(sql, sql`settled`)},
+    ${emitFailures(sql, publicUrl)}
     ${giveBack(sql)}
     returning u.workspace_id`
   return given.map(({ workspace_id }) => workspace_id)

@@ -7,27 +7,24 @@
  * of a delivery status is an event, repeated or late as it may be; the stored
  * status only moves up.
  */
-import { randomUUID } from 'node:crypto'
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { identitiesOf } from '../contacts/people.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
-import { emit, eventColumns, toEvent } from '../webhooks/emit.ts'
+import { emit } from '../webhooks/emit.ts'
 import { doubting } from './answers.ts'
-import { andFollow, type Follower } from './follow.ts'
-import { messageStatuses } from './messages.ts'
+import { type Applying, andFollow } from './follow.ts'
+import { messageColumns, messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 import { revisiting } from './revisits.ts'
 
 export type StatusReport = Extract<Report, { kind: 'status' }>
 export type Reported = { workspaceId: string; channel: ChannelName; report: StatusReport; isRetry?: boolean }
 
-/** Stands for the conversation's id in an event until the statement knows it. A guess of it is of no use to anybody. */
-const hole = randomUUID()
-
 /** Apply them; answers each whether its message was found. Those without one wait for it. */
-export async function applyStatuses(sql: Sql, reported: readonly Reported[], follower?: Follower): Promise<boolean[]> {
+export async function applyStatuses(sql: Sql, reported: readonly Reported[], applying: Applying): Promise<boolean[]> {
+  const { publicUrl, follower } = applying
   const leads = findLeads(reported)
   const rows = reported.map(({ workspaceId, channel, report }, place) => ({
     place,
@@ -37,24 +34,20 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
     rank: messageStatuses.indexOf(report.status),
     error: report.error,
     leads: leads.has(place),
-    // The social channel has no delivery receipts to tell of.
-    tells: channel === 'msgapp',
-    ...toEvent(workspaceId, 'message.status_updated', report.at, {
-      msgapp_message_id: report.external_id,
-      conversation_id: hole,
-      status: report.status,
-    }),
+    // Events report delivery on the primary channel only.
+    emits: channel === 'msgapp',
+    occurred_at: report.at,
   }))
   const found = await sql<{ place: number }[]>`
     with given as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
-        place int, workspace_id uuid, external_id text, status text, rank int, error text, leads boolean, tells boolean,
-        ${eventColumns(sql)}
+        place int, workspace_id uuid, external_id text, status text, rank int, error text, leads boolean, emits boolean,
+        occurred_at timestamptz
       )
     ),
     found as (
-      select g.place, m.conversation_id
+      select g.place, m.workspace_id, m.conversation_id, m.id
       from given g
       join messages m on m.workspace_id = g.workspace_id and m.external_id = g.external_id and m.direction = 'outbound'
     ),
@@ -76,20 +69,12 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
     ),
     ${countOutcomes(sql, sql`moved`)}${andFollow(sql, follower, sql`moved`)},
     ${doubting(sql, sql`moved`)},
-    ${emit(
-      sql,
-      sql`(
-        select g.workspace_id, g.event_id, g.event, replace(g.event_body, ${hole}, f.conversation_id::text) as event_body,
-          g.occurred_at
-        from given g join found f on f.place = g.place
-        where g.tells
-      ) e`,
-    )}
+    ${emitReported(sql, publicUrl)}
     select place from found`
   const places = new Set(found.map(({ place }) => place))
   const unnamed = reported.filter((_, place) => !places.has(place))
   if (unnamed.length > 0) {
-    const known = await nameMessages(sql, unnamed, follower)
+    const known = await nameMessages(sql, unnamed, applying)
     reported.forEach((one, place) => {
       if (known.has(one)) places.add(place)
     })
@@ -101,11 +86,8 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], fol
  * Reports of messages the channel took without our hearing of it: our own id finds them, and they get their name. Then
  * they are reported as any other. What is still nobody's waits.
  */
-async function nameMessages(
-  sql: Sql,
-  reported: readonly Reported[],
-  follower: Follower | undefined,
-): Promise<Set<Reported>> {
+async function nameMessages(sql: Sql, reported: readonly Reported[], applying: Applying): Promise<Set<Reported>> {
+  const { follower } = applying
   const rows = reported.map(({ workspaceId, channel, report, isRetry = false }, place) => ({
     place,
     workspace_id: workspaceId,
@@ -167,9 +149,38 @@ async function nameMessages(
     )
     select place from ours`
   const known = new Set(named.flatMap(({ place }) => reported[place] ?? []))
-  if (known.size > 0) await applyStatuses(sql, [...known], follower)
+  if (known.size > 0) await applyStatuses(sql, [...known], applying)
   return known
 }
+
+/**
+ * Members of a `with` list: `message.status_updated` for each row of `given g` whose message was `found f`. The event's
+ * message is as `moved v`, the statement's own update, leaves it: tables are read as they were before the statement.
+ */
+const emitReported = sharedFragment((sql, publicUrl) => {
+  const after = {
+    status: sql`coalesce(v.status, m.status)`,
+    error: sql`case when v.id is null then m.error else v.error end`,
+  }
+  const message = sql`
+    select ${jsonObject(sql, messageColumns(sql, sql`'msgapp'`, publicUrl, after))}
+    from messages m
+    where m.workspace_id = f.workspace_id and m.conversation_id = f.conversation_id and m.id = f.id`
+  return emit(sql, {
+    event: 'message.status_updated',
+    workspaces: sql`found`,
+    from: sql`given g
+      join found f on f.place = g.place
+      left join moved v on v.workspace_id = f.workspace_id and v.id = f.id`,
+    where: sql`g.emits`,
+    workspaceId: sql`g.workspace_id`,
+    occurredAt: sql`g.occurred_at`,
+    data: jsonObject(
+      sql,
+      sql`g.external_id as msgapp_message_id, f.conversation_id, g.status, (${message}) as message`,
+    ),
+  })
+})
 
 /** Of several reports about one message the one that says most; the others are events and no more. */
 function findLeads(reported: readonly Reported[]): Set<number> {

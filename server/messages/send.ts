@@ -108,7 +108,7 @@ export function createSender(sending: Sending): Sender {
   const { sql, settleSql, sealer, channels, announce, publicUrl, follower, onSend = () => {} } = sending
   const find = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
   const resolve = createBatch({ run: (people: readonly Who[]) => resolveThreads(sql, people) })
-  const ledger = createLedger(sql, settleSql, follower)
+  const ledger = createLedger(sql, settleSql, { publicUrl, follower })
   const learn = createLearning(sql)
   // Read once for all who send at the same moment: each was a third as many statements as sends.
   const readMsgapp = createBrief((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)

@@ -1,15 +1,15 @@
 /**
- * Events: what happened, recorded by the statement in which it happens, with
- * a delivery for every endpoint that wants to know.
+ * Events: recorded by the statement in which they happen, with a delivery for
+ * every subscribed endpoint.
  *
- * The body is made here, once, in the exact bytes a webhook carries, and kept
- * as text. A verb passes it along with its rows, and its statement keeps it
- * only if the thing came about and somebody is subscribed, or follows the
- * events on an open line (`listeners.ts`). So nothing is lost between the
- * commit and the queue, and nothing is sent that was rolled back.
+ * That statement also builds the body, once, in the exact bytes a webhook
+ * carries. It does so only for workspaces where an active endpoint or an event
+ * stream (`listeners.ts`) is subscribed, so an event without a subscriber costs
+ * one look-up per statement. Nothing is lost between the commit and the queue,
+ * and nothing is sent that was rolled back.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
-import { newId } from '../lib/id.ts'
+import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
+import { idFromTime, newId } from '../lib/id.ts'
 
 export const eventNames = [
   'message.received',
@@ -23,50 +23,74 @@ export type EventName = (typeof eventNames)[number]
 export const testEventNames = ['tool_a.test', 'tool_b.test'] as const
 export type TestEventName = (typeof testEventNames)[number]
 
-/** An event in the making, as columns of the row it is about. */
-export type Event = { event_id: string; event: EventName | TestEventName; event_body: string; occurred_at: string }
+export type TestEvent = { event_id: string; event: TestEventName; event_body: string; occurred_at: string }
 
-export function toEvent(
+export function toTestEvent(
   workspaceId: string,
-  event: EventName | TestEventName,
+  event: TestEventName,
   occurredAt: string,
   data: Record<string, unknown>,
-): Event {
+): TestEvent {
   const id = newId()
   const body = { id, event, occurred_at: occurredAt, account_id: workspaceId, data }
   return { event_id: id, event, event_body: JSON.stringify(body), occurred_at: occurredAt }
 }
 
-/** The columns of an event in a record that carries one. */
-export const eventColumns = (sql: Sql): Fragment =>
-  sql`event_id uuid, event text, event_body text, occurred_at timestamptz`
+export type Emission = {
+  event: EventName
+  /** A relation with the `workspace_id` of all events. It may have more rows than `from`. */
+  workspaces: Fragment
+  /** The items of a `from` clause. Each row of it is an event. */
+  from: Fragment
+  where?: Fragment
+  /** Expressions over `from`. `data` is JSON and is evaluated only for events with a subscriber. */
+  workspaceId: Fragment
+  occurredAt: Fragment
+  data: Fragment
+}
 
-/** Members of a `with` list: record the events of a relation that has `workspace_id` and the columns of an event. */
-export function emit(sql: Sql, relation: Fragment): Fragment {
+/** Members of a `with` list that record events and queue their deliveries. */
+export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, occurredAt, data }: Emission): Fragment {
   return sql`
-    happened as (
-      select workspace_id, event_id, event, event_body, occurred_at from ${relation}
-    ),
-    told as (
-      select h.workspace_id, h.event_id, e.id as endpoint_id
-      from happened h
-      join webhook_endpoints e on e.workspace_id = h.workspace_id and e.is_active and h.event = any(e.events)
-      -- Whoever deletes an endpoint or switches it off waits for us, or we see that they did.
+    -- Deleting or deactivating an endpoint waits for these locks, or is seen here.
+    subscribed_endpoints as (
+      select e.workspace_id, e.id
+      from webhook_endpoints e
+      where e.workspace_id in (select workspace_id from ${workspaces}) and e.is_active and ${event}::text = any(e.events)
       for key share of e
     ),
-    emitted as (
-      insert into webhook_events (workspace_id, id, event, body, occurred_at)
-      select h.workspace_id, h.event_id, h.event, h.event_body, h.occurred_at
-      from happened h
-      where exists (select from told t where t.workspace_id = h.workspace_id and t.event_id = h.event_id)
-        -- Asked only of events no endpoint wants; the table is empty but for those who listen this minute.
-        or exists (
-          select from webhook_listeners l
-          where l.workspace_id = h.workspace_id and l.expires_at > now() and h.event = any(l.events)
-        )
+    -- A stream reads the events themselves, so it gets no delivery.
+    subscribed_workspaces as (
+      select workspace_id from subscribed_endpoints
+      union
+      select l.workspace_id
+      from webhook_listeners l
+      where l.workspace_id in (select workspace_id from ${workspaces}) and l.expires_at > now()
+        and ${event}::text = any(l.events)
     ),
-    queued as (
+    -- Three levels, because a volatile expression is evaluated once per level: the time, the id of that time, the body
+    -- with that id. None of the texts joined here can hold a character that JSON escapes.
+    recorded_events as (
+      insert into webhook_events (workspace_id, id, event, body, occurred_at)
+      select b.workspace_id, b.id, ${event}::text,
+        '{"id":"' || b.id || '","event":"' || ${event}::text
+          || '","occurred_at":"' || ${isoTime(sql, sql`b.occurred_at`)} || '","account_id":"' || b.workspace_id
+          || '","data":' || b.data || '}',
+        b.occurred_at
+      from (
+        select a.workspace_id, a.occurred_at, a.data, ${idFromTime(sql, sql`a.recorded_at`)} as id
+        from (
+          select ${workspaceId} as workspace_id, ${occurredAt} as occurred_at, (${data})::text as data,
+            clock_timestamp() as recorded_at
+          from ${from}
+          where ${workspaceId} in (select workspace_id from subscribed_workspaces)${where ? sql` and ${where}` : sql``}
+        ) a
+      ) b
+      returning workspace_id, id
+    ),
+    queued_deliveries as (
       insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
-      select t.workspace_id, t.endpoint_id, gen_random_uuid(), t.event_id from told t
+      select e.workspace_id, s.id, gen_random_uuid(), e.id
+      from recorded_events e join subscribed_endpoints s on s.workspace_id = e.workspace_id
     )`
 }

@@ -8,7 +8,7 @@ import { nowIso, nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { idAt, newId } from '../lib/id.ts'
-import { toEvent } from './emit.ts'
+import { toTestEvent } from './emit.ts'
 import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
 import { type Delivery, getKnown, type Queued, toPending } from './log.ts'
@@ -91,7 +91,7 @@ export async function sendTest(sql: Sql, guard: Guard, workspaceId: string, endp
   const endpoint = await requireEndpoint(sql, workspaceId, endpointId)
   if (endpoint.provider === 'api') throw notFound('integration')
   await requireReady(guard, endpoint)
-  const { event_id, event, event_body, occurred_at } = toEvent(workspaceId, `${endpoint.provider}.test`, nowIso(), {
+  const { event_id, event, event_body, occurred_at } = toTestEvent(workspaceId, `${endpoint.provider}.test`, nowIso(), {
     message: 'A test from your workspace: this integration works.',
   })
   const [queued] = await sql<Queued[]>`

@@ -1,0 +1,62 @@
+/** A contact as the API shows it, built in SQL: for answers and for events, which are recorded by the same statements. */
+import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
+import { emit } from '../webhooks/emit.ts'
+
+/** The fields of contact `c`. `channels`: those of a contact whose identities this very statement enters. */
+export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
+  const stored = sql`array(
+    select distinct i.channel from contact_identities i
+    where i.workspace_id = c.workspace_id and i.contact_id = c.id
+    order by i.channel
+  )`
+  return sql`
+    c.id, c.phone, c.social_username, ${channels ?? stored} as channels, c.name, c.email, c.company, c.avatar_url,
+    coalesce((
+      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
+      from contact_tags ct
+      join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
+      where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
+    ), '[]') as tags,
+    ${isoTime(sql, sql`c.created_at`)} as created_at, ${isoTime(sql, sql`c.updated_at`)} as updated_at`
+}
+
+/** A stored contact as JSON; null when it was erased. */
+export const contactJson = (sql: Sql, workspaceId: Fragment, id: Fragment): Fragment => sql`(
+  select ${jsonObject(sql, contactColumns(sql))} from contacts c where c.workspace_id = ${workspaceId} and c.id = ${id}
+)`
+
+/**
+ * Members of a `with` list: `contact.created` for each row of `created c`, which has the columns of `contacts` that
+ * `contactColumns` reads, and `channel`: where the contact comes from.
+ */
+export function emitCreated(sql: Sql, created: Fragment): Fragment {
+  const keys = sql`c.id as contact_id, c.phone, c.name`
+  const contact = sql`${jsonObject(sql, contactColumns(sql, sql`array[c.channel]`))} as contact`
+  return emit(sql, {
+    event: 'contact.created',
+    workspaces: created,
+    from: sql`${created} c`,
+    workspaceId: sql`c.workspace_id`,
+    occurredAt: sql`c.created_at`,
+    data: sql`case when c.channel = 'social'
+      then ${jsonObject(sql, sql`${keys}, c.social_username, ${contact}`)}
+      else ${jsonObject(sql, sql`${keys}, ${contact}`)} end`,
+  })
+}
+
+/**
+ * Record the creation of these contacts of the primary channel. In the transaction that created them without an event,
+ * after what belongs to them besides: their tags.
+ */
+export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
+  await sql`
+    with created as (
+      select c.workspace_id, c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.created_at,
+        c.updated_at, 'msgapp' as channel
+      from contacts c
+      where c.workspace_id = ${workspaceId} and c.id = any(${[...ids]}::uuid[])
+      order by c.id
+    ),
+    ${emitCreated(sql, sql`created`)}
+    select 1`
+}
