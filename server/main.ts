@@ -150,7 +150,10 @@ async function run(config: Config): Promise<void> {
     })
     // At the same time: each may take its five seconds, and whoever told us to stop waits ten.
     stops.push(() => Promise.all([drain(app), worker?.stop()]))
-    await app.listen({ port: config.port, host: config.host })
+    // Fastify does not know that the server it was given speaks TLS.
+    const listenTextResolver = (address: string) =>
+      `Server listening at ${tls ? address.replace(/^http:/, 'https:') : address}`
+    await app.listen({ port: config.port, host: config.host, listenTextResolver })
     // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
     if (roles.has('worker') && !stopping)
       worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb, publicUrl })

@@ -370,6 +370,8 @@ test('with a certificate and a key it serves https', async (t) => {
   assert.equal(statusCode, 200)
   assert.equal(headers['strict-transport-security'], 'max-age=31536000')
   assert.match(demoOf(dataDir).base_url, /^https:/)
+  assert.match(service.output(), new RegExp(`listening at https://127\\.0\\.0\\.1:${port}`))
+  assert.doesNotMatch(service.output(), /http:\/\//)
 })
 
 test('a demo from before it had channels is completed', async (t) => {
