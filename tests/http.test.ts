@@ -281,6 +281,29 @@ test('a client that trickles, floods its headers or speaks nonsense is cut off w
   assert.match(slowBody, /^HTTP\/1\.1 40[01] /)
 })
 
+test('whatever waits too long for the database is answered', async (t) => {
+  const { api, url, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const key = await api.key('contacts:read', 'contacts:write')
+  const call = async (method: string, path: string, body?: string) => {
+    const headers = { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) }
+    return (await fetch(url + path, { method, headers, ...(body ? { body } : {}) })).status
+  }
+  for (const [table, expected] of [
+    ['contacts', [500, 500, 404]],
+    ['api_keys', [500, 500, 500]],
+  ] as const) {
+    await db.begin(async (sql) => {
+      await sql`lock table ${sql(table)} in access exclusive mode`
+      const answers = [
+        call('GET', '/v1/contacts'),
+        call('POST', '/v1/contacts', '{"phone":"+14155550100"}'),
+        call('GET', '/v1/nowhere'),
+      ]
+      assert.deepEqual(await Promise.all(answers), expected, table)
+    })
+  }
+})
+
 test('a failure of ours says nothing of the inside, and its log line has the request id but no secret', async (t) => {
   const lines: string[] = []
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })

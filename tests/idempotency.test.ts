@@ -352,6 +352,11 @@ test('what a member sent when the process died is not sent again, on any channel
   const die = (id: string) => db`
     with died as (update messages set status = 'pending', external_id = null where id = ${id})
     update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
+  // No report of the channel is left that would change the message again.
+  const isReported = (id: string) =>
+    until('its last report', async () => {
+      return (await db`select 1 from messages where id = ${id} and status = 'read'`).length > 0
+    })
   const isTakenOver = async () => (await db`select 1 from idempotency_keys where locked_until > now()`).length > 0
   for (const channel of ['msgapp', 'social', 'web'] as const) {
     const from = channel === 'msgapp' ? '+14155550100' : 'visitor-1'
@@ -363,6 +368,7 @@ test('what a member sent when the process died is not sent again, on any channel
     assert.equal(first.status, 201, first.text)
     const { id, msgapp_message_id, message_id } = first.body.data
     const sent = (await provider.sent()).length
+    if (channel === 'msgapp') await isReported(id)
     await die(id)
     // The window closes meanwhile: what went out already is not refused for it.
     await db`update conversations set last_inbound_at = now() - interval '30 days'`
@@ -383,6 +389,7 @@ test('what a member sent when the process died is not sent again, on any channel
   const tryOut = () =>
     member.call('POST', '/broadcasts/test', { template: hello.template, to: hello.to }, { 'idempotency-key': 'test' })
   const tested = await tryOut()
+  await isReported(tested.body.data.id)
   const sent = (await provider.sent()).length
   await db`update messages set status = 'failed', external_id = null, error = '131026: no' where id = ${tested.body.data.id}`
   await db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`

@@ -16,7 +16,7 @@ import Fastify, {
   type FastifySchema,
   type FastifyTypeProvider,
   LogController,
-  type onResponseHookHandler,
+  type onRequestHookHandler,
   type onSendHookHandler,
   type preValidationHookHandler,
   type RawServerDefault,
@@ -40,6 +40,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The body as it came, for whoever signs or compares bytes. */
     rawBody: Buffer | undefined
+    answerTimer: NodeJS.Timeout | undefined
     /** Where the request comes from. Use this instead of `ip`, which is the last proxy's. */
     clientAddress: string
   }
@@ -94,7 +95,6 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     // One line a request of our own, below, instead of two of the framework's.
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
-    handlerTimeout: limits.answerTimeoutMs,
     return503OnClosing: false,
     bodyLimit: limits.bodyBytes,
     genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
@@ -135,6 +135,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     }
   })
   app.decorateRequest('rawBody', undefined)
+  app.decorateRequest('answerTimer', undefined)
   const addressOf = createClientAddress(trustedProxies ?? [], (peer) =>
     log.warn(
       { peer },
@@ -152,6 +153,9 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     reply.header('x-request-id', request.id)
     // A year. A browser that was here once does not try plain http again.
     if (tls) reply.header('strict-transport-security', 'max-age=31536000')
+    limitAnswerTime(request, reply, limits.answerTimeoutMs)
+    // Unlike `onResponse` also when the client closes the connection.
+    reply.raw.once('close', () => clearTimeout(request.answerTimer))
     done()
   })
   const known = createPathIndex()
@@ -166,10 +170,12 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
     if (!bodyless.has(String(route.method))) {
-      const [start, stop] = limitAnswerTime(route.handlerTimeout ?? limits.answerTimeoutMs)
       route.preParsing = [decodeBody, ...listOf(route.preParsing)]
-      route.preValidation = [start, ...listOf(route.preValidation)]
-      route.onResponse = [...listOf(route.onResponse), stop]
+    }
+    const { handlerTimeout } = route
+    if (handlerTimeout) {
+      delete route.handlerTimeout
+      route.onRequest = [...listOf(route.onRequest), allowAnswerTime(handlerTimeout)]
     }
     if (route.config?.takesFile) {
       route.onRequest = [...listOf(route.onRequest), bePatient]
@@ -267,23 +273,26 @@ function checkRequest({ body, querystring }: FastifySchema) {
 const bodyless = new Set(['GET', 'HEAD'])
 
 /**
- * The answer timeout of a request with a body. Fastify's own stops when the request stream closes, and Node closes that as
- * soon as the body has been read. The handler goes on running; its answer is dropped.
+ * Fails a request that is not answered in time, and cuts off an answer that is not sent in time. The handler goes on; its
+ * answer is dropped. Not Fastify's own handler timeout: that stops when the request stream closes, which Node does as soon
+ * as the body has been read.
  */
-function limitAnswerTime(timeoutMs: number): [start: preValidationHookHandler, stop: onResponseHookHandler] {
-  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>()
-  const start: preValidationHookHandler = (request, reply, done) => {
-    const fail = () => {
-      if (!reply.sent && !reply.raw.headersSent) reply.send(new Error(`no answer within ${timeoutMs} ms`))
-    }
-    timers.set(request, setTimeout(fail, timeoutMs))
+function limitAnswerTime(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
+  clearTimeout(request.answerTimer)
+  request.answerTimer = setTimeout(() => {
+    if (reply.sent) return
+    const error = new Error(`no answer within ${timeoutMs} ms`)
+    if (reply.raw.headersSent) reply.raw.destroy(error)
+    else reply.send(error)
+  }, timeoutMs)
+}
+
+/** The `handlerTimeout` of a route instead of `answerTimeoutMs`. */
+function allowAnswerTime(timeoutMs: number): onRequestHookHandler {
+  return (request, reply, done) => {
+    limitAnswerTime(request, reply, timeoutMs)
     done()
   }
-  const stop: onResponseHookHandler = (request, _reply, done) => {
-    clearTimeout(timers.get(request))
-    done()
-  }
-  return [start, stop]
 }
 
 /** Count the answer; one line in the log, loud when it was slow. */
