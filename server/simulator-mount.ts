@@ -14,7 +14,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Simulator } from '../simulator/simulator.ts'
 import { samplePicture } from '../simulator/templates.ts'
 import { getRequestSession } from './accounts/sessions.ts'
-import { isFromHere } from './accounts/setup.ts'
+import { isFromHere, visitOf } from './accounts/setup.ts'
 import type { Db } from './lib/db.ts'
 import type { App } from './lib/server.ts'
 
@@ -57,7 +57,7 @@ function hasOwnAccess(url: string): boolean {
 
 /** Whether the caller sits at this machine, where it alone reaches the service, or is signed in as the demo's owner. */
 async function isOwner({ db, publicUrl, isExposed }: Mounting, request: FastifyRequest): Promise<boolean> {
-  if (!isExposed && isFromHere({ ip: request.ip, headers: request.headers, publicUrl })) return true
+  if (!isExposed && isFromHere(visitOf(request, publicUrl))) return true
   const session = await getRequestSession(db, request)
   if (session?.member.role !== 'owner') return false
   const [workspace] = await db`select 1 from workspaces where id = ${session.workspaceId} and is_demo`

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -18,6 +19,8 @@ const first = {
   email: 'ann@first.test',
   password: 'correct horse',
 }
+
+const words = (text: string) => text.split(/\s+/)
 
 /** An installation that was never used. */
 async function startEmpty(t: TestContext) {
@@ -86,6 +89,16 @@ function ask(url: string, headers: Record<string, string>): Promise<Json> {
   })
 }
 
+/** The same over HTTP/1.0. */
+async function askPlainly(url: string): Promise<Json> {
+  const { hostname, port, host } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`GET /app/api/setup HTTP/1.0\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const part of socket) text += part
+  return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).data
+}
+
 test("the demo's password is told on its own machine only, and only while it is the password", async (t) => {
   const demo = { workspace_id: '', owner: { email: '', password: '' } }
   const { url, db, api, owner } = await start(t, {
@@ -101,6 +114,8 @@ test("the demo's password is told on its own machine only, and only while it is 
   for (const headers of [{ 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { host: 'evil.test' }]) {
     assert.deepEqual((await ask(url, headers)).demo, untold, JSON.stringify(headers))
   }
+  // As nginx asks when it is configured with nothing but `proxy_pass`.
+  assert.deepEqual((await askPlainly(url)).demo, untold)
   const browser = createBrowser(url)
   await browser.call('POST', '/session', owner, { origin: url })
   const wanted = { current_password: owner.password, new_password: 'my very own' }
@@ -109,8 +124,9 @@ test("the demo's password is told on its own machine only, and only while it is 
 })
 
 test('a visit is from here when nothing speaks against it', () => {
-  const here = { ip: '127.0.0.1', headers: { host: '127.0.0.1:4000' }, publicUrl: 'http://127.0.0.1:4000' }
-  const from = (change: { ip?: string; publicUrl?: string; headers?: IncomingHttpHeaders }) =>
+  const publicUrl = 'http://127.0.0.1:4000'
+  const here = { ip: '127.0.0.1', httpVersion: '1.1', headers: { host: '127.0.0.1:4000' }, publicUrl }
+  const from = (change: { ip?: string; httpVersion?: string; publicUrl?: string; headers?: IncomingHttpHeaders }) =>
     isFromHere({ ...here, ...change })
   for (const ip of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) assert.ok(from({ ip }), ip)
   for (const ip of ['10.0.0.1', '::ffff:10.0.0.1', '127.0.0.1.evil', '', '1127.0.0.1']) assert.ok(!from({ ip }), ip)
@@ -119,8 +135,13 @@ test('a visit is from here when nothing speaks against it', () => {
     assert.ok(!from({ headers: { host } }), host)
   }
   assert.ok(!from({ headers: {} }))
-  for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip', 'cf-connecting-ip']) {
+  assert.ok(!from({ httpVersion: '1.0' }))
+  for (const name of words(`x-forwarded-for x-forwarded-host forwarded via x-real-ip cf-connecting-ip cf-ray client-ip
+    x-client-ip x-cluster-client-ip true-client-ip x-original-host x-envoy-external-address x-scheme cdn-loop`)) {
     assert.ok(!from({ headers: { ...here.headers, [name]: '' } }), name)
+  }
+  for (const name of words('accept cookie origin referer sec-fetch-site user-agent x-request-id content-type')) {
+    assert.ok(from({ headers: { ...here.headers, [name]: '' } }), name)
   }
   for (const publicUrl of ['http://localhost:1', 'http://[::1]:4000']) assert.ok(from({ publicUrl }), publicUrl)
   for (const publicUrl of ['https://chat.acme.test', 'http://0.0.0.0:4000', 'http://192.168.1.2:4000']) {

@@ -24,7 +24,7 @@ import {
   signIn,
   toEmailKey,
 } from './sessions.ts'
-import { getDemoHint, needsSetup, type Setup, setUp } from './setup.ts'
+import { getDemoHint, needsSetup, type Setup, setUp, visitOf } from './setup.ts'
 
 const SetupView = Type.Object({
   needed: Type.Boolean(),
@@ -100,8 +100,8 @@ export const sessionDashboard =
     app.get(
       '/setup',
       { config: { members: 'public' }, schema: { response: { 200: DataOf(SetupView) } } },
-      async ({ ip, headers }) => ({
-        data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, { ip, headers, publicUrl }) },
+      async (request) => ({
+        data: { needed: await needsSetup(db), demo: await getDemoHint(db, setup, visitOf(request, publicUrl)) },
       }),
     )
     app.post(

@@ -1,20 +1,18 @@
 /**
- * The first run: how the first workspace of an installation comes about.
+ * The first run: how the first workspace of an installation is created.
  *
- * Whoever started the service was shown a link with a token. The token is
- * derived from the encryption key, so every process of an installation knows
- * it and none stores it. With it somebody makes the first workspace and is its
- * owner; once there is a workspace, whoever made it, the token opens nothing.
+ * The service prints a link with a token at its start. The token is derived from the encryption key, so every process of an
+ * installation knows it and none stores it. It creates the first workspace and its owner, and opens nothing once there is a
+ * workspace.
  *
- * Where there is a demo workspace, its sign-in can be offered to whoever tries
- * the service on their own machine. Its password is told only to a request
- * that really comes from there: over the loopback, asking for a loopback name
- * (no other name can be made to point here), handed on by nobody, of a service
- * that calls itself by a loopback name. A service that others reach, or one
- * behind a proxy on the same machine, is none of that. And only while it is
- * the password: one that was changed is the owner's own.
+ * The sign-in page offers the demo workspace's password to a person at the machine the service runs on, and only while it is
+ * still the password. Everything a request shows must agree: a loopback connection, a loopback name in `Host` (a name that
+ * another site cannot point here) and in `PUBLIC_URL`, no trace of a proxy. A proxy on the same machine that leaves no trace
+ * and rewrites `Host` cannot be recognised; setting `PUBLIC_URL`, which links need behind a proxy, is enough to hide the
+ * password.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { isLoopbackHost } from '../../common/address.ts'
 import { isSameToken, verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -73,9 +71,17 @@ export async function setUp(db: Db, { token }: Setup, given: FirstWorkspace, ori
   })
 }
 
-export type Visit = { ip: string; headers: IncomingHttpHeaders; publicUrl: string }
+/** What a request shows of its client. `ip` is the other end of the connection. */
+export type Visit = { ip: string; httpVersion: string; headers: IncomingHttpHeaders; publicUrl: string }
 
-/** The demo workspace's sign-in, for a page to offer; the password is null for whoever is not to know it. */
+export const visitOf = ({ ip, raw, headers }: FastifyRequest, publicUrl: string): Visit => ({
+  ip,
+  httpVersion: raw.httpVersion,
+  headers,
+  publicUrl,
+})
+
+/** The demo workspace's sign-in, for the page to offer. The password is null for a client that must not get it. */
 export async function getDemoHint(
   sql: Sql,
   { getDemo }: Setup,
@@ -93,20 +99,23 @@ export async function getDemoHint(
   return { email, password: isTold ? password : null }
 }
 
-/** Whether somebody sits at the machine the service runs on, as far as a request can show it. */
-export function isFromHere({ ip, headers, publicUrl }: Visit): boolean {
-  const isHandedOn = Object.keys(headers).some((name) =>
-    /^(via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|.*-connecting-ip|true-client-ip|x-original-.*)$/.test(name),
-  )
+/** Headers that a proxy adds: about the client, or its own name. */
+const proxyHeaders =
+  /^(via|x-via|forwarded|cdn-loop|x-(forwarded|original|envoy|amzn|azure|arr)-.*|(cf|fly|fastly)-.*|(.*-)?(client|real|connecting)-ip|x-(url-)?scheme)$/
+
+/** Whether the client runs on the machine the service runs on, as far as a request can show it. */
+export function isFromHere({ ip, httpVersion, headers, publicUrl }: Visit): boolean {
+  // Browsers and scripts speak HTTP/1.1. nginx speaks 1.0 to the service behind it unless it is told otherwise.
+  const isProxied = httpVersion === '1.0' || Object.keys(headers).some((name) => proxyHeaders.test(name))
   return (
-    !isHandedOn &&
+    !isProxied &&
     /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i.test(ip) &&
     isLoopbackHost((headers.host ?? '').replace(/:\d+$/, '')) &&
     isLoopbackHost(new URL(publicUrl).hostname)
   )
 }
 
-/** Checking takes 50 ms of a core, so the last answer is kept: both texts change once in a lifetime. */
+/** Checking takes some 25 ms of a core, so the last result is cached: both texts seldom change. */
 let checked = { password: '', hash: '', isRight: false }
 
 async function isPassword(password: string, hash: string): Promise<boolean> {
