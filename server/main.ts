@@ -112,7 +112,7 @@ async function run(config: Config): Promise<void> {
 
     const http = createHttp()
     stops.push(http.stop)
-    const hosting = { db, sealer, log, health, dataDir, origin, publicUrl }
+    const hosting = { db, sealer, log, health, dataDir, origin, publicUrl, isExposed: config.isDemoExposed }
     const simulator = hasDemo ? await startSimulatorHost(hosting) : undefined
     if (simulator) stops.push(simulator.stop)
     const metrics = createMetrics()

@@ -57,6 +57,8 @@ type Hosting = {
   origin: string
   /** How browsers reach it. */
   publicUrl: string
+  /** More than this machine reaches it. */
+  isExposed: boolean
 }
 
 const everyMs = 2_000
@@ -72,7 +74,7 @@ const startLock = 7_263_552
 const handedOn = 'x-simulator-handed-on'
 
 export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHost> {
-  const { db, sealer, log, health, dataDir, origin, publicUrl } = hosting
+  const { db, sealer, log, health, dataDir, origin, publicUrl, isExposed } = hosting
   const gate = createGate({ origins: () => [origin, new URL(publicUrl).origin] })
   const dir = join(dataDir, 'simulator')
   const here = graphUrl(`${origin}/simulator`)
@@ -93,6 +95,7 @@ export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHos
       name,
       publicUrl: origin,
       browserUrl: publicUrl,
+      isPrivate: !isExposed,
       loadAccounts: () => loadSimulatorAccounts(db, sealer, origin),
       loadCustomers: () => listRecentCustomers(db),
       log,

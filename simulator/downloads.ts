@@ -1,9 +1,9 @@
 /**
  * Downloads of files that a control call names by their address.
  *
- * Only public addresses are reached, and the origins of the service itself: the
- * caller gets the file to read, so anything else would let them read services
- * of this machine and its network. No redirect is followed, and time, size and
+ * Only public addresses are reached, and the origins the caller of this module
+ * allows: who names an address gets the file to read, so anything else would
+ * open the services of this machine and its network. No redirect is followed, and time, size and
  * number are bounded.
  */
 import { isIP } from 'node:net'
@@ -22,15 +22,15 @@ export type Downloads = {
 }
 
 type Downloading = {
-  /** Whether an origin is the service's own. */
-  isOwnOrigin: (origin: string) => boolean
+  /** Whether an origin that is not public may be reached: the service's own, for instance. */
+  isAllowedOrigin: (origin: string) => boolean
   quotas: Pick<Quotas, 'downloadBytes' | 'downloadMs' | 'downloadsAtOnce'>
 }
 
 const refused = (reason: string): Download => ({ ok: false, isRefused: true, reason })
 const failed = (reason: string): Download => ({ ok: false, isRefused: false, reason })
 
-export function createDownloads({ isOwnOrigin, quotas }: Downloading): Downloads {
+export function createDownloads({ isAllowedOrigin, quotas }: Downloading): Downloads {
   const { downloadBytes, downloadMs, downloadsAtOnce } = quotas
   const guarded = new Agent({ connect: { timeout: 3_000, lookup: publicLookup } })
   // The service may have a certificate of its own making.
@@ -41,7 +41,7 @@ export function createDownloads({ isOwnOrigin, quotas }: Downloading): Downloads
     const abort = new AbortController()
     const timer = setTimeout(() => abort.abort(), downloadMs)
     try {
-      const { statusCode, headers, body } = await (isOwnOrigin(target.origin) ? own : guarded).request({
+      const { statusCode, headers, body } = await (isAllowedOrigin(target.origin) ? own : guarded).request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: 'GET',
@@ -79,7 +79,7 @@ export function createDownloads({ isOwnOrigin, quotas }: Downloading): Downloads
       if (target.username || target.password) return refused('must not carry credentials')
       // An address that is written as digits is not looked up, so the agent does not check it.
       const host = target.hostname.replace(/^\[|\]$/g, '')
-      if (isIP(host) && !isPublicAddress(host) && !isOwnOrigin(target.origin)) return refused(notPublic(host))
+      if (isIP(host) && !isPublicAddress(host) && !isAllowedOrigin(target.origin)) return refused(notPublic(host))
       if (running >= downloadsAtOnce) return refused(`at most ${downloadsAtOnce} downloads at once`)
       running++
       return read(target).finally(() => running--)

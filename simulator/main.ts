@@ -92,7 +92,7 @@ simulator = await createSimulator({
   name: String(boundPort),
   publicUrl: url,
   hostnames: isAnywhere ? ownAddresses() : [host],
-  trustsCallbacks: isLocal,
+  isPrivate: isLocal,
   log,
 })
 console.log(`The simulator is at ${url}/simulator (its journal in ${dir})`)

@@ -9,6 +9,7 @@
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { isLoopbackHost } from '../common/address.ts'
 import { type Channel, createAccounts, type SimulatorAccount } from './accounts.ts'
 import { drawSent } from './bubbles.ts'
 import { createCallbacks } from './callbacks.ts'
@@ -58,10 +59,10 @@ type Options = {
   /** Host names and addresses under which it is reached besides. */
   hostnames?: readonly string[]
   /**
-   * Whether files may be downloaded from the origins of the accounts' callbacks: they are the service's own. False where
-   * strangers can register accounts.
+   * Only programs of this machine reach the simulator, so it may download files from this machine: a caller could read
+   * them as well. Without it, it downloads from public addresses and its own origins only.
    */
-  trustsCallbacks?: boolean
+  isPrivate?: boolean
   /** Built in: where accounts come from. Absent: alone; accounts are registered and kept in the folder. */
   loadAccounts?: () => Promise<SimulatorAccount[]>
   /** Who wrote to them lately, whatever the journal says: asked once, at the start. */
@@ -89,7 +90,7 @@ export async function createSimulator(options: Options): Promise<Simulator> {
     publicUrl,
     browserUrl,
     hostnames = [],
-    trustsCallbacks = true,
+    isPrivate = false,
     loadAccounts,
     loadCustomers,
     log,
@@ -111,10 +112,9 @@ export async function createSimulator(options: Options): Promise<Simulator> {
   })
   const origins = () => (browserUrl === undefined ? [origin()] : [origin(), new URL(browserUrl).origin])
   const gate = createGate({ origins, hostnames })
-  const isCallbackOrigin = (url: string) =>
-    accounts.list().some(({ account }) => URL.parse(account?.callback_url ?? '')?.origin === url)
+  const isOnThisMachine = (url: string) => isPrivate && isLoopbackHost(new URL(url).hostname)
   const downloads = createDownloads({
-    isOwnOrigin: (url) => origins().includes(url) || (trustsCallbacks && isCallbackOrigin(url)),
+    isAllowedOrigin: (url) => origins().includes(url) || isOnThisMachine(url),
     quotas,
   })
   const phones = createPhones(draw, quotas.streams)

@@ -43,7 +43,7 @@ export async function startProvider(t: TestContext, dir: string): Promise<Provid
     comeUp: () => listen(port),
   }
   const log = pino({ level: 'silent' })
-  const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, log })
+  const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, isPrivate: true, log })
   t.after(async () => {
     await simulator.stop()
     server.closeAllConnections()

@@ -165,9 +165,13 @@ function clientOf(origin: string) {
 }
 type Client = ReturnType<typeof clientOf>
 
-type Starting = { messagesPerSecond?: number; quotas?: Parameters<typeof createSimulator>[0]['quotas'] }
+type Starting = {
+  messagesPerSecond?: number
+  quotas?: Parameters<typeof createSimulator>[0]['quotas']
+  isPrivate?: boolean
+}
 
-async function start(t: TestContext, { messagesPerSecond, quotas = {} }: Starting = {}) {
+async function start(t: TestContext, { messagesPerSecond, quotas = {}, isPrivate = true }: Starting = {}) {
   const receiver = await startReceiver(t)
   const server = createServer((request, response) => simulator.handle(request, response))
   const origin = await listen(server)
@@ -176,6 +180,7 @@ async function start(t: TestContext, { messagesPerSecond, quotas = {} }: Startin
     dir: folder(t),
     name: 'test',
     publicUrl: origin,
+    isPrivate,
     loadAccounts: async () => accounts,
     quotas,
     log,
@@ -1113,7 +1118,7 @@ test('a page of another site cannot drive the simulator, in any way a browser le
   assert.equal(own.headers['x-content-type-options'], 'nosniff')
 })
 
-test('only public addresses and the service itself are downloaded from, within bounds', async (t) => {
+test('only public addresses are downloaded from, and this machine where no other reaches the simulator', async (t) => {
   let asked = 0
   const inside = createServer((_request, response) => {
     asked++
@@ -1124,20 +1129,25 @@ test('only public addresses and the service itself are downloaded from, within b
     inside.closeAllConnections()
     inside.close()
   })
-  const { control, receiver, origin, graph } = await start(t, { quotas: { downloadMs: 300, downloadBytes: 4_000 } })
-  const write = (url: string) => control('POST', 'inbound', { from: number(1), type: 'image', media: { url } })
-  for (const host of [
+  const quotas = { downloadMs: 300, downloadBytes: 4_000 }
+  const exposed = await start(t, { quotas, isPrivate: false })
+  const { control, receiver, origin, graph } = await start(t, { quotas })
+  const image = (url: string) => ({ from: number(1), type: 'image', media: { url } })
+  const write = (url: string) => control('POST', 'inbound', image(url))
+  const elsewhere = ['169.254.169.254', '10.0.0.1', '[fd00:ec2::254]', `0.0.0.0:${port}`]
+  const here = [
     `127.0.0.1:${port}`,
     `localhost:${port}`,
     `[::1]:${port}`,
     `[::ffff:127.0.0.1]:${port}`,
     `2130706433:${port}`,
-    `0.0.0.0:${port}`,
-    '169.254.169.254',
-    '10.0.0.1',
-    '[fd00:ec2::254]',
-  ]) {
-    const answer = await write(`http://${host}/latest/meta-data`)
+  ]
+  const refused = [
+    ...elsewhere.map((host) => [host, control] as const),
+    ...[...elsewhere, ...here].map((host) => [host, exposed.control] as const),
+  ]
+  for (const [host, ask] of refused) {
+    const answer = await ask('POST', 'inbound', image(`http://${host}/latest/meta-data`))
     assert.equal(answer.status, 400, host)
     assert.match(answer.body.error.message, /^media\.url: .*is not a public address/)
   }
@@ -1145,6 +1155,8 @@ test('only public addresses and the service itself are downloaded from, within b
     assert.match((await write(url)).body.error.message, /^media\.url:/, url)
   }
   assert.equal(asked, 0)
+  assert.equal((await write(`http://127.0.0.1:${port}/photo.png`)).status, 200)
+  assert.equal(asked, 1)
 
   const own = (path: string) => new URL(path, receiver.url).href
   for (const path of ['/media/moved', '/media/slow', '/media/huge']) {
