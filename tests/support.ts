@@ -75,6 +75,7 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
   await admin.end()
   const db = connect({ database: { ...address, database: template }, max: 1 })
   await migrate(db)
+  await keepDays(db, silent)
   await db.end()
 }
 

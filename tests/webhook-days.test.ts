@@ -51,8 +51,10 @@ const record = (sql: Pick<Db, 'unsafe'>, id: string) =>
     `insert into webhook_events (workspace_id, id, event, body, occurred_at) values ('${newId()}', '${id}', 'x', '', now())`,
   )
 
-async function attachOldDay(db: Db): Promise<void> {
+/** A database after a long stop: without days ahead, and with one that is over. */
+async function age(db: Db): Promise<void> {
   for (const table of ['webhook_events', 'webhook_attempts']) {
+    for (const day of await listDays(db, table)) await db.unsafe(`drop table ${table}_${day}`)
     await db.unsafe(
       `create table ${table}_20200101 partition of ${table} for values from ('${firstIdOf(18_262)}') to ('${firstIdOf(18_263)}')`,
     )
@@ -62,7 +64,7 @@ async function attachOldDay(db: Db): Promise<void> {
 test('days are created ahead and dropped when they are over, by any number of processes at once', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(2)
-  await attachOldDay(db)
+  await age(db)
   const ahead = [0, 1, 2, 3].map(dayOf)
   await Promise.all(Array.from({ length: 4 }, () => keepDays(database.connect(1), silent)))
   await keepDays(db, silent)
@@ -77,7 +79,6 @@ test('days are created ahead and dropped when they are over, by any number of pr
 test('a day is attached while writers hold their locks, and nobody waits', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(2)
-  await keepDays(db, silent)
   for (const table of ['webhook_events', 'webhook_attempts']) await db.unsafe(`drop table ${table}_${dayOf(2)}`)
   const writer = await database.connect(1).reserve()
   await writer`begin`
@@ -91,7 +92,7 @@ test('a day is attached while writers hold their locks, and nobody waits', async
 test('beside a backup nothing fails and no writer waits; what was left to do is done by a later run', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(3)
-  await attachOldDay(db)
+  await age(db)
   const endBackup = await startBackup(database)
   let longestMs = 0
   let isOver = false
@@ -138,7 +139,6 @@ function launch(t: TestContext, { address }: TestDatabase, clockShiftMs: number)
 test('processes with wrong clocks start beside a backup, keep the history, and live by the database’s time', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(3)
-  await keepDays(db, silent)
   const history = await listDays(db)
   await startBackup(database)
   const processes = await Promise.all([launch(t, database, 40 * dayMs), launch(t, database, -3_600_000)])
