@@ -17,6 +17,7 @@ import { type Figure, met, toRow } from './figure.ts'
 import { benchInbound } from './inbound.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
+import { benchSlowVisitors } from './slow-visitors.ts'
 import { benchStart } from './start.ts'
 import { benchTenMillion } from './ten-million.ts'
 import { benchWebhooks } from './webhooks.ts'
@@ -31,6 +32,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   broadcasts: benchBroadcasts,
   'broadcast-crash': benchBroadcastCrash,
   dashboard: benchDashboard,
+  'slow-visitors': benchSlowVisitors,
   'ten-million': benchTenMillion,
 }
 const wanted = process.argv.slice(2)

@@ -155,7 +155,7 @@ export async function createApp(application: Application): Promise<App> {
       // Only visitors of a site watch a single conversation.
       if (channel === 'web' && conversationId) live.announce(conversationTopic(conversationId))
     }
-    const heartbeatMs = limits.heartbeatMs ?? defaultLimits.heartbeatMs
+    const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...limits }
     watchPlans(db, metrics)
     const onBroadcast = () => {
       application.onBroadcast?.()
@@ -201,7 +201,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.register(messageRoutes({ db, sender, publicUrl }))
         v1.register(broadcastRoutes({ ...accepting, onBroadcast }))
         v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
-        v1.register(eventStreamRoutes({ db, live, heartbeatMs, onHeard }))
+        v1.register(eventStreamRoutes({ db, live, heartbeatMs, drainTimeoutMs, onHeard }))
       },
       { prefix: '/v1' },
     )
@@ -228,7 +228,7 @@ export async function createApp(application: Application): Promise<App> {
           }),
         )
         members.register(segmentDashboard(db, filterFields))
-        members.register(streamRoutes({ db, live, heartbeatMs }))
+        members.register(streamRoutes({ db, live, heartbeatMs, drainTimeoutMs }))
         members.register(conversationDashboard(db, { lastMessagesOf, channels }))
         members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
         members.register(uploadDashboard({ db, store, publicUrl }))
@@ -247,7 +247,7 @@ export async function createApp(application: Application): Promise<App> {
       { prefix: '/app/api' },
     )
     await app.register(callbackRoutes({ db, sealer, channels, intake, count }))
-    await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl }))
+    await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, live, publicUrl, drainTimeoutMs }))
     await app.register(mediaRoutes({ db, store }))
     if (pages) {
       await app.register(pageRoutes(pages))

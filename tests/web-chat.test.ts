@@ -1,11 +1,14 @@
 /** What the widget on somebody's site calls: a visitor writes, a member answers, the page hears of it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
 import { sweepVisitors } from '../server/messages/visitors.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { type Answer, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -241,6 +244,99 @@ test('a stream goes on behind the message its page saw last, however much it mis
   assert.deepEqual(await unreadable.texts(1), ['more'])
 })
 
+/** Messages of a conversation, straight into the database; answers their ids. */
+async function insertMessages(
+  { db, api }: Pick<World, 'db' | 'api'>,
+  conversationId: string,
+  count: number,
+  text: string,
+) {
+  const ids = Array.from({ length: count }, () => newId())
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    select ${api.workspaceId}, ${conversationId}, id, 'inbound', 'customer', 'text', ${text}, 'received', now()
+    from unnest(${ids}::uuid[]) as id`
+  return ids
+}
+
+test('a visitor who reads receives a long conversation in order, over as many connections as it takes, and lists it in small pages', async (t) => {
+  const world = await startSite(t)
+  const { page } = world
+  const { id: first, conversation_id } = (await page.says('first')).body.data
+  const ids = await insertMessages(world, conversation_id, 300, 'long '.repeat(819))
+  const received: string[] = []
+  let connections = 0
+  while (received.length < ids.length) {
+    const stream = await page.stream({ after: received.at(-1) ?? first })
+    connections++
+    await Promise.race([stream.ended, until('the last message', async () => stream.heard.at(-1)?.id === ids.at(-1))])
+    assert.ok(stream.heard.length > 0)
+    received.push(...stream.heard.map(({ data }) => data.id))
+  }
+  assert.deepEqual(received, ids)
+  assert.ok(connections > 1, 'one connection is not given everything')
+
+  const listed: Json[] = []
+  for (let query = '?limit=100'; ; ) {
+    const { body, text } = await page.call('GET', `/messages${query}`)
+    assert.ok(text.length < 200_000, `${text.length} characters in one answer`)
+    listed.push(...body.data)
+    if (body.meta.next_cursor === null) break
+    query = `?limit=100&cursor=${body.meta.next_cursor}`
+  }
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [first, ...ids].reverse(),
+  )
+})
+
+test('a visitor who does not read is sent a bounded amount, whatever they claim to have seen', async (t) => {
+  const world = await startSite(t)
+  const { page, url, siteId } = world
+  const { conversation_id } = (await page.says('first')).body.data
+  await insertMessages(world, conversation_id, 1_000, 'long '.repeat(819))
+  const answers: { response: ServerResponse; socket: Socket }[] = []
+  const note = (message: unknown) => answers.push(message as (typeof answers)[number])
+  subscribe('http.server.request.start', note)
+  t.after(() => unsubscribe('http.server.request.start', note))
+  const { hostname, port } = new URL(url)
+  const path = `/web-chat/${siteId}/stream?token=${encodeURIComponent(page.token)}`
+  const client = connect({ host: hostname, port: Number(port) })
+  t.after(() => client.destroy())
+  client.pause()
+  client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nlast-event-id: ${randomUUID().replace(/^.{8}/, '00000000')}\r\n\r\n`)
+  const answer = await until('the end of the replay', async () =>
+    answers.find(({ response }) => response.writableEnded),
+  )
+  assert.ok(
+    answer.socket.bytesWritten > 200_000 && answer.socket.bytesWritten < 600_000,
+    `${answer.socket.bytesWritten}`,
+  )
+  assert.equal(answer.response.writableLength, 0)
+})
+
+test('a replay covers the newest 5,000 messages; the older ones are listed from the cursor that the stream names', async (t) => {
+  const world = await startSite(t)
+  const { page } = world
+  const { id: first, conversation_id } = (await page.says('first')).body.data
+  const ids = await insertMessages(world, conversation_id, 5_060, 'short')
+  const stream = await page.stream({ after: first })
+  await stream.texts(5_001)
+  const [gap, ...messages] = stream.heard
+  assert.equal(gap?.event, 'gap')
+  assert.deepEqual(
+    messages.map(({ id }) => id),
+    ids.slice(60),
+  )
+  const older = await page.thread(`?limit=100&cursor=${gap?.data.next_cursor}`)
+  assert.deepEqual(
+    older.map(({ id }) => id),
+    [first, ...ids.slice(0, 60)].reverse(),
+  )
+  await page.says('news')
+  assert.equal((await stream.texts(5_002)).at(-1), 'news')
+})
+
 test('a message that was begun first and committed last is heard as well', async (t) => {
   const { page, db, api, answers } = await startSite(t)
   const { conversation_id } = (await page.says('question')).body.data
@@ -383,6 +479,14 @@ test('a visitor who writes faster than a person is slowed down, and nobody else 
   const gathered = [await open(), await open()] as const
   await db`update visitor_windows set call_count = 600 where key like '% messages'`
   assertRefused(await gathered[0].says('flood'), 429, 'rate_limited', /600 messages a minute from one address/)
+  // And nobody fills the disk at that pace.
+  await db`update visitor_windows set call_count = 0`
+  await db`update visitor_windows set call_count = 20000 where key like '% messages day'`
+  const day = await gathered[0].says('more')
+  assertRefused(day, 429, 'rate_limited', /20000 messages a day from one address/)
+  assert.ok(Number(day.headers.get('retry-after')) > 80_000)
+  await sweepVisitors(db)
+  assert.ok((await db`select 1 from visitor_windows where key like '% day'`).length > 0)
   const elsewhere = { 'x-forwarded-for': '203.0.113.9' }
   assert.equal((await gathered[1].call('POST', '/messages', { text: 'not me' }, elsewhere)).status, 201)
 })

@@ -351,3 +351,39 @@ test('what stands on a colour can be read, whatever the colour', () => {
     ...['#000000', '#000000', '#ffffff', '#ffffff', '#000000'],
   ])
 })
+
+test('after a gap in the stream the thread starts again with what is replayed, and lists the rest from the cursor', async (t) => {
+  const message = (id: string) => ({
+    ...{ id, direction: 'inbound', content_text: id, media_url: null, status: 'received', deleted_at: null },
+    created_at: new Date().toISOString(),
+  })
+  const source: Json = Object.assign(new EventTarget(), { close() {}, readyState: 1 })
+  const cursors: (string | undefined)[] = []
+  const service = {
+    stream: () => source,
+    list: async (_token: string, cursor?: string) => {
+      cursors.push(cursor)
+      return { ok: true, data: [message('3')], next: null }
+    },
+  }
+  const kept = { token: 'token', queue: [] }
+  const store = { read: () => kept, change: () => kept, onChange() {} }
+  const globals = { document: Object.assign(new EventTarget(), { hidden: false }), addEventListener() {} }
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, configurable: true })
+    t.after(() => Reflect.deleteProperty(globalThis, name))
+  }
+  // By its address: the types of a page are not those of a test.
+  const { createChat }: Json = await import(new URL('../widget/src/chat.ts', import.meta.url).href)
+  const chat = createChat({ service, store, onChange() {}, onReply() {} })
+  t.after(chat.stop)
+  const shown = () => chat.view().messages.map(({ text }: Json) => text)
+  chat.start()
+  source.onmessage(new MessageEvent('message', { data: JSON.stringify(message('1')) }))
+  assert.deepEqual(shown(), ['1'])
+  source.dispatchEvent(new MessageEvent('gap', { data: '{"next_cursor":"older than 4"}' }))
+  source.onmessage(new MessageEvent('message', { data: JSON.stringify(message('4')) }))
+  assert.deepEqual([shown(), chat.view().hasEarlier], [['4'], true])
+  await chat.loadEarlier()
+  assert.deepEqual([shown(), cursors], [['3', '4'], ['older than 4']])
+})

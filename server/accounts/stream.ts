@@ -7,7 +7,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../lib/db.ts'
-import { createCrowd } from '../lib/event-stream.ts'
+import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
 import type { Live } from '../lib/live.ts'
 import { type App, listOf } from '../lib/server.ts'
 import { isSignedIn } from './sessions.ts'
@@ -25,20 +25,24 @@ const streamsPerMember = 50
 const pauseMs = 200
 const retryMs = 2_000
 
-export type Streaming = { db: Db; live: Live; heartbeatMs: number }
+export type Streaming = { db: Db; live: Live; heartbeatMs: number; drainTimeoutMs: number }
 
 export const streamRoutes =
-  ({ db, live, heartbeatMs }: Streaming) =>
+  ({ db, live, heartbeatMs, drainTimeoutMs }: Streaming) =>
   async (app: App) => {
-    const crowd = createCrowd(app, streamsPerMember)
+    const streams = createStreamRegistry(app, { drainTimeoutMs })
     app.get('/stream', async ({ session }, reply) => {
-      crowd.enter(reply, session.member.id)
-      const stream = crowd.open(reply, { heartbeatMs, retryMs, mayGoOn: () => isSignedIn(db, session) })
-      const pace = createPace(() => stream.send('changed', {}))
-      stream.onClose(live.listen(workspaceTopic(session.workspaceId), pace.call))
-      stream.onClose(pace.stop)
+      streams.enter(reply, [{ key: session.member.id, most: streamsPerMember }])
+      const stream = streams.open(reply, { heartbeatMs, retryMs, mayGoOn: () => isSignedIn(db, session) })
+      const notify = createCoalescedRunner({
+        run: () => stream.send('changed', {}),
+        isOpen: stream.isOpen,
+        onError: (error) => app.log.warn({ err: error }, 'a member stream could not be notified'),
+        pauseMs,
+      })
+      stream.onClose(live.listen(workspaceTopic(session.workspaceId), notify))
       // Whoever hears this and asks then misses nothing: what happens from here on is told.
-      stream.send('ready', {})
+      await stream.send('ready', {})
     })
   }
 
@@ -57,25 +61,4 @@ export function announceChanges(
     if (route.method === 'GET' || route.config?.isQuiet) return
     route.onResponse = [...listOf(route.onResponse), announce]
   })
-}
-
-/** Run at once when called, and at most once in `pauseMs`; what was called for meanwhile is run when it is over. */
-function createPace(run: () => void): { call(): void; stop(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let isWanted = false
-  const call = () => {
-    if (timer) {
-      isWanted = true
-      return
-    }
-    run()
-    timer = setTimeout(() => {
-      timer = undefined
-      if (isWanted) {
-        isWanted = false
-        call()
-      }
-    }, pauseMs)
-  }
-  return { call, stop: () => clearTimeout(timer) }
 }

@@ -1,9 +1,15 @@
 /**
  * Server-sent events: answers that stay open.
  *
- * A crowd knows all that are open, so that nobody has more than a few and none
- * keeps the server from stopping. Whoever does not read what is sent loses the
- * line instead of filling our memory; a browser comes back by itself.
+ * Back-pressure: `send` resolves when the system has taken the event, and
+ * senders await it, so a client that does not read makes the service hold one
+ * event. Waiting for the whole socket buffer to fill instead, 64 KB a client,
+ * took 50 slow readers from 200 to 370 MB. A client that takes nothing for
+ * `drainTimeoutMs` is disconnected, and earlier when many are stalled at once.
+ * It reconnects and resumes with `Last-Event-ID`.
+ *
+ * The registry knows every open stream of its routes: it limits their number
+ * and ends them when the server stops.
  */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,130 +18,178 @@ import { ApiError } from './errors.ts'
 import type { App } from './server.ts'
 
 export type EventStream = {
-  /** Send one event; `data` becomes JSON. */
-  send(event: string, data: unknown, id?: string): void
-  /** Send one event whose data is one line of text already, to the byte. */
-  sendText(event: string, line: string, id?: string): void
-  /** When what was sent so far has left, or it is over: whoever sends much at a time waits for it. */
-  whenSent(): Promise<void>
+  /** Sends one event; `data` becomes JSON. Resolves when the client can take the next one, or the stream is over. */
+  send(event: string, data: unknown, id?: string): Promise<void>
+  /** Sends one event whose data is one line of text already, to the byte. */
+  sendText(event: string, line: string, id?: string): Promise<void>
+  /** Ends the stream once everything was sent; a browser reconnects after `retryMs`, with the last id it received. */
+  end(retryMs: number): void
   isOpen(): boolean
-  /** When it is over, in whatever way; at once if it is. */
+  /** Runs when the stream is over, for whatever reason; at once if it is. */
   onClose(run: () => void): void
 }
 
-export type Crowd = {
+/** At most `most` answers that share `key` may be open in this process. */
+export type OpenLimit = { key: string; most: number }
+
+export type StreamRegistry = {
   /**
-   * Take a place for somebody, before anything is waited for, so that those who come together are counted; 429 when they
-   * have theirs. It is free again when the answer is over.
+   * Counts an answer against its limits until it is over; 429 when one is reached. Call it before the first `await`, so that
+   * simultaneous requests are counted.
    */
-  enter(reply: FastifyReply, whose: string): void
-  /** Begin to stream. */
+  enter(reply: FastifyReply, limits: readonly OpenLimit[]): void
+  /** Starts to stream. */
   open(reply: FastifyReply, options: Opening): EventStream
 }
 
 export type Opening = {
   headers?: Record<string, string>
   heartbeatMs: number
-  /** How long a browser waits before it comes back. */
+  /** How long a browser waits before it reconnects. */
   retryMs?: number
-  /** At each heartbeat: false ends it. */
+  /** Asked at each heartbeat; false ends the stream. */
   mayGoOn?: () => Promise<boolean>
 }
 
-type Looking = {
-  look: () => Promise<void>
+type Coalescing = {
+  run: () => Promise<void>
   isOpen: () => boolean
   onError: (error: unknown) => void
-  /** However much is heard, the next look waits this long. */
+  /** The next run starts at the earliest this long after the last one ended. */
   pauseMs?: number
 }
 
-/** What to call when there is news: one look at a time, and whatever is heard during one means another. */
-export function createLookout({ look, isOpen, onError, pauseMs }: Looking): () => Promise<void> {
-  let isLooking = false
-  let again = false
+/** Runs once at a time. Any number of calls during a run cause exactly one more. */
+export function createCoalescedRunner({ run, isOpen, onError, pauseMs }: Coalescing): () => Promise<void> {
+  let isRunning = false
+  let isRequested = false
   return async () => {
-    again = true
-    if (isLooking) return
-    isLooking = true
-    while (again && isOpen()) {
-      again = false
-      await look().catch(onError)
+    isRequested = true
+    if (isRunning) return
+    isRunning = true
+    while (isRequested && isOpen()) {
+      isRequested = false
+      await run().catch(onError)
       if (pauseMs) await delay(pauseMs, undefined, { ref: false })
     }
-    isLooking = false
+    isRunning = false
   }
 }
 
-/** Unread so much is not read any more. */
-const maxUnread = 8 * 1024 * 1024
-
-/** `most` of anybody's in this process. */
-export function createCrowd(app: App, most: number): Crowd {
-  const places = new Map<ServerResponse, string>()
-  app.addHook('preClose', async () => {
-    for (const response of places.keys()) if (response.headersSent) response.end()
-  })
+/** Limits how many answers are open at once; `what` they are called in a refusal. */
+export function createOpenLimits(mostInProcess: number, what: string): Pick<StreamRegistry, 'enter'> {
+  const counts = new Map<string, number>()
+  const add = (key: string, difference: number) => {
+    const count = (counts.get(key) ?? 0) + difference
+    if (count > 0) counts.set(key, count)
+    else counts.delete(key)
+  }
   return {
-    enter({ raw }, whose) {
-      const taken = [...places.values()].filter((other) => other === whose).length
-      if (taken >= most) throw new ApiError('rate_limited', 'too many streams are open', { 'retry-after': '30' })
-      places.set(raw, whose)
-      raw.on('close', () => places.delete(raw))
+    enter({ raw }, limits) {
+      const all = [{ key: '', most: mostInProcess }, ...limits]
+      if (all.some(({ key, most }) => (counts.get(key) ?? 0) >= most)) {
+        throw new ApiError('rate_limited', `too many ${what} are open`, { 'retry-after': '30' })
+      }
+      for (const { key } of all) add(key, 1)
+      raw.once('close', () => {
+        for (const { key } of all) add(key, -1)
+      })
     },
+  }
+}
+
+const defaultMostOpen = 2_000
+const stallMs = 1_000
+/** Each stalled client costs up to 200 KB: its connection and what the sender holds for it. */
+const mostStalled = 250
+
+export type Registering = { drainTimeoutMs: number; mostOpen?: number }
+
+export function createStreamRegistry(
+  app: App,
+  { drainTimeoutMs, mostOpen = defaultMostOpen }: Registering,
+): StreamRegistry {
+  const open = new Set<ServerResponse>()
+  /** Clients that have taken nothing for `stallMs`, the longest first. */
+  const stalled = new Set<ServerResponse>()
+  const limits = createOpenLimits(mostOpen, 'streams')
+  app.addHook('preClose', async () => {
+    for (const response of open) response.end()
+  })
+
+  /** Resolves when the system has taken the text, or the stream is over. */
+  function flush(response: ServerResponse, text: string): Promise<void> {
+    return new Promise((resolve) => {
+      if (response.destroyed || response.writableEnded) return resolve()
+      const stall = () => {
+        stalled.add(response)
+        const [longest] = stalled
+        if (stalled.size > mostStalled) longest?.destroy()
+        timer = setTimeout(() => response.destroy(), drainTimeoutMs)
+      }
+      let timer = setTimeout(stall, stallMs)
+      const done = () => {
+        clearTimeout(timer)
+        stalled.delete(response)
+        response.off('close', done)
+        resolve()
+      }
+      response.on('close', done)
+      response.write(text, done)
+    })
+  }
+
+  return {
+    enter: limits.enter,
     open(reply, { headers = {}, heartbeatMs, retryMs, mayGoOn }) {
       reply.hijack()
       const response = reply.raw
-      // Set, not only written: the log looks at it when the answer is over.
+      // Set, not only written: the request log reads it when the answer is over.
       response.setHeader('content-type', 'text/event-stream; charset=utf-8')
       response.writeHead(200, {
         ...headers,
         'cache-control': 'no-store',
-        // A proxy that gathers the answer would gather for ever.
+        // A proxy that buffers the answer would buffer for ever.
         'x-accel-buffering': 'no',
         'x-content-type-options': 'nosniff',
         'x-request-id': String(reply.request.id),
       })
+      open.add(response)
+      const isOpen = () => !response.destroyed && !response.writableEnded
+      let last: Promise<void> = Promise.resolve()
       const write = (text: string) => {
-        if (response.writableEnded || response.destroyed) return
-        if (response.writableLength > maxUnread) response.destroy()
-        else response.write(text)
+        last = last.then(() => flush(response, text))
+        return last
       }
       // HEAD asks for the headers alone. What follows finds the stream closed.
       if (reply.request.method === 'HEAD') response.end()
-      write(retryMs === undefined ? ': welcome\n\n' : `retry: ${retryMs}\n\n`)
-      let isAsking = false
-      /** One at a time, or a slow database would be asked ever more often. */
+      void write(retryMs === undefined ? ': welcome\n\n' : `retry: ${retryMs}\n\n`)
+      let isChecking = false
       const beat = async () => {
-        if (isAsking) return
-        isAsking = true
-        // Not to know is no reason to end it: the next heartbeat asks again.
+        if (isChecking) return
+        isChecking = true
+        // A check that fails is no reason to end the stream: the next heartbeat repeats it.
         const goesOn = mayGoOn ? await mayGoOn().catch(() => true) : true
-        isAsking = false
-        if (goesOn) write(': still here\n\n')
-        else response.end()
+        isChecking = false
+        if (!goesOn) response.end()
+        else if (!stalled.has(response)) void write(': still here\n\n')
       }
       const heartbeat = setInterval(() => void beat(), heartbeatMs)
       const onClose = (run: () => void) => {
         if (response.destroyed) run()
         else response.on('close', run)
       }
-      onClose(() => clearInterval(heartbeat))
+      onClose(() => {
+        clearInterval(heartbeat)
+        open.delete(response)
+      })
       const sendText: EventStream['sendText'] = (event, line, id) =>
         write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${line}\n\n`)
       return {
         send: (event, data, id) => sendText(event, JSON.stringify(data), id),
         sendText,
-        whenSent: () =>
-          new Promise((resolve) => {
-            if (!response.writableNeedDrain || response.destroyed) return resolve()
-            const done = () => {
-              response.off('drain', done).off('close', done)
-              resolve()
-            }
-            response.on('drain', done).on('close', done)
-          }),
-        isOpen: () => !response.destroyed && !response.writableEnded,
+        end: (retryMs) => void write(`retry: ${retryMs}\n\n`).then(() => response.end()),
+        isOpen,
         onClose,
       }
     },

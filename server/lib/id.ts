@@ -58,10 +58,11 @@ export function idFromTime(sql: Sql, time: Fragment): Fragment {
   return sql`(encode(int8send(${head}), 'hex') || substr(gen_random_uuid()::text, 20))::uuid`
 }
 
+/** When an id of ours was made, in milliseconds since 1970. */
+export const msOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+
 /** When an id of ours was made, as an ISO date-time. */
-export function timeOfId(id: string): string {
-  return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toISOString()
-}
+export const timeOfId = (id: string): string => new Date(msOfId(id)).toISOString()
 
 /** Below every id made at this time or later, and above those made before. */
 export function idAt(timeMs: number): string {

@@ -17,6 +17,8 @@ const maxLimit = 100
 
 /** Above every id: where the first page starts. */
 export const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+/** Below every id. */
+export const bottom = '00000000-0000-0000-0000-000000000000'
 
 /** Read `limit` and `cursor` as a caller sent them; what cannot be used falls back to 50 and to the first page. */
 export function readPosition(query: PageQuery): Position {
@@ -32,6 +34,22 @@ export function toPage<Row extends { id: string }>(rows: readonly Row[], limit: 
   const data = rows.slice(0, limit)
   const last = data.at(-1)
   return { data, meta: { next_cursor: rows.length > limit && last ? encodeCursor(last.id) : null } }
+}
+
+/** The rows of a page up to a total size, at least one; the cursor continues with the rest. */
+export function cutPage<Row extends { id: string }>(
+  page: Page<Row>,
+  sizeOf: (row: Row) => number,
+  mostInTotal: number,
+): Page<Row> {
+  let total = 0
+  const end = page.data.findIndex((row, i) => {
+    total += sizeOf(row)
+    return i > 0 && total > mostInTotal
+  })
+  const data = end === -1 ? page.data : page.data.slice(0, end)
+  const last = data.at(-1)
+  return end === -1 || !last ? page : { data, meta: { next_cursor: encodeCursor(last.id) } }
 }
 
 export function encodeCursor(id: string): string {

@@ -76,6 +76,8 @@ export const defaultLimits = {
   answerTimeoutMs: 60_000,
   /** How often a stream without news shows that it is there, and asks whether it may be. */
   heartbeatMs: 15_000,
+  /** A client that reads nothing of what was sent to it for this long is disconnected: streams, and answers to visitors. */
+  drainTimeoutMs: 30_000,
 }
 
 export function createServer({ log, metrics, tls, limits: given, trustedProxies, sendMissingPage }: Serving): App {

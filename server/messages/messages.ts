@@ -10,7 +10,7 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import { type Page, type Position, toPage } from '../lib/page.ts'
+import { bottom, type Page, type Position, toPage, top } from '../lib/page.ts'
 
 export const directions = ['inbound', 'outbound'] as const
 export const senderTypes = ['customer', 'agent', 'bot'] as const
@@ -98,20 +98,38 @@ export async function getMessageNamed(
   return message
 }
 
-/** Messages of a conversation that came after this one, oldest first; what is not sent yet has not come. */
+/** The messages of a conversation after an id, oldest first, without the skipped and the pending ones. */
 export async function listMessagesAfter(
   sql: Sql,
   workspaceId: string,
-  { conversationId, after, channel }: { conversationId: string; after: string; channel: ChannelName },
+  channel: ChannelName,
+  range: { conversationId: string; after: string; skipped: readonly string[]; limit: number },
   publicUrl: string,
 ): Promise<(Message & MessageDetails)[]> {
+  const { conversationId, after, skipped, limit } = range
   return sql<(Message & MessageDetails)[]>`
     select ${allColumns(sql, channel, publicUrl)}
     from messages m
     where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
-      and m.status <> 'pending'
+      and m.id <> all(${[...skipped]}::uuid[]) and m.status <> 'pending'
     order by m.id
-    limit 100`
+    limit ${limit}`
+}
+
+/** The ids of a conversation's messages in a range, newest first. */
+export async function listMessageIds(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  { after = bottom, upTo = top, offset = 0, limit }: { after?: string; upTo?: string; offset?: number; limit: number },
+): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from messages
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id > ${after} and id <= ${upTo}
+    order by id desc
+    offset ${offset}
+    limit ${limit}`
+  return rows.map(({ id }) => id)
 }
 
 /** The newest message of each of these conversations: its direction, kind and status. */

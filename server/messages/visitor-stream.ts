@@ -1,20 +1,30 @@
 /**
- * What a visitor's page hears: every message of their conversation as it is
- * kept, by server-sent events.
+ * The visitor's stream: every message of their conversation as it is stored,
+ * by server-sent events.
  *
- * News is a hint to look at the rows. A page that comes back says what it saw
- * last and goes on behind it; one that is new hears what comes from now on. A
- * visitor who has not written yet has no conversation, and hears of theirs from
- * its first message; so does one who was erased and writes again.
+ * A notification is a hint to read the rows. A page that reconnects names the
+ * last message it has and receives what came after it; a new page receives
+ * what comes from now on. A visitor who has not written yet has no
+ * conversation; the stream follows theirs from its first message on, also after
+ * the visitor was erased and writes again.
+ *
+ * Anybody can be a visitor, so a stream costs little however long its
+ * conversation is and however slowly its client reads: messages are read in
+ * pages of `pageSize`, each sent before the next is read, and a few pages at a
+ * time in a process. A replay covers the newest `mostReplayed` messages. When
+ * there are more, a `gap` event comes first, with the cursor from which
+ * `GET /messages` lists the older ones.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
 import { findThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
-import { createLookout, type EventStream } from '../lib/event-stream.ts'
-import { isUuid, timeOfId } from '../lib/id.ts'
+import { createCoalescedRunner, type EventStream } from '../lib/event-stream.ts'
+import { createGate } from '../lib/gate.ts'
+import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
-import { listMessages, listMessagesAfter, type Message, type MessageDetails } from './messages.ts'
+import { bottom, encodeCursor } from '../lib/page.ts'
+import { listMessageIds, listMessagesAfter, type Message, type MessageDetails } from './messages.ts'
 
 export type Watching = {
   db: Db
@@ -25,8 +35,17 @@ export type Watching = {
   visitorId: string
 }
 
-/** Where a page begins: its conversation, if there is one, and the newest message it has. */
-export type Place = { conversationId: string | undefined; after: string }
+/** Where a stream starts. */
+export type Start = {
+  /** Undefined: the visitor has not written yet. */
+  conversationId: string | undefined
+  /** The newest message the page has. */
+  after: string
+  /** There are more messages than are replayed: `GET /messages` lists the older ones from this cursor on. */
+  gapCursor: string | undefined
+  /** Ids of the last seconds before `after`, newest first: the page has them. */
+  known: string[]
+}
 
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
 export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
@@ -44,33 +63,63 @@ export async function findConversation(db: Db, site: Connection, visitorId: stri
   return thread?.conversation_id ?? undefined
 }
 
-/** Go on behind the message a browser saw last, or with what comes from now on. */
-export async function findPlace({ db, site, visitorId, publicUrl }: Watching, seen: unknown): Promise<Place> {
+/** Messages a stream holds in memory while its client does not read: at most 160 KB of text. */
+const pageSize = 10
+const mostReplayed = 5_000
+/** Characters sent in one go. The kernel buffers up to 4 MB for a client that reads nothing, so it is not given more. */
+const mostAtOnce = 250_000
+const continueMs = 200
+/** Pages that all streams of a process read at once, so that replays leave the pool to others. */
+const pagesAtOnce = 4
+/** An id is created before its message is committed, so a message can appear behind a newer one, this much later. */
+const overlapMs = 10_000
+/** Of the overlap a stream remembers so many ids; it does not look further back for late commits. */
+const mostKnown = 200
+
+const readPage = createGate(pagesAtOnce)
+
+/** Where to start for a page that sent this `Last-Event-ID`, or none. */
+export async function findStart({ db, site, visitorId }: Watching, lastEventId: unknown): Promise<Start> {
   const conversationId = await findConversation(db, site, visitorId)
-  if (typeof seen === 'string' && isUuid(seen)) return { conversationId, after: seen.toLowerCase() }
-  if (!conversationId) return { conversationId, after: bottom }
-  const newest = await listMessages(db, site.workspace_id, conversationId, publicUrl, { limit: 1, before: top })
-  return { conversationId, after: newest.data[0]?.id ?? bottom }
+  const seen = typeof lastEventId === 'string' && isUuid(lastEventId) ? lastEventId.toLowerCase() : undefined
+  if (!conversationId) return { conversationId, after: seen ?? bottom, gapCursor: undefined, known: [] }
+  const listIds = (range: { after?: string; upTo?: string; offset?: number; limit: number }) =>
+    listMessageIds(db, site.workspace_id, conversationId, range)
+  const [newest = bottom] = seen ? [seen] : await listIds({ limit: 1 })
+  const [oldestReplayed, before] = seen ? await listIds({ offset: mostReplayed - 1, limit: 2 }) : []
+  const isGap = oldestReplayed !== undefined && before !== undefined && before > newest
+  const after = isGap ? before : newest
+  const known = await listIds({ after: overlapBefore(after), upTo: after, limit: mostKnown })
+  return { conversationId, after, gapCursor: isGap ? encodeCursor(oldestReplayed) : undefined, known }
 }
 
-/** Show everything from this place on, until the stream is over. */
-export async function watch(watching: Watching, stream: EventStream, place: Place): Promise<void> {
-  const { db, live, log, site, visitorId } = watching
-  let { after } = place
+/** Sends every message from the start on, until the stream is over. */
+export function watch(watching: Watching, stream: EventStream, start: Start): void {
+  const { db, live, log, site, visitorId, publicUrl } = watching
+  let { after, gapCursor } = start
   let conversationId: string | undefined
-  /** Nobody has looked yet which conversation it is by now. */
-  let isStale = place.conversationId === undefined
+  /** Whether the visitor's conversation has to be looked up again. */
+  let isStale = start.conversationId === undefined
   let stopFollowing = () => {}
-  /** Messages of the last moments that the page has. */
-  let shown: Set<string> | undefined
+  /** Ids of the overlap that the page has, and the id below which the stream does not look any more. */
+  const known = new Set(start.known.toReversed())
+  let floor = start.known.length < mostKnown ? bottom : (start.known.at(-1) ?? bottom)
 
   const follow = (found: string | undefined) => {
     if (!found || found === conversationId || !stream.isOpen()) return
     stopFollowing()
     conversationId = found
-    stopFollowing = live.listen(conversationTopic(found), heard)
+    stopFollowing = live.listen(conversationTopic(found), notified)
   }
-  const look = async () => {
+  const remember = (id: string) => {
+    known.add(id)
+    for (const old of known) {
+      if (known.size <= mostKnown && old > overlapBefore(after)) break
+      known.delete(old)
+      if (old > floor) floor = old
+    }
+  }
+  const run = async () => {
     if (isStale) {
       isStale = false
       const found = await findConversation(db, site, visitorId).catch((error) => {
@@ -79,57 +128,41 @@ export async function watch(watching: Watching, stream: EventStream, place: Plac
       })
       follow(found)
     }
-    if (!conversationId) return
-    const recent = await listSince(watching, conversationId, earlier(after, overlapMs))
-    shown ??= new Set(recent.filter(({ id }) => id <= after).map(({ id }) => id))
-    for (const message of recent) {
-      if (shown.has(message.id)) continue
-      // A page resumes behind the newest it saw, also when an older one came after it.
-      if (message.id > after) after = message.id
-      stream.send('message', toVisible(message), after)
+    if (gapCursor) await stream.send('gap', { next_cursor: gapCursor })
+    gapCursor = undefined
+    let left = mostAtOnce
+    const overlap = overlapBefore(after)
+    for (let from = overlap > floor ? overlap : floor; conversationId && stream.isOpen(); ) {
+      const range = { conversationId, after: from, skipped: [...known].filter((id) => id > from), limit: pageSize }
+      const page = await readPage(() => listMessagesAfter(db, site.workspace_id, 'web', range, publicUrl))
+      for (const message of page) {
+        // A page resumes after the newest message it has, also when an older one came after it.
+        if (message.id > after) after = message.id
+        remember(message.id)
+        await stream.send('message', toVisible(message), after)
+        left -= message.content_text?.length ?? 0
+      }
+      const last = page.at(-1)
+      if (!last || page.length < pageSize) return
+      from = last.id
+      if (left <= 0) return stream.end(continueMs)
     }
-    shown = new Set(recent.map(({ id }) => id))
   }
-  const heard = createLookout({
-    look,
+  const notified = createCoalescedRunner({
+    run,
     isOpen: stream.isOpen,
-    onError: (error) => log.warn({ err: error }, 'a stream could not look for news'),
+    onError: (error) => log.warn({ err: error }, 'a visitor stream could not read new messages'),
   })
   const stopVisitor = live.listen(visitorTopic(visitorId), () => {
     isStale = true
-    void heard()
+    void notified()
   })
   stream.onClose(() => {
     stopVisitor()
     stopFollowing()
   })
-  follow(place.conversationId)
-  await heard()
+  follow(start.conversationId)
+  void notified()
 }
 
-/** An id is made before its message is committed, so one may appear behind another that was begun later. */
-const overlapMs = 10_000
-
-/** Everything behind this message, oldest first. */
-async function listSince({ db, site, publicUrl }: Watching, conversationId: string, after: string) {
-  const messages: Awaited<ReturnType<typeof listMessagesAfter>> = []
-  for (let from = after; ; ) {
-    const place = { conversationId, after: from, channel: 'web' } as const
-    const page = await listMessagesAfter(db, site.workspace_id, place, publicUrl)
-    messages.push(...page)
-    const last = page.at(-1)
-    if (!last) return messages
-    from = last.id
-  }
-}
-
-const bottom = '00000000-0000-0000-0000-000000000000'
-const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-/** The smallest id of so much before. */
-function earlier(id: string, ms: number): string {
-  const time = Math.max(0, Date.parse(timeOfId(id)) - ms)
-    .toString(16)
-    .padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}${bottom.slice(13)}`
-}
+const overlapBefore = (id: string): string => idAt(msOfId(id) - overlapMs)

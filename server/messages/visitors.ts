@@ -2,7 +2,8 @@
  * Visitors of a site: their tokens, and how often they may call.
  *
  * A visitor is a sealed token without a row, so creating one costs only a count. New visitors are limited per network and
- * minute. Messages are limited per visitor and minute, and per network and minute, since a client can collect many tokens.
+ * minute. Messages are limited per visitor and per network, since a client can collect many tokens: per minute, so that
+ * others are served, and per day, so that nobody fills the disk (a long message takes some 10 KB with its index).
  * The counts are in the database, so all processes share them.
  */
 import { networkOf } from '../lib/client-address.ts'
@@ -17,6 +18,8 @@ const visitorsPerMinute = 30
 const messagesPerMinute = 60
 /** Ten a second, of everybody behind one address: more than the visitors of a busy site in one large network. */
 const messagesPerAddress = 600
+const messagesPerDay = 5_000
+const messagesPerAddressAndDay = 20_000
 
 /** The token is no row's. */
 const tokenContext: SealContext = ['visitor_token']
@@ -42,35 +45,41 @@ export function openVisitor(sealer: Sealer, siteId: string, token: string): stri
 /** One more message of a visitor of a site, or 429. */
 export async function countMessage(sql: Sql, siteId: string, visitorId: string, address: string): Promise<void> {
   const subscriber = `${subscriberKey(siteId, address)} messages`
+  const limit = (key: string, most: number, rule: string) => ({ key, most, fault: `over ${most} messages ${rule}` })
   await count(sql, [
-    { key: visitorId, most: messagesPerMinute, fault: `over ${messagesPerMinute} messages a minute` },
-    {
-      key: subscriber,
-      most: messagesPerAddress,
-      fault: `over ${messagesPerAddress} messages a minute from one address`,
-    },
+    limit(visitorId, messagesPerMinute, 'a minute'),
+    limit(subscriber, messagesPerAddress, 'a minute from one address'),
+    limit(`${visitorId}${perDay}`, messagesPerDay, 'a day'),
+    limit(`${subscriber}${perDay}`, messagesPerAddressAndDay, 'a day from one address'),
   ])
 }
 
 export async function sweepVisitors(sql: Sql): Promise<void> {
-  await sql`delete from visitor_windows where started_at < now() - interval '60 seconds'`
+  await sql`
+    delete from visitor_windows w
+    where w.started_at < now() - interval '1 minute' and w.started_at < now() - ${windowLength(sql)}`
 }
 
 type Limit = { key: string; most: number; fault: string }
 
-/** Count one more for each of these. In order of the key, so that two calls that share some take turns. */
+/** Counters whose key ends like this have a window of a day, the others of a minute. */
+const perDay = ' day'
+const windowLength = (sql: Sql) =>
+  sql`case when w.key like ${`%${perDay}`} then interval '1 day' else interval '1 minute' end`
+
+/** Counts one more for each limit; 429 when one is exceeded. In order of the key, so that two calls cannot deadlock. */
 async function count(sql: Sql, limits: readonly Limit[]): Promise<void> {
   const windows = await sql<{ key: string; call_count: number; seconds: number }[]>`
     insert into visitor_windows as w (key, started_at, call_count)
     select key, now(), 1 from unnest(${limits.map(({ key }) => key)}::text[]) as key order by key
     on conflict (key) do update set
-      started_at = case when w.started_at > now() - interval '60 seconds' then w.started_at else now() end,
-      call_count = 1 + case when w.started_at > now() - interval '60 seconds' then w.call_count else 0 end
-    returning key, call_count, ceil(extract(epoch from started_at + interval '60 seconds' - now()))::int as seconds`
+      started_at = case when w.started_at > now() - ${windowLength(sql)} then w.started_at else now() end,
+      call_count = 1 + case when w.started_at > now() - ${windowLength(sql)} then w.call_count else 0 end
+    returning key, call_count, ceil(extract(epoch from started_at + ${windowLength(sql)} - now()))::int as seconds`
   for (const { key, most, fault } of limits) {
     const window = windows.find((each) => each.key === key)
     if (!window || window.call_count <= most) continue
-    throw new ApiError('rate_limited', fault, { 'retry-after': String(Math.min(60, Math.max(1, window.seconds))) })
+    throw new ApiError('rate_limited', fault, { 'retry-after': String(Math.max(1, window.seconds)) })
   }
 }
 

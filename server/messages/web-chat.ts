@@ -16,14 +16,15 @@ import type { Channel, Connection } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
 import { nameOfVisit } from '../channels/web/web.ts'
 import { detailWishes, positions, readWidget, type Widget } from '../channels/widget.ts'
+import { networkOf } from '../lib/client-address.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, forbidden, notFound } from '../lib/errors.ts'
-import { createCrowd } from '../lib/event-stream.ts'
+import { createOpenLimits, createStreamRegistry } from '../lib/event-stream.ts'
 import { newId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
-import { readPosition } from '../lib/page.ts'
+import { cutPage, readPosition } from '../lib/page.ts'
 import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { requireText } from './draft.ts'
@@ -31,7 +32,7 @@ import { toReceived } from './inbound.ts'
 import type { Intake } from './intake.ts'
 import { getMessage, getMessageNamed, listMessages } from './messages.ts'
 import { messageFields } from './routes.ts'
-import { findConversation, findPlace, toVisible, visitorTopic, watch } from './visitor-stream.ts'
+import { findConversation, findStart, toVisible, visitorTopic, watch } from './visitor-stream.ts'
 import { countMessage, createVisitor, openVisitor } from './visitors.ts'
 
 export type WebChat = {
@@ -41,6 +42,8 @@ export type WebChat = {
   intake: Intake
   live: Live
   publicUrl: string
+  /** An answer that is not read for this long is given up. */
+  drainTimeoutMs: number
 }
 
 declare module 'fastify' {
@@ -51,7 +54,14 @@ declare module 'fastify' {
 }
 
 const streamsPerVisitor = 8
+/** Streams, and lists that are being sent, of one network: more than the visitors of a busy site in one large office. */
+const streamsPerNetwork = 200
+const listsPerNetwork = 50
+const mostLists = 500
+/** Characters of text in one page of a list, which stays in memory until the visitor has read it. */
+const mostInPage = 100_000
 const heartbeatMs = 25_000
+const retryMs = 3_000
 
 const Site = Type.Object({ site_id: Type.String() })
 const WidgetSettings = Type.Object({
@@ -71,9 +81,10 @@ const NewVisitorMessage = Type.Object({
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, live, publicUrl }: WebChat) =>
+  ({ db, sealer, web, intake, live, publicUrl, drainTimeoutMs }: WebChat) =>
   async (app: App) => {
-    const crowd = createCrowd(app, streamsPerVisitor)
+    const streams = createStreamRegistry(app, { drainTimeoutMs })
+    const lists = createOpenLimits(mostLists, 'lists of messages')
     const ownOrigin = new URL(publicUrl).origin
 
     app.addHook('onRequest', async (request, reply) => {
@@ -153,13 +164,17 @@ export const webChatRoutes =
     app.get(
       '/web-chat/:site_id/messages',
       { schema: { params: Site, querystring: ListQuery({}), response: { 200: ListOf(VisitorMessage) } } },
-      async (request) => {
+      async (request, reply) => {
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
+        lists.enter(reply, [{ key: networkOf(request.clientAddress), most: listsPerNetwork }])
         const conversationId = await findConversation(db, site, visitorId)
         if (!conversationId) return { data: [], meta: { next_cursor: null } }
         const position = readPosition(request.query)
-        const page = await listMessages(db, site.workspace_id, conversationId, publicUrl, position)
+        const whole = await listMessages(db, site.workspace_id, conversationId, publicUrl, position)
+        const page = cutPage(whole, ({ content_text }) => content_text?.length ?? 0, mostInPage)
+        const timer = setTimeout(() => reply.raw.destroy(), drainTimeoutMs)
+        reply.raw.once('close', () => clearTimeout(timer))
         return { ...page, data: page.data.map(toVisible) }
       },
     )
@@ -170,10 +185,13 @@ export const webChatRoutes =
       async (request, reply) => {
         const { site, cors } = request.visit
         const visitorId = requireVisitor(request.visit, request.query.token)
-        crowd.enter(reply, visitorId)
+        streams.enter(reply, [
+          { key: visitorId, most: streamsPerVisitor },
+          { key: networkOf(request.clientAddress), most: streamsPerNetwork },
+        ])
         const watching = { db, live, log: app.log, publicUrl, site, visitorId }
-        const place = await findPlace(watching, request.headers['last-event-id'])
-        await watch(watching, crowd.open(reply, { headers: cors, heartbeatMs }), place)
+        const start = await findStart(watching, request.headers['last-event-id'])
+        watch(watching, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
       },
     )
   }

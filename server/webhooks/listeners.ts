@@ -12,8 +12,8 @@ import type { EventName } from './emit.ts'
 
 export type KeptEvent = { id: string; event: EventName; body: string }
 
-/** Events of one look. */
-export const eventsAPage = 500
+/** Events of one read. A stream holds them in memory until its client has read them, so they are few. */
+export const eventsAPage = 50
 
 /** From now on these events are recorded. Answers the listener's id. */
 export async function createListener(sql: Sql, workspaceId: string, events: readonly EventName[]): Promise<string> {
@@ -37,16 +37,16 @@ export async function keepListener(sql: Sql, workspaceId: string, id: string, ke
   return kept.length > 0
 }
 
-/** What is kept behind an id and not known yet, oldest first, a page of it. */
+/** A page of the events after an id, oldest first, without the skipped ones. */
 export async function listEventsAfter(
   sql: Sql,
   workspaceId: string,
-  { after, events, known }: { after: string; events: readonly EventName[]; known: readonly string[] },
+  { after, events, skipped }: { after: string; events: readonly EventName[]; skipped: readonly string[] },
 ): Promise<KeptEvent[]> {
   return sql<KeptEvent[]>`
     select id, event, body from webhook_events
     where workspace_id = ${workspaceId} and id > ${after} and event = any(${[...events]})
-      and id <> all(${[...known]}::uuid[])
+      and id <> all(${[...skipped]}::uuid[])
     order by id
     limit ${eventsAPage}`
 }

@@ -19,7 +19,7 @@ import { workspaceTopic } from '../accounts/stream.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { createCrowd, createLookout } from '../lib/event-stream.ts'
+import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
 import { idAt, isUuid } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { DateTime, OneOf, Type, Uuid } from '../lib/schema.ts'
@@ -31,6 +31,7 @@ export type EventStreaming = {
   db: Db
   live: Live
   heartbeatMs: number
+  drainTimeoutMs: number
   /** A line handed over its first event. */
   onHeard: (workspaceId: string) => Promise<void>
 }
@@ -61,9 +62,9 @@ const EventSchema = Type.Object(
 type Following = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
 
 export const eventStreamRoutes =
-  ({ db, live, heartbeatMs, onHeard }: EventStreaming) =>
+  ({ db, live, heartbeatMs, drainTimeoutMs, onHeard }: EventStreaming) =>
   async (app: App) => {
-    const crowd = createCrowd(app, streamsPerWorkspace)
+    const streams = createStreamRegistry(app, { drainTimeoutMs })
 
     app.get(
       '/events/stream',
@@ -98,7 +99,7 @@ export const eventStreamRoutes =
           events: readEvents(query.events),
           lastId: readLastId(headers['last-event-id']),
         }
-        crowd.enter(reply, caller.workspaceId)
+        streams.enter(reply, [{ key: caller.workspaceId, most: streamsPerWorkspace }])
         await follow(reply, following)
       },
     )
@@ -119,18 +120,17 @@ export const eventStreamRoutes =
         const lagMs = isWide ? maxLagMs : usualLagMs
         isWide = false
         for (let from = before(position, lagMs); stream.isOpen(); ) {
-          const known = [...sent].filter((id) => id > from)
-          const page = await listEventsAfter(db, workspaceId, { after: from, events, known })
+          const skipped = [...sent].filter((id) => id > from)
+          const page = await listEventsAfter(db, workspaceId, { after: from, events, skipped })
           const now = idAt(nowMs())
           for (const { id, event, body } of page) {
             sent.add(id)
             const reached = id < now ? id : now
             if (reached > position) position = reached
-            stream.sendText(event, body, position)
+            await stream.sendText(event, body, position)
           }
           const oldest = before(position, maxLagMs)
           for (const id of sent) if (id <= oldest) sent.delete(id)
-          await stream.whenSent()
           const last = page.at(-1)
           if (last && !hasHeard) {
             hasHeard = true
@@ -140,8 +140,8 @@ export const eventStreamRoutes =
           from = last.id
         }
       }
-      const heard = createLookout({
-        look,
+      const heard = createCoalescedRunner({
+        run: look,
         isOpen: () => stream.isOpen(),
         onError: (error) => {
           isWide = true
@@ -149,7 +149,7 @@ export const eventStreamRoutes =
         },
         pauseMs,
       })
-      const stream = crowd.open(reply, {
+      const stream = streams.open(reply, {
         headers: rateHeaders(reply),
         heartbeatMs,
         retryMs,
@@ -161,7 +161,7 @@ export const eventStreamRoutes =
         },
       })
       stream.onClose(live.listen(workspaceTopic(workspaceId), heard))
-      stream.send('ready', { listener_id: listenerId }, position)
+      await stream.send('ready', { listener_id: listenerId }, position)
       void heard()
     }
   }

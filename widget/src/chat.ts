@@ -176,6 +176,13 @@ export function createChat({ service, store, onChange, onReply }: Chatting): Cha
       void flush()
     }
     opened.onmessage = ({ data }) => add([JSON.parse(data)])
+    // More was missed than the service replays: the thread starts again with the replayed messages, so that it has no hole,
+    // and `loadEarlier` lists the rest.
+    opened.addEventListener('gap', ({ data }) => {
+      thread.clear()
+      earlier = JSON.parse(data).next_cursor
+      isLoaded = true
+    })
     opened.onerror = () => {
       // A line that broke is taken up by the browser; a refusal is not.
       if (opened.readyState !== EventSource.CLOSED || source !== opened) return
