@@ -3,7 +3,7 @@
  * counters that are exact whatever happens.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setPlan } from '../server/accounts/workspaces.ts'
 import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from '../server/broadcasts/broadcasts.ts'
 import { recipientsFollow } from '../server/broadcasts/counts.ts'
@@ -867,56 +867,71 @@ test('what was put back long ago and is accepted while the sweep comes by is sen
   )
 })
 
-test('whoever lost the lock while writing and whoever took it over make one place for everybody', async (t) => {
-  const { api, db, database, connect } = await start(t)
+/** A paused broadcast to a segment of three, and a way to fill it as a process of its own does. */
+async function prepareSegment(t: TestContext) {
+  const world = await start(t)
+  const { api, db, database, connect } = world
   await connect()
   for (let i = 0; i < 3; i++) await api.post('/contacts', { phone: phoneOf(i) })
   const filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
   const segment = (await api.post('/segments', { name: 'All', kind: 'dynamic', filter })).body.data.id
   const { id } = await accept(api, { segment_id: segment, scheduled_at: soon(3_600_000) })
-  await db`
-    update broadcasts set status = 'sending', is_paused = true, started_at = now(), total_count = 3, reserved_count = 3,
-      plan_month = date_trunc('month', now() at time zone 'utc')
-    where id = ${id}`
-  const fill = () =>
+  await db`update broadcasts set status = 'sending', is_paused = true where id = ${id}`
+  const fill = ({ isStopped = false } = {}) =>
     fillBroadcast({
       ...{ db: database.connect(2), fields: filterFields, workspaceId: api.workspaceId, id },
-      ...{ onChunk: () => {}, isStopped: () => false },
+      ...{ onChunk: () => {}, isStopped: () => isStopped },
     })
-  const waitsFor = (text: string) =>
-    until(`somebody to wait for ${text}`, async () => {
-      const waiting = await db`
-        select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${text}%`}`
-      return waiting.length > 0
-    })
-  const outside = database.connect(2)
+  return { ...world, id, fill }
+}
+
+test('a segment is the same after a crash: whoever joined since is no recipient, and the plan is kept', async (t) => {
+  const { api, db, id, fill } = await prepareSegment(t)
+  await setPlan(db, api.workspaceId, { messages_per_month: 3, state: 'active' })
+  // It dies when it has listed the members and taken their places.
+  await fill({ isStopped: true })
+  assert.deepEqual([(await read(api, id)).total_count, await usageOf(db, api)], [3, 3])
+  await api.post('/contacts', { phone: phoneOf(3) })
+  await fill()
+  const rows = await recipientsOf(db, id)
+  assert.deepEqual(
+    rows.map(({ phone, status }) => [phone, status]),
+    [0, 1, 2].map((i) => [phoneOf(i), 'pending']),
+  )
+  const [stored] = await db<Json[]>`select is_filled, member_ids, reserved_count from broadcasts where id = ${id}`
+  assert.deepEqual(stored, { is_filled: true, member_ids: null, reserved_count: 3 })
+  await resumeBroadcast(db, api.workspaceId, id)
+  assert.equal((await untilSent(db, api, id)).sent_count, 3)
+  assert.equal(await usageOf(db, api), 3)
+})
+
+test('two processes that fill one broadcast make one place for each member, also when one loses its connection', async (t) => {
+  const { api, db, database, id, fill } = await prepareSegment(t)
+  await fill({ isStopped: true })
+  const outside = database.connect(1)
   const row = await outside.reserve()
   await row`begin`
   await row`select 1 from broadcasts where id = ${id} for no key update`
-  const first = fill().catch((error) => error)
-  await waitsFor('set filled_count')
-  await db`
-    select pg_terminate_backend(l.pid) from pg_locks l
-    where l.locktype = 'advisory' and l.database = (select oid from pg_database where datname = current_database())
-      and l.classid = 7263554`
-  const table = await outside.reserve()
-  await table`begin`
-  await table`lock table segments in access exclusive mode`
-  const second = fill().catch((error) => error)
-  await waitsFor('from segments')
+  const first = fill().catch(() => 'lost')
+  const isWaiting = async () => {
+    const waiting = await db<{ pid: number }[]>`
+      select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%set filled_count%'`
+    return waiting[0]?.pid
+  }
+  const pid = await until('the first to write', isWaiting)
+  await fill()
+  assert.equal((await recipientsOf(db, id)).length, 0, 'the second leaves it to the first')
+  await db`select pg_terminate_backend(${pid})`
+  assert.equal(await first, 'lost')
   await row`commit`
-  await until(
-    'the first to have written',
-    async () => (await read(api, id)).total_count === 3 && (await db`select 1 from broadcast_recipients`).length === 3,
-  )
-  await table`commit`
-  await Promise.all([first, second])
   row.release()
-  table.release()
+  await Promise.all([fill(), fill()])
+  await fill()
   const rows = await recipientsOf(db, id)
   assert.deepEqual(
-    rows.map(({ phone }) => phone),
-    [phoneOf(0), phoneOf(1), phoneOf(2)],
+    rows.map(({ place, phone }) => [place, phone]),
+    [0, 1, 2].map((i) => [i + 1, phoneOf(i)]),
   )
+  assert.equal((await read(api, id)).total_count, 3)
 })

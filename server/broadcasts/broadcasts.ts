@@ -281,7 +281,7 @@ export async function cancelBroadcast(
     if (broadcast?.status !== 'scheduled' && broadcast?.status !== 'sending') return
     await sql`
       update broadcasts set status = 'canceled', cancel_reason = ${reason}, is_paused = false, pause_reason = null,
-        total_count = filled_count, is_filled = true, reserved_count = 0
+        total_count = filled_count, is_filled = true, member_ids = null, reserved_count = 0
       where workspace_id = ${workspaceId} and id = ${id}`
     const { plan_month: month, reserved_count: count } = broadcast
     if (month !== null && count > 0) await giveRoomBack(sql, workspaceId, month, count)

@@ -1,11 +1,11 @@
 /**
  * A segment becomes recipients, as it is at the moment the broadcast starts.
  *
- * One connection reads the whole of it from one snapshot, in order of contacts;
- * another writes it down in chunks, each with the place it got to, so sending
- * begins with the first. Whoever dies in between leaves what is written, and
- * another goes on from there with a snapshot of its own. The plan's places are
- * taken before the first chunk, for all of them or none.
+ * One statement lists the ids of its members, so the segment is one snapshot
+ * that lasts for seconds. Rows are then made of the list in chunks, and sending
+ * begins with the first. The list is stored with the broadcast: a process that
+ * goes on after a crash makes rows of the same members. Their places in the
+ * plan are taken with the list, for all of them or none.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
@@ -27,26 +27,26 @@ export type Filling = {
   isStopped: () => boolean
 }
 
-/** With the broadcast's id: whoever holds it makes the rows. */
+/** With the broadcast's id: the transaction that holds it lists members or writes a chunk. */
 const fillLock = 7_263_554
 
 const chunkSize = 2_000
-/** A pause between chunks lets others have the database; it is still far ahead of any number's pace. */
+/** A pause between chunks leaves the database to others; filling is still far ahead of any number's pace. */
 const pauseMs = 20
 
 export const withoutNumber = 'has no phone number'
 
-type Member = { id: string; phone: string | null; is_opted_out: boolean }
-
-/** Make the rows of a segment's broadcast, all or what is still missing. Nothing when another process is at it. */
-export async function fillBroadcast(filling: Filling): Promise<void> {
-  const { db, workspaceId, id } = filling
+/** Make the rows of a segment's broadcast, all or those still missing. Returns when another process does. */
+export async function fillBroadcast({ db, fields, workspaceId, id, onChunk, isStopped }: Filling): Promise<void> {
   try {
-    await db.begin('isolation level repeatable read', async (snapshot) => {
-      const [lock] = await snapshot<{ held: boolean }[]>`
-        select pg_try_advisory_xact_lock(${fillLock}, hashtext(${id})) as held`
-      if (lock?.held) await fill(filling, snapshot)
-    })
+    if (!(await listMembers(db, fields, workspaceId, id))) return
+    while (!isStopped()) {
+      const chunk = await writeChunk(db, workspaceId, id)
+      if (!chunk) return
+      onChunk()
+      if (chunk.isLast) return
+      await sleep(pauseMs)
+    }
   } catch (error) {
     // The segment is gone, or the plan has no room for it.
     if (!(error instanceof ApiError)) throw error
@@ -54,42 +54,7 @@ export async function fillBroadcast(filling: Filling): Promise<void> {
   }
 }
 
-async function fill({ db, fields, workspaceId, id, onChunk, isStopped }: Filling, snapshot: Sql): Promise<void> {
-  const [broadcast] = await db<
-    { segment_id: string; filled_to: string | null; is_started: boolean; is_open: boolean }[]
-  >`
-    select segment_id, filled_to, started_at is not null as is_started, status = 'sending' and not is_filled as is_open
-    from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
-  if (!broadcast?.is_open) return
-  const segment = await requireSegment(snapshot, workspaceId, broadcast.segment_id)
-  const condition = memberCondition(snapshot, workspaceId, fields, segment)
-  const isResumed = broadcast.is_started
-  if (!isResumed && !(await startFilling(db, snapshot, workspaceId, id, condition))) return
-
-  // It is read to its end, so the plan is to be the cheapest for all of it.
-  await snapshot`set local cursor_tuple_fraction = 1`
-  await snapshot`
-    declare members no scroll cursor for
-    select c.id, c.phone, c.opted_out_at is not null as is_opted_out
-    from contacts c
-    where c.workspace_id = ${workspaceId} and c.id > ${broadcast.filled_to ?? '00000000-0000-0000-0000-000000000000'}
-      and ${condition}
-    order by c.id`
-  let after = broadcast.filled_to
-  for (;;) {
-    const chunk = await snapshot<Member[]>`fetch forward ${snapshot.unsafe(String(chunkSize))} from members`
-    const last = chunk.at(-1)
-    if (!last) break
-    if (isStopped() || !(await writeChunk(db, workspaceId, id, after, chunk))) return
-    after = last.id
-    onChunk()
-    await sleep(pauseMs)
-  }
-  await endFilling(db, workspaceId, id, isResumed)
-  onChunk()
-}
-
-/** How many of the contacts `c` that meet a condition there are, and how many can be sent to. */
+/** How many contacts `c` meet a condition, and how many of them can be sent to. */
 export async function countMembersOf(
   sql: Sql,
   workspaceId: string,
@@ -97,115 +62,150 @@ export async function countMembersOf(
 ): Promise<{ total: number; usable: number }> {
   const [counted] = await sql<{ total: number; usable: number }[]>`
     select count(*)::int as total,
-      count(*) filter (where c.phone is not null and c.opted_out_at is null)::int as usable
+      count(*) filter (where ${isUsable(sql)})::int as usable
     from contacts c where c.workspace_id = ${workspaceId} and ${condition}`
   return counted ?? { total: 0, usable: 0 }
 }
 
-/** Count them and take their places in the plan; false: it was canceled meanwhile. */
-async function startFilling(
-  db: Db,
-  snapshot: Sql,
-  workspaceId: string,
-  id: string,
-  condition: Fragment,
-): Promise<boolean> {
-  const { total, usable } = await countMembersOf(snapshot, workspaceId, condition)
-  return db.begin(async (sql) => {
-    const [open] = await sql`
-      select 1 from broadcasts
-      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and started_at is null
-      for no key update`
-    if (!open) return false
-    const month = await takeRoom(sql, workspaceId, usable)
-    if (month === undefined) throw await refusalOfMany(sql, workspaceId, usable)
-    await sql`
-      update broadcasts set started_at = now(), total_count = ${total}, plan_month = ${month}::text::date,
-        reserved_count = ${usable}
-      where workspace_id = ${workspaceId} and id = ${id}`
+const isUsable = (sql: Sql): Fragment => sql`(c.phone is not null and c.opted_out_at is null)`
+
+/** False when another process holds the lock. The lock ends with the transaction. */
+async function tryFillLock(sql: Sql, id: string): Promise<boolean> {
+  const [lock] = await sql<{ is_held: boolean }[]>`
+    select pg_try_advisory_xact_lock(${fillLock}, hashtext(${id})) as is_held`
+  return lock?.is_held ?? false
+}
+
+/**
+ * Store the members' ids, 16 bytes each in order, and behind them a byte each: 1 if the member can be sent to. Takes their
+ * places in the plan. Answers whether there is a list to make rows of.
+ */
+function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: string): Promise<boolean> {
+  return db.begin(async (sql): Promise<boolean> => {
+    if (!(await tryFillLock(sql, id))) return false
+    const [broadcast] = await sql<
+      { segment_id: string; filled_to: string | null; has_list: boolean; is_started: boolean }[]
+    >`
+      select segment_id, filled_to, member_ids is not null as has_list, started_at is not null as is_started
+      from broadcasts
+      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and not is_filled`
+    if (!broadcast || broadcast.has_list) return broadcast !== undefined
+    const segment = await requireSegment(sql, workspaceId, broadcast.segment_id)
+    const [listed] = await sql<{ usable: number }[]>`
+      -- The members of the segment as they are now, as two lists.
+      with listed as (
+        select count(*)::int as total, count(*) filter (where ${isUsable(sql)})::int as usable,
+          coalesce(string_agg(uuid_send(c.id), ''::bytea order by c.id), ''::bytea) as ids,
+          coalesce(string_agg(case when ${isUsable(sql)} then '\\x01'::bytea else '\\x00'::bytea end, ''::bytea order by c.id),
+            ''::bytea) as flags
+        from contacts c
+        where c.workspace_id = ${workspaceId} and ${memberCondition(sql, workspaceId, fields, segment)}
+          and c.id > ${broadcast.filled_to ?? '00000000-0000-0000-0000-000000000000'}
+      )
+      -- A broadcast that an earlier release began has rows already: in the lists they are zeros.
+      update broadcasts b set total_count = b.filled_count + l.total, member_ids =
+        decode(repeat('00', b.filled_count * 16), 'hex') || l.ids || decode(repeat('00', b.filled_count), 'hex') || l.flags
+      from listed l
+      where b.workspace_id = ${workspaceId} and b.id = ${id} and b.status = 'sending'
+      returning l.usable`
+    if (!listed) return false
+    if (broadcast.is_started) await correctRoom(sql, workspaceId, id, listed.usable)
+    else await start(sql, workspaceId, id, listed.usable)
     return true
   }) as Promise<boolean>
 }
 
-/**
- * Write some of them down behind those up to `after`. False: nothing was written, as it was canceled meanwhile, or somebody
- * else wrote: whoever loses the line of the snapshot loses the lock with it, and may still be writing.
- */
-function writeChunk(
-  db: Db,
-  workspaceId: string,
-  id: string,
-  after: string | null,
-  members: readonly Member[],
-): Promise<boolean> {
-  const rows = members.map(({ id: contact_id, phone, is_opted_out }) => {
-    const reason = phone === null ? withoutNumber : is_opted_out ? optedOut : null
-    return { contact_id, phone, reason }
-  })
+async function start(sql: Sql, workspaceId: string, id: string, usable: number): Promise<void> {
+  const month = await takeRoom(sql, workspaceId, usable)
+  if (month === undefined) throw await refusalOfMany(sql, workspaceId, usable)
+  await sql`
+    update broadcasts set started_at = now(), plan_month = ${month}::text::date, reserved_count = ${usable}
+    where workspace_id = ${workspaceId} and id = ${id}`
+}
+
+/** An earlier release began it with a count of its own: its places are those that wait and those in the list. */
+async function correctRoom(sql: Sql, workspaceId: string, id: string, usable: number): Promise<void> {
+  const [room] = await sql<{ plan_month: string; reserved: number; wanted: number }[]>`
+    select b.plan_month::text, b.reserved_count as reserved, ${usable}::int + (
+      select count(*)::int from broadcast_recipients r
+      where r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.place > b.position and r.status = 'pending'
+    ) as wanted
+    from broadcasts b
+    where b.workspace_id = ${workspaceId} and b.id = ${id}`
+  if (!room) return
+  await giveRoomBack(sql, workspaceId, room.plan_month, room.reserved - room.wanted)
+  await sql`
+    update broadcasts set reserved_count = ${room.wanted} where workspace_id = ${workspaceId} and id = ${id}`
+}
+
+/** Make rows of the next members. Undefined: nothing was written, since another process does it or it was canceled. */
+function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: boolean } | undefined> {
   return db
     .begin(async (sql) => {
-      // The snapshot still shows whoever was erased since; until the commit nobody else is.
+      // The list may name a contact that was erased since; until the commit no other is.
       await holdErasing(sql, workspaceId)
-      const [before] = await sql<{ filled_count: number; plan_month: string }[]>`
-      select filled_count, plan_month::text from broadcasts
-      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending' and filled_to is not distinct from ${after}`
-      if (!before) return false
-      const [gone] = await sql<{ count: number }[]>`
-      with given as (
-        select g.ordinality::int as n, c.id as contact_id, case when c.id is not null then g.phone end as phone,
-          case when c.id is null then ${erased} else g.reason end as reason, c.id is null and g.reason is null as is_gone
-        from rows from (
-          json_to_recordset(${JSON.stringify(rows)}::text::json) as (contact_id uuid, phone text, reason text)
-        ) with ordinality as g (contact_id, phone, reason, ordinality)
-        left join contacts c on c.workspace_id = ${workspaceId} and c.id = g.contact_id
-      ),
-      added as (
-        insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason)
-        select ${workspaceId}, ${id}, ${before.filled_count}::int + n, contact_id, phone,
-          case when reason is null then 'pending' else 'skipped' end, reason
-        from given
-        returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
-      ),
-      added_up as (${addUp(sql, sql`added`)})
-      select count(*) filter (where is_gone)::int as count from given`
-      const goneCount = gone?.count ?? 0
-      // Last, so that whoever hands over waits for the commit and no longer.
-      const filled = before.filled_count + rows.length
+      if (!(await tryFillLock(sql, id))) return undefined
+      const [chunk] = await sql<
+        { count: number; gone: number; last: string | null; is_last: boolean; month: string }[]
+      >`
+        -- The part of the list that is next, and how long the list is.
+        with part as materialized (
+          select b.filled_count, b.plan_month, l.length, least(${chunkSize}::int, l.length - b.filled_count) as count,
+            substring(b.member_ids from b.filled_count * 16 + 1 for ${chunkSize * 16}) as ids,
+            substring(b.member_ids from l.length * 16 + b.filled_count + 1 for ${chunkSize}) as flags
+          from broadcasts b
+          cross join lateral (select octet_length(b.member_ids) / 17 as length) l
+          where b.workspace_id = ${workspaceId} and b.id = ${id} and b.status = 'sending' and b.member_ids is not null
+        ),
+        -- Its members, one a row.
+        listed as (
+          select p.filled_count + i + 1 as place, encode(substring(p.ids from i * 16 + 1 for 16), 'hex')::uuid as contact_id,
+            get_byte(p.flags, i) = 1 as is_usable
+          from part p
+          cross join lateral generate_series(0, p.count - 1) i
+        ),
+        -- With what is known of each now, found one by one: a plan that hashes every contact takes a second.
+        found as (
+          select l.place, l.is_usable, l.contact_id as listed_id, c.id as contact_id, c.phone,
+            case when c.id is null then ${erased} when l.is_usable then null
+              when c.phone is null then ${withoutNumber} else ${optedOut} end as reason
+          from listed l
+          left join lateral (
+            select c.id, c.phone from contacts c
+            where c.workspace_id = ${workspaceId} and c.id = l.contact_id
+            limit 1
+          ) c on true
+        ),
+        -- The recipients.
+        added as (
+          insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason)
+          select ${workspaceId}, ${id}, place, contact_id, phone,
+            case when reason is null then 'pending' else 'skipped' end, reason
+          from found
+          returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
+        ),
+        -- Their counters.
+        added_up as (${addUp(sql, sql`added`)})
+        select p.count, p.filled_count + p.count >= p.length as is_last, p.plan_month::text as month,
+          (select count(*)::int from found where contact_id is null and is_usable) as gone,
+          (select listed_id from found order by place desc limit 1) as last
+        from part p`
+      if (!chunk) return undefined
+      // Last, so that a process that hands over waits for the commit and no longer.
+      const { count, gone, last, is_last: isLast, month } = chunk
       const written = await sql`
-      update broadcasts set filled_count = ${filled}, filled_to = ${members.at(-1)?.id ?? null},
-        total_count = greatest(total_count, ${filled}), reserved_count = reserved_count - ${goneCount}
-      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
+        update broadcasts set filled_count = filled_count + ${count}, filled_to = coalesce(${last}::uuid, filled_to),
+          is_filled = ${isLast}, reserved_count = reserved_count - ${gone},
+          member_ids = case when ${isLast} then null else member_ids end
+        where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
       if (written.count === 0) throw new Canceled()
-      if (goneCount > 0) await giveRoomBack(sql, workspaceId, before.plan_month, goneCount)
-      return true
+      if (gone > 0) await giveRoomBack(sql, workspaceId, month, gone)
+      return { isLast }
     })
     .catch((error) => {
-      if (error instanceof Canceled) return false
+      if (error instanceof Canceled) return undefined
       throw error
-    }) as Promise<boolean>
+    }) as Promise<{ isLast: boolean } | undefined>
 }
 
 class Canceled extends Error {}
-
-/** These are all. After a crash the segment was taken in two parts, so what was counted at first is set right. */
-function endFilling(db: Db, workspaceId: string, id: string, isResumed: boolean): Promise<void> {
-  return db.begin(async (sql) => {
-    const [broadcast] = await sql<{ position: number; plan_month: string; reserved_count: number }[]>`
-      select position, plan_month::text, reserved_count from broadcasts
-      where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'
-      for no key update`
-    if (!broadcast) return
-    const { position, plan_month: month, reserved_count: reserved } = broadcast
-    let waiting = reserved
-    if (isResumed) {
-      const [left] = await sql<{ count: number }[]>`
-        select count(*)::int as count from broadcast_recipients
-        where workspace_id = ${workspaceId} and broadcast_id = ${id} and place > ${position} and status = 'pending'`
-      waiting = left?.count ?? 0
-      await giveRoomBack(sql, workspaceId, month, reserved - waiting)
-    }
-    await sql`
-      update broadcasts set is_filled = true, total_count = filled_count, reserved_count = ${waiting}
-      where workspace_id = ${workspaceId} and id = ${id}`
-  }) as Promise<void>
-}
