@@ -163,7 +163,8 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Makes a retry safe: for 24 hours the same key with the same body replays the first answer.',
+  description:
+    'Makes a retry safe: for 24 hours the same key with the same query and body replays the first answer. A 500 is not stored, so a repeat runs again; it does not send a second time.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
