@@ -258,7 +258,7 @@ test('a member changes the own name and password, and the old password is not gu
   await signIn(world, { ...owner, password: wanted })
 
   for (let i = 0; i < 9; i++) await refused({ new_password: wanted, current_password: 'guess' }, /wrong/)
-  const openSlot = () => world.db`update sign_in_failures set started_at = started_at - interval '6 seconds'`
+  const openSlot = () => world.db`update sign_in_failures set started_at = started_at - interval '3 seconds'`
   await openSlot()
   assertRefused(await change({ new_password: wanted, current_password: 'guess' }), 429, 'rate_limited')
   // Neither these guesses nor those at sign-in keep the member out.

@@ -7,18 +7,18 @@
  * What is counted depends on who guesses:
  * - A browser in which the member signed in before (a known device) has a count of its own. No other client can use it up.
  * - Every other client counts with its network, over all e-mails, and with its network for the e-mail.
- * - Once many networks have failed for one e-mail, each of them is slowed down for it. A network without a failure is still
- *   checked at once, so a distributed attack does not lock the member out.
+ * - Once many networks have failed for one e-mail, they are counted by larger networks and slowed down for it. A network
+ *   without a failure is still checked at once, so a distributed attack does not lock the member out.
  *
  * Over a limit a guess is not refused at once, because the member may share the network with the attacker. Slots open at a
  * slow rate, and each goes to one of the waiting guesses, drawn at random. The others are answered 429, and so is a wrong
  * guess in such a slot. An attacker who floods from the member's own network can still win nearly every draw. No limit on
  * guesses can tell the two apart; a known device can.
  *
- * Checking a password takes some 25 ms of a core on purpose. The work is queued fairly by network, so one network with many
- * connections does not delay the others.
+ * Checking a password takes some 25 ms of a core on purpose. The work is queued fairly by network, and known devices have a
+ * queue of their own, so many connections from one network delay no other, and no unknown client delays a known device.
  */
-import { networkOf } from '../lib/client-address.ts'
+import { networkOf, siteOf } from '../lib/client-address.ts'
 import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -29,9 +29,9 @@ import { createTurns } from '../lib/turn.ts'
 /** `burst` failures at once, then one more every `refillSeconds`, until the window ends. */
 type Limit = { burst: number; refillSeconds: number; windowSeconds: number }
 
-const tenAMinute: Limit = { burst: 10, refillSeconds: 6, windowSeconds: 60 }
+const tenAMinute: Limit = { burst: 10, refillSeconds: 3, windowSeconds: 60 }
 const perNetwork: Limit = { burst: 60, refillSeconds: 1, windowSeconds: 60 }
-/** For a network and e-mail while the e-mail is under attack from many networks. */
+/** For a site and e-mail while the e-mail is under attack from many networks. */
 const underAttack: Limit = { burst: 2, refillSeconds: 300, windowSeconds: 900 }
 
 /** The e-mail is under attack once networks began to fail for it this often. One network does so at most once a minute. */
@@ -50,9 +50,9 @@ const maxQueued = 100
 /** A guess that waited this long in the queue: its client has most likely given up. */
 const maxQueuedMs = 20_000
 
-/** Half of libuv's threads, so that file access and name lookups never wait for passwords. */
-const queue = createFairQueue(2)
-/** What waits here is over a limit, so these bounds refuse no client that is not. A waiting request takes some 20 KB. */
+/** At most three of libuv's four threads, so that file access and name lookups do not wait for passwords. */
+const queues = { known: createFairQueue(1), unknown: createFairQueue(2) }
+/** Who waits here is over a limit, so these bounds refuse no client that is not. A waiting request takes 26 KB (measured). */
 const lottery = createLottery({ maxPerKey: 200, maxWaiting: 2_000 })
 /** One at a time for a guesser: or a member who signs in many times at once would be taken for many failures. */
 const inTurn = createTurns()
@@ -62,33 +62,42 @@ const queued = new Map<string, number>()
 type Counter = { address: string; email_key: string; limit: Limit }
 
 export type Guesser = {
+  queue: keyof typeof queues
   /** Flows share the queue fairly. */
   flow: string
   /** The client's failures for one password. */
   own: Counter
   /** The failures of an unknown client's network for all passwords. */
   network?: Counter
+  /** Instead of `own`, while the e-mail is under attack. */
+  site?: Counter
 }
 
 /** A browser in which this member signed in before. */
 export const knownDevice = (memberId: string, deviceId: string): Guesser => ({
-  flow: `member ${memberId}`,
+  queue: 'known',
+  flow: memberId,
   own: { address: `device ${deviceId}`, email_key: '', limit: tenAMinute },
 })
 
 /** A member with a session who proves the password again. */
 export const signedInMember = (memberId: string): Guesser => ({
-  flow: `member ${memberId}`,
+  queue: 'known',
+  flow: memberId,
   own: { address: `member ${memberId}`, email_key: '', limit: tenAMinute },
 })
 
 /** Any other client. Of the folded e-mail only a hash is stored: a member may have typed a password into that field. */
 export function unknownClient(clientAddress: string, emailKey: string): Guesser {
   const address = networkOf(clientAddress)
+  const site = siteOf(clientAddress)
+  const email_key = sha256(emailKey)
   return {
-    flow: address,
-    own: { address, email_key: sha256(emailKey), limit: tenAMinute },
+    queue: 'unknown',
+    flow: site,
+    own: { address, email_key, limit: tenAMinute },
     network: { address, email_key: '', limit: perNetwork },
+    site: { address: `site ${site}`, email_key, limit: underAttack },
   }
 }
 
@@ -121,17 +130,16 @@ async function attempt<Right>(
   guesser: Guesser,
   check: () => Promise<Right | undefined>,
 ): Promise<Refusal | { right: Right | undefined }> {
-  const { flow, own, network } = guesser
+  const { queue, flow, own, network, site } = guesser
   const queuedAt = performance.now()
   const count = queued.get(flow) ?? 0
   if (count >= maxQueued) throw tooMany('too many sign-ins at once', 1)
   queued.set(flow, count + 1)
   const checked = inTurn(keyOf(own), () =>
-    queue(flow, async () => {
+    queues[queue](flow, async () => {
       if (performance.now() - queuedAt > maxQueuedMs) throw tooMany('too many sign-ins at once', 5)
-      const isAttacked = network && (await isUnderAttack(sql, own.email_key))
-      const limited = isAttacked ? { ...own, limit: underAttack } : own
-      const counters = network ? [network, limited] : [limited]
+      const specific = site && (await isUnderAttack(sql, site.email_key)) ? site : own
+      const counters = network ? [specific, network] : [specific]
       const counted = await countFailure(sql, counters)
       if ('refused' in counted) return counted
       const right = await check()
@@ -150,10 +158,10 @@ async function attempt<Right>(
   })
 }
 
-/** `isFirst`: the first failure in the window of the last counter. `over`: the counter whose burst is used up. */
+/** `isFirst`: the first failure in the window of the first counter. `over`: the counter whose burst is used up. */
 type Counted = { isFirst: boolean; over: Counter | undefined }
 
-/** Counts one failure more in each counter, or in none. */
+/** Counts one failure more in each counter, or in none. The most specific comes first: it refuses most of a flood. */
 async function countFailure(sql: Sql, counters: readonly Counter[]): Promise<Refusal | Counted> {
   const counted: Counted = { isFirst: false, over: undefined }
   for (const [i, counter] of counters.entries()) {
@@ -162,7 +170,7 @@ async function countFailure(sql: Sql, counters: readonly Counter[]): Promise<Ref
       await takeBack(sql, counters.slice(0, i))
       return { refused: counter, waitMs }
     }
-    counted.isFirst = failureCount === 1
+    if (i === 0) counted.isFirst = failureCount === 1
     if (failureCount > counter.limit.burst) counted.over = counter
   }
   return counted
@@ -194,11 +202,17 @@ async function countOne(
   return { failureCount: row?.failure_count ?? 0, waitMs: Math.max(minWaitMs, row?.wait_ms ?? 0) }
 }
 
+/** A counter without failures is deleted, so that neither right nor refused guesses leave rows behind. */
 async function takeBack(sql: Sql, counters: readonly Counter[]): Promise<void> {
   for (const { address, email_key } of counters) {
     await sql`
-      update sign_in_failures set failure_count = greatest(0, failure_count - 1)
-      where address = ${address} and email_key = ${email_key}`
+      with empty as (
+        delete from sign_in_failures
+        where address = ${address} and email_key = ${email_key} and failure_count <= 1
+        returning 1
+      )
+      update sign_in_failures set failure_count = failure_count - 1
+      where address = ${address} and email_key = ${email_key} and failure_count > 1 and not exists (select from empty)`
   }
 }
 

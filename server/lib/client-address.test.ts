@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createClientAddress, networkOf } from './client-address.ts'
+import { createClientAddress, networkOf, siteOf } from './client-address.ts'
 
 test('without trusted proxies the address is the connection’s own, whatever the header says', () => {
   const addressOf = createClientAddress([])
@@ -54,4 +54,7 @@ test('limits take the addresses of one IPv6 subscriber for one', () => {
   assert.equal(networkOf('2a00:1:2:3::'), networkOf('2a00:1:2:3:ffff::1'))
   assert.equal(networkOf('::1'), '0:0:0:0')
   assert.equal(networkOf(''), '')
+  assert.equal(siteOf('9.8.7.6'), '9.8.7')
+  assert.equal(siteOf('2a00:1:2:3::9'), '2a00:1:2')
+  assert.equal(siteOf('2a00:1::9'), siteOf('2a00:1:0:ffff::1'))
 })

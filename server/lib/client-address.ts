@@ -48,13 +48,19 @@ export function createClientAddress(
  * The network of one subscriber, which limits are counted by: an IPv4 address, or the first 64 bits of an IPv6 address,
  * since a subscriber chooses the other 64.
  */
-export function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address
+export const networkOf = (address: string): string => prefixOf(address, { ipv4: 4, ipv6: 4 })
+
+/** The network of one provider or site: a /24, or the first 48 bits of an IPv6 address. One attacker often has all of it. */
+export const siteOf = (address: string): string => prefixOf(address, { ipv4: 3, ipv6: 3 })
+
+/** The first bytes of an IPv4 address, or the first 16-bit groups of an IPv6 address. */
+function prefixOf(address: string, length: { ipv4: number; ipv6: number }): string {
+  if (isIP(address) !== 6) return address.split('.').slice(0, length.ipv4).join('.')
   const [head = '', tail] = address.toLowerCase().split('::')
   const groups = head.split(':').filter(Boolean)
   const last = tail?.split(':').filter(Boolean) ?? []
   const zeros = Array.from({ length: Math.max(0, 8 - groups.length - last.length) }, () => '0')
-  return [...groups, ...zeros, ...last].slice(0, 4).join(':')
+  return [...groups, ...zeros, ...last].slice(0, length.ipv6).join(':')
 }
 
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

@@ -303,7 +303,7 @@ function reportTo(observe: (status: number, seconds: number) => void, route: str
     const ms = reply.elapsedTime
     observe(reply.statusCode, ms / 1000)
     const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }
-    if (ms > slowMs && !isStream(reply)) request.log.warn(line, 'slow request')
+    if (ms > slowMs && !isStream(reply) && reply.statusCode !== 429) request.log.warn(line, 'slow request')
     else request.log.debug(line, 'request')
     done()
   }
