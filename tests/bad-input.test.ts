@@ -897,7 +897,7 @@ test('random JSON, alone or in the place of any field, never breaks a call', asy
 })
 
 test('what members send to their dashboard breaks nothing either', async (t) => {
-  const { url, owner, api, connect } = await start(t)
+  const { url, owner, api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 10_000 })
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -933,6 +933,8 @@ test('what members send to their dashboard breaks nothing either', async (t) => 
   for (const [path, form, method = 'POST'] of forms) {
     for (const field of Object.keys(form)) {
       for (const value of [null, 5, {}, [], [null], '', ...unstorable, ...long, ...odd.slice(0, 6)]) {
+        // Wrong guesses are slowed down, and this test is not about that.
+        await db`delete from sign_in_failures`
         for (const sent of [value, [value]]) {
           const answer = await browser.call(method, path, { ...form, [field]: sent })
           assert.ok(answer.status < 500, `${path} ${field} = ${JSON.stringify(sent)}: ${answer.text}`)
