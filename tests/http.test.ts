@@ -35,7 +35,9 @@ test("every answer has a request id, the caller's own when it is a sane token", 
   }
   assert.equal(seen.size, 5)
   for (const path of ['/healthz', '/nowhere', '/docs', '/openapi.json', '/app/api/session']) {
-    assert.ok((await fetch(url + path)).headers.get('x-request-id'), path)
+    const { headers } = await fetch(url + path)
+    assert.ok(headers.get('x-request-id'), path)
+    assert.equal(headers.get('strict-transport-security'), null, path)
   }
 })
 
