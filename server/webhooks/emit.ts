@@ -56,7 +56,8 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
     subscribed_endpoints as (
       select e.workspace_id, e.id
       from webhook_endpoints e
-      where e.workspace_id in (select workspace_id from ${workspaces}) and e.is_active and ${event}::text = any(e.events)
+      where exists (select from ${workspaces} w where w.workspace_id = e.workspace_id)
+        and e.is_active and ${event}::text = any(e.events)
       for key share of e
     ),
     -- A stream reads the events themselves, so it gets no delivery.
@@ -65,8 +66,8 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
       union
       select l.workspace_id
       from webhook_listeners l
-      where l.workspace_id in (select workspace_id from ${workspaces}) and l.expires_at > now()
-        and ${event}::text = any(l.events)
+      where exists (select from ${workspaces} w where w.workspace_id = l.workspace_id)
+        and l.expires_at > now() and ${event}::text = any(l.events)
     ),
     -- Three levels, because a volatile expression is evaluated once per level: the time, the id of that time, the body
     -- with that id. None of the texts joined here can hold a character that JSON escapes.
