@@ -15,6 +15,8 @@ export type Schema = {
   enum?: readonly unknown[]
   const?: unknown
   anyOf?: readonly Schema[]
+  oneOf?: readonly Schema[]
+  not?: Schema
   items?: Schema
   properties?: Record<string, Schema>
   required?: readonly string[]
@@ -48,8 +50,11 @@ export function createWriter({ documented = false, rename = {} as Record<string,
   function writePlain(schema: Schema): string {
     if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
     if (schema.const !== undefined) return JSON.stringify(schema.const)
-    if (schema.anyOf) return schema.anyOf.map(write).join(' | ')
     const types = [schema.type ?? []].flat()
+    // Beside a type, alternatives are rules between the fields, which TypeScript is not told.
+    const options = schema.anyOf ?? (types.length === 0 ? schema.oneOf : undefined)
+    if (options) return options.map(write).join(' | ')
+    if (schema.not) return 'undefined'
     return types.map((type) => writeType(type, schema)).join(' | ') || 'unknown'
   }
 
@@ -72,9 +77,10 @@ export function createWriter({ documented = false, rename = {} as Record<string,
       return `Record<string, ${value}>`
     }
     const fields = Object.entries(properties).map(([name, schema]) => {
+      const type = write(schema)
       const field = required.includes(name)
-        ? `${keyOf(name)}: ${write(schema)}`
-        : `${keyOf(name)}?: ${write(schema)} | undefined`
+        ? `${keyOf(name)}: ${type}`
+        : `${keyOf(name)}?: ${type === 'undefined' ? type : `${type} | undefined`}`
       return documented ? commentOf(schema) + field : field
     })
     if (fields.length === 0) return 'Record<string, never>'

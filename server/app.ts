@@ -43,6 +43,7 @@ import { callbackRoutes } from './messages/callbacks.ts'
 import { noteEventHeard } from './messages/checklist.ts'
 import { checklistDashboard } from './messages/checklist-dashboard.ts'
 import { messageDashboard } from './messages/dashboard.ts'
+import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
 import { type Announce, createIntake } from './messages/intake.ts'
 import { dropMedia, watchMedia } from './messages/media.ts'
 import { mediaRoutes } from './messages/media-routes.ts'
@@ -201,7 +202,7 @@ export async function createApp(application: Application): Promise<App> {
         v1.register(messageRoutes({ db, sender, publicUrl }))
         v1.register(broadcastRoutes({ ...accepting, onBroadcast }))
         v1.register(webhookRoutes({ db, sealer, guard, onQueued }))
-        v1.register(eventStreamRoutes({ db, live, heartbeatMs, drainTimeoutMs, onHeard }))
+        v1.register(eventStreamRoutes({ db, live, heartbeatMs, drainTimeoutMs, schema: EventSchema, onHeard }))
       },
       { prefix: '/v1' },
     )
@@ -260,6 +261,7 @@ export async function createApp(application: Application): Promise<App> {
     title: 'Parley API',
     description: apiDescription,
     url: `${publicUrl}/v1`,
+    webhooks: eventWebhooks,
     tags: [
       { name: 'Account', description: 'The workspace and the key a request acts with.' },
       { name: 'Contacts', description: 'The people you talk to, found by phone number or by their channel identity.' },

@@ -216,7 +216,7 @@ async function createLane(
   const { api } = await workspace()
   const provider = await connect({ workspaceId: api.workspaceId, messagesPerSecond: 10_000 })
   const name = `${method} ${path}`
-  const body = follow(contract, operation.requestBody?.content['application/json'].schema ?? {})
+  const body = follow(contract, operation.requestBody?.content['application/json']?.schema ?? {})
   let rows: string | undefined
   let key = await api.key(...scopes)
   let calls = 0

@@ -6,12 +6,15 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
+type Content = { [type: string]: { schema: Record<string, unknown>; example?: unknown } }
+
 export type Operation = {
   operationId: string
+  description?: string
   security: [{ bearerAuth: string[] }]
   parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Record<string, unknown> }[]
-  requestBody?: { content: { 'application/json': { schema: Record<string, unknown> } } }
-  responses: Record<string, { content: { [type: string]: { schema: Record<string, unknown> } } }>
+  requestBody?: { content: Content }
+  responses: Record<string, { content: Content }>
 }
 
 export type Document = {
@@ -19,6 +22,7 @@ export type Document = {
   servers: { url: string }[]
   info: { version: string }
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: Operation }>
   components: { schemas: Record<string, Record<string, unknown>> }
 }
 
@@ -28,6 +32,10 @@ export type Contract = {
   operations: { method: string; path: string; operation: Operation }[]
   /** A schema of the document with every reference followed. */
   resolve(schema: Record<string, unknown>): Record<string, unknown>
+  /** Fails when a value does not match a schema of the document, named by its path from the root. */
+  assertMatches(value: unknown, ...path: readonly (string | number)[]): void
+  /** Fails when an event is not one that the document describes. */
+  holdEvent(event: { event: string }): void
   hold(method: string, path: string, answer: { status: number; body: unknown; text: string; headers: Headers }): void
 }
 
@@ -51,6 +59,13 @@ function createContract(document: Document): Contract {
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
 
+  const step = (part: string | number) => encodeURIComponent(String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
+  const assertMatches: Contract['assertMatches'] = (value, ...path) => {
+    const validate = validatorOf(`#/${path.map(step).join('/')}`)
+    const fault = () => `${path.join(' ')}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`
+    assert.ok(validate(value), validate.errors ? fault() : '')
+  }
+
   const validatorOf = (pointer: string): ValidateFunction => {
     const found = validators.get(pointer) ?? ajv.compile({ $ref: `api${pointer}` })
     validators.set(pointer, found)
@@ -64,6 +79,9 @@ function createContract(document: Document): Contract {
       const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref))?.[1]
       return (name && document.components.schemas[name]) || schema
     },
+    assertMatches,
+    holdEvent: (event) =>
+      assertMatches(event, 'webhooks', event.event, 'post', 'requestBody', 'content', 'application/json', 'schema'),
     hold(method, url, { status, body, text, headers }) {
       const [asked = ''] = url.split('?')
       assert.match(headers.get('content-type') ?? '', /^application\/json; charset=utf-8$/, `${method} ${asked}`)
@@ -80,11 +98,8 @@ function createContract(document: Document): Contract {
         return
       }
       assert.ok(found.operation.responses[status], `${method} ${found.path} may not answer ${status}: ${text}`)
-      const step = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
-      const validate = validatorOf(
-        `#/paths/${step(found.path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`,
-      )
-      assert.ok(validate(body), `${method} ${found.path} ${status}: ${ajv.errorsText(validate.errors)} in ${text}`)
+      const answer = ['responses', status, 'content', 'application/json', 'schema']
+      assertMatches(body, 'paths', found.path, method.toLowerCase(), ...answer)
     },
   }
 }

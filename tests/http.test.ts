@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { createLog } from '../server/lib/log.ts'
+import { eventNames } from '../server/webhooks/emit.ts'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
@@ -396,6 +397,32 @@ test('readiness names a loop that keeps failing, until it works again', async (t
   assert.deepEqual(await readiness(), { status: 503, body: { ready: false, failing: ['broadcasts'] } })
   await db`alter table broadcasts_elsewhere rename to broadcasts`
   await until('the loop to work again', async () => (await readiness()).status === 200)
+})
+
+test('every operation and event is described, with examples that its schemas allow', async (t) => {
+  const { contract } = await start(t)
+  const { document, operations } = contract
+  const webhooks = Object.entries(document.webhooks).map(([name, { post }]) => ({
+    ...{ at: ['webhooks', name, 'post'], operation: post },
+  }))
+  assert.deepEqual(Object.keys(document.webhooks), [...eventNames])
+  const all = operations.map(({ method, path, operation }) => ({
+    ...{ at: ['paths', path, method.toLowerCase()], operation },
+  }))
+  for (const { at, operation } of [...all, ...webhooks]) {
+    const { description, requestBody, responses } = operation
+    assert.ok(description, at.join(' '))
+    const contents = [
+      ...(requestBody ? [{ path: [...at, 'requestBody'], content: requestBody.content }] : []),
+      ...Object.entries(responses).map(([status, { content }]) => ({ path: [...at, 'responses', status], content })),
+    ]
+    for (const { path, content } of contents) {
+      for (const [type, { example }] of Object.entries(content ?? {})) {
+        assert.notEqual(example, undefined, `${path.join(' ')} has no example`)
+        contract.assertMatches(example, ...path, 'content', type, 'schema')
+      }
+    }
+  }
 })
 
 test('the document says what it must', async (t) => {

@@ -98,15 +98,20 @@ export async function startReceiver(
   }
 }
 
-/** Subscribe a workspace to everything, and read what was told so far, in the order in which it was recorded. */
-export async function recordEvents(t: TestContext, { api, db }: Pick<World, 'api' | 'db'>): Promise<EventsOf> {
+/** Subscribe a workspace to all events, and read those recorded so far, in their order, each checked by the document. */
+export async function recordEvents(
+  t: TestContext,
+  { api, db, contract }: Pick<World, 'api' | 'db' | 'contract'>,
+): Promise<EventsOf> {
   const { url } = await startReceiver(t)
   const created = await api.post('/webhooks', { url, events: [...eventNames] })
   if (created.status !== 201) throw new Error(created.text)
   return async (event) => {
     const rows = await db<{ body: string }[]>`
       select body from webhook_events where workspace_id = ${api.workspaceId} order by id`
-    return rows.map(({ body }) => JSON.parse(body)).filter((one) => !event || one.event === event)
+    const events: Json[] = rows.map(({ body }) => JSON.parse(body))
+    for (const one of events) contract.holdEvent(one)
+    return events.filter((one) => !event || one.event === event)
   }
 }
 

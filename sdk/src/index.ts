@@ -1,12 +1,6 @@
 /** All that is public of this package. */
 export { type ClientErrorCode, type ErrorCode, ParleyError, type ServiceErrorCode } from './errors.ts'
-export type {
-  ContactCreated,
-  ConversationCreated,
-  MessageReceived,
-  MessageStatusUpdated,
-  WebhookEvent,
-} from './events.ts'
+export type { WebhookEvent } from './events.ts'
 export type { Listing, Page } from './listing.ts'
 export { Parley, type ParleyOptions } from './parley.ts'
 export type { CallOptions, Fetch, PostOptions } from './request.ts'

@@ -3,7 +3,7 @@ export type AddSegmentContactsResult = {
   segment_id: string
   /** How many ids were sent. */
   requested: number
-  /** How many became members just now. */
+  /** How many of them are new members. */
   added: number
 }
 
@@ -57,10 +57,10 @@ export type CheckedMessage = {
 
 export type Contact = {
   id: string
-  /** E.164; null for somebody who never gave one. */
+  /** E.164. Null for a contact without a number. */
   phone: string | null
   social_username: string | null
-  /** Where this person can be reached. */
+  /** The channels on which the contact can be reached. */
   channels: ("msgapp" | "social" | "web")[]
   name: string | null
   email: string | null
@@ -84,6 +84,25 @@ export type ContactChanges = {
   phone?: string | undefined
 }
 
+export type ContactCreated = {
+  /** Identical across retries: deduplicate on it. */
+  id: string
+  event: "contact.created"
+  /** When it happened, not when it was delivered. */
+  occurred_at: string
+  /** The workspace. */
+  account_id: string
+  data: {
+    contact_id: string
+    /** E.164. Null for a contact without a number. */
+    phone: string | null
+    name: string | null
+    /** Only of a contact from a `social` thread. */
+    social_username?: string | null | undefined
+    contact: Contact
+  }
+}
+
 export type ContactIds = {
   contact_ids: (string)[]
 }
@@ -93,7 +112,7 @@ export type Conversation = {
   channel: "msgapp" | "social" | "web"
   contact_id: string
   status: "open" | "pending" | "closed"
-  /** The member who looks after it. */
+  /** The member it is assigned to. */
   assigned_agent_id: string | null
   last_message_text: string | null
   last_message_at: string | null
@@ -106,11 +125,26 @@ export type Conversation = {
   contact: EmbeddedContact
 }
 
+export type ConversationCreated = {
+  /** Identical across retries: deduplicate on it. */
+  id: string
+  event: "conversation.created"
+  /** When it happened, not when it was delivered. */
+  occurred_at: string
+  /** The workspace. */
+  account_id: string
+  data: {
+    conversation_id: string
+    contact_id: string
+    conversation: Conversation
+  }
+}
+
 export type CountedSegment = {
   id: string
   name: string
   description: string | null
-  /** Hex, chosen by the service. */
+  /** Hex, assigned by the service. */
   color: string
   kind: "static" | "dynamic"
   filter: StoredFilter
@@ -133,18 +167,18 @@ export type CreatedWebhook = {
   created_at: string
   /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
   provider: "api" | "tool_a" | "tool_b"
-  /** Signs what is sent. Shown this once. */
+  /** Signs the deliveries. Returned only here. */
   secret: string
 }
 
 export type DeleteSegmentResult = {
   id: string
-  deleted: boolean
+  deleted: true
 }
 
 export type DeleteWebhookResult = {
   id: string
-  deleted: boolean
+  deleted: true
 }
 
 export type EmbeddedContact = {
@@ -166,14 +200,7 @@ export type ErrorBody = {
   }
 }
 
-export type Event = {
-  id: string
-  event: "message.received" | "message.status_updated" | "conversation.created" | "contact.created"
-  occurred_at: string
-  account_id: string
-  /** Read the keys you need, ignore the rest. */
-  data: Record<string, unknown>
-}
+export type Event = MessageReceived | MessageStatusUpdated | ConversationCreated | ContactCreated
 
 export type Filter = {
   match: "all" | "any"
@@ -187,9 +214,9 @@ export type FilterGroup = {
 
 export type FilterRule = {
   /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not. */
-  field: string
+  field: "tag" | "name" | "email" | "company" | "phone" | "social_username" | "channel" | "created_at" | "opted_out" | "last_inbound_at" | "conversation_status"
   /** One of the ops of the field. */
-  op: string
+  op: "has" | "not_has" | "is" | "is_not" | "contains" | "not_contains" | "starts_with" | "is_set" | "is_not_set" | "before" | "after"
   /** Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
   value?: string | undefined
 }
@@ -252,7 +279,7 @@ export type Me = {
   }
   key: {
     id: string
-    scopes: (string)[]
+    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "conversations:read" | "broadcasts:send" | "webhooks:manage")[]
   }
 }
 
@@ -267,7 +294,7 @@ export type Message = {
   content_text: string | null
   /** What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null. */
   content: Record<string, unknown> | null
-  /** Null until media a customer sent has been fetched. */
+  /** Null until media that a customer sent has been fetched. */
   media_url: string | null
   template_name: string | null
   /** The broadcast that sent it. */
@@ -290,6 +317,47 @@ export type Message = {
   interactive_reply_id: string | null
   deleted_at: string | null
   created_at: string
+}
+
+export type MessageReceived = {
+  /** Identical across retries: deduplicate on it. */
+  id: string
+  event: "message.received"
+  /** When it happened, not when it was delivered. */
+  occurred_at: string
+  /** The workspace. */
+  account_id: string
+  data: MsgappMessageReceived | SocialMessageReceived | WebMessageReceived
+}
+
+export type MessageStatusUpdated = {
+  /** Identical across retries: deduplicate on it. */
+  id: string
+  event: "message.status_updated"
+  /** When it happened, not when it was delivered. */
+  occurred_at: string
+  /** The workspace. */
+  account_id: string
+  data: {
+    /** Null when the message failed before the channel gave it an id. */
+    msgapp_message_id: string | null
+    conversation_id: string
+    status: "sent" | "delivered" | "read" | "failed"
+    message: Message
+  }
+}
+
+export type MsgappMessageReceived = {
+  /** Never present on the primary channel. */
+  channel?: undefined
+  conversation_id: string
+  contact_id: string
+  content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
+  /** The text, the caption, the title of a tapped button, an emoji. */
+  text: string | null
+  message: Message
+  contact: Contact
+  msgapp_message_id: string
 }
 
 export type NewBroadcast = {
@@ -346,7 +414,7 @@ export type NewSegment = {
 }
 
 export type NewWebhook = {
-  /** https, without credentials; every address behind its name must be public. */
+  /** https, without credentials. Every address its name resolves to must be public. */
   url: string
   /** What to be told of; the same name twice counts once. */
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
@@ -365,7 +433,7 @@ export type RemoveSegmentContactsResult = {
   segment_id: string
   /** How many ids were sent. */
   requested: number
-  /** How many were members. */
+  /** How many of them were members. */
   removed: number
 }
 
@@ -373,7 +441,7 @@ export type Segment = {
   id: string
   name: string
   description: string | null
-  /** Hex, chosen by the service. */
+  /** Hex, assigned by the service. */
   color: string
   kind: "static" | "dynamic"
   filter: StoredFilter
@@ -397,6 +465,18 @@ export type SendResult = {
   contact_created: boolean
 }
 
+export type SocialMessageReceived = {
+  channel: "social"
+  conversation_id: string
+  contact_id: string
+  content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
+  /** The text, the caption, the title of a tapped button, an emoji. */
+  text: string | null
+  message: Message
+  contact: Contact
+  social_message_id: string
+}
+
 export type StoredFilter = {
   match: "all" | "any"
   rules: (FilterRule | FilterGroup)[]
@@ -405,7 +485,7 @@ export type StoredFilter = {
 export type Tag = {
   id: string
   name: string
-  /** Hex, chosen by the service. */
+  /** Hex, assigned by the service. */
   color: string
 }
 
@@ -442,6 +522,18 @@ export type TemplateSend = {
   params?: (string)[] | TemplateParams | undefined
 }
 
+export type WebMessageReceived = {
+  channel: "web"
+  conversation_id: string
+  contact_id: string
+  content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
+  /** The text, the caption, the title of a tapped button, an emoji. */
+  text: string | null
+  message: Message
+  contact: Contact
+  message_id: string
+}
+
 export type Webhook = {
   id: string
   url: string
@@ -458,7 +550,7 @@ export type Webhook = {
 }
 
 export type WebhookChanges = {
-  /** https, without credentials; every address behind its name must be public. */
+  /** https, without credentials. Every address its name resolves to must be public. */
   url?: string | undefined
   /** What to be told of; the same name twice counts once. */
   events?: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[] | undefined

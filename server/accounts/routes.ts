@@ -1,13 +1,22 @@
 /** `GET /me`: who a key is and what it may do. */
-import { DataOf, Type, Uuid } from '../lib/schema.ts'
+import { DataOf, inDocument, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { scopes } from './keys.ts'
 
 const Me = Type.Object(
   {
     account: Type.Object({ id: Uuid, name: Type.String() }),
-    key: Type.Object({ id: Uuid, scopes: Type.Array(Type.String()) }),
+    key: Type.Object({ id: Uuid, scopes: Type.Array(Type.String(inDocument({ enum: scopes }))) }),
   },
-  { title: 'Me' },
+  {
+    title: 'Me',
+    examples: [
+      {
+        account: { id: '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa001', name: 'Acme Support' },
+        key: { id: '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa002', scopes: ['contacts:read', 'messages:send'] },
+      },
+    ],
+  },
 )
 
 export const accountRoutes = () => async (app: App) => {
@@ -18,8 +27,7 @@ export const accountRoutes = () => async (app: App) => {
       schema: {
         operationId: 'getMe',
         summary: 'Who am I?',
-        description:
-          'The workspace a key acts on and the scopes it has. Any valid key may ask, even one without scopes.',
+        description: 'The workspace a key acts on and the scopes it has. Every valid key may call it.',
         tags: ['Account'],
         response: { 200: DataOf(Me) },
       },

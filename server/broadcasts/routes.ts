@@ -4,6 +4,7 @@ import {
   DataOf,
   DateTime,
   IdParams,
+  inDocument,
   NullableDateTime,
   NullableText,
   OneOf,
@@ -46,7 +47,28 @@ export const broadcastFields = {
   completed_at: NullableDateTime,
 }
 
-const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast' })
+const broadcastExample = {
+  id: '0199c1d2-af50-7974-99e5-8b1c2d3e4f50',
+  name: 'Summer news',
+  status: 'sending',
+  template: { name: 'order_confirmed', language: 'en_US' },
+  segment_id: null,
+  total_count: 2,
+  pending_count: 2,
+  sent_count: 0,
+  delivered_count: 0,
+  read_count: 0,
+  failed_count: 0,
+  skipped_count: 0,
+  is_paused: false,
+  paused_reason: null,
+  created_at: '2026-01-08T08:00:00.000Z',
+  scheduled_at: null,
+  started_at: '2026-01-08T08:00:00.000Z',
+  completed_at: null,
+}
+
+const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast', examples: [broadcastExample] })
 
 const Recipient = Type.Object(
   {
@@ -80,7 +102,17 @@ export const NewBroadcastSchema = Type.Object(
       Type.String({ format: 'date-time', description: 'When to start; up to 5 minutes in the past means now.' }),
     ),
   },
-  { title: 'NewBroadcast' },
+  {
+    title: 'NewBroadcast',
+    ...inDocument({ oneOf: [{ required: ['recipients'] }, { required: ['segment_id'] }] }),
+    examples: [
+      {
+        name: 'Summer news',
+        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'] },
+        recipients: [{ to: '+14155550100' }, { to: '+14155550101', params: ['Grace', 'A-10043'] }],
+      },
+    ],
+  },
 )
 
 const CheckedBroadcastSchema = Type.Object(
@@ -88,7 +120,7 @@ const CheckedBroadcastSchema = Type.Object(
     recipient_count: Type.Integer({ description: 'How many recipients would be sent to, as far as is known now.' }),
     skipped_count: Type.Integer({ description: 'How many would be skipped.' }),
   },
-  { title: 'CheckedBroadcast' },
+  { title: 'CheckedBroadcast', examples: [{ recipient_count: 2, skipped_count: 0 }] },
 )
 
 export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {

@@ -1,7 +1,7 @@
 /** `/contacts`: find or make, list and search, read, change. */
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { Color, DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import {
   channels,
@@ -16,26 +16,38 @@ import { requirePhone } from './phone.ts'
 
 const tags = ['Contacts']
 
-export const TagSchema = Type.Object(
-  { id: Uuid, name: Type.String(), color: Type.String({ description: 'Hex, chosen by the service.' }) },
-  { title: 'Tag' },
-)
+export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
+
+/** Shared by the examples of all resources that refer to a contact. */
+export const contactExample = {
+  id: '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17',
+  phone: '+14155550100',
+  social_username: null,
+  channels: ['msgapp'],
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  company: 'Analytical Engines',
+  avatar_url: null,
+  tags: [{ id: '0199c1d2-6b11-7aa0-8c41-90d1f2a3b4c5', name: 'vip', color: '#5442dc' }],
+  created_at: '2026-01-05T09:30:00.000Z',
+  updated_at: '2026-01-05T09:30:00.000Z',
+}
 
 export const ContactSchema = Type.Object(
   {
     id: Uuid,
-    phone: NullableText({ description: 'E.164; null for somebody who never gave one.' }),
+    phone: NullableText({ pattern: '^\\+[1-9]\\d{1,14}$', description: 'E.164. Null for a contact without a number.' }),
     social_username: NullableText(),
-    channels: Type.Array(OneOf(channels), { description: 'Where this person can be reached.' }),
+    channels: Type.Array(OneOf(channels), { description: 'The channels on which the contact can be reached.' }),
     name: NullableText(),
     email: NullableText(),
     company: NullableText(),
-    avatar_url: NullableText(),
+    avatar_url: NullableText({ format: 'uri' }),
     tags: Type.Array(TagSchema),
     created_at: DateTime,
     updated_at: DateTime,
   },
-  { title: 'Contact' },
+  { title: 'Contact', examples: [contactExample] },
 )
 
 const fields = {
@@ -67,7 +79,10 @@ export const NewContact = Type.Object(
       }),
     ),
   },
-  { title: 'NewContact' },
+  {
+    title: 'NewContact',
+    examples: [{ phone: '+14155550100', name: 'Ada Lovelace', email: 'ada@example.com', tags: ['vip'] }],
+  },
 )
 
 export const changeFields = {
@@ -75,7 +90,10 @@ export const changeFields = {
   tags: Type.Optional(TagNames),
   phone: Type.Optional(Type.String({ description: 'Cannot be changed; the same number is ignored.' })),
 }
-const ContactChanges = Type.Object(changeFields, { title: 'ContactChanges' })
+const ContactChanges = Type.Object(changeFields, {
+  title: 'ContactChanges',
+  examples: [{ company: 'Analytical Engines', tags: ['vip', 'newsletter'] }],
+})
 
 export const contactFilters = {
   search: Type.Optional(
@@ -160,6 +178,7 @@ export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) 
       schema: {
         operationId: 'getContact',
         summary: 'Read a contact',
+        description: 'One contact, with its tags and the channels on which it can be reached.',
         tags,
         params: IdParams,
         response: { 200: DataOf(ContactSchema) },

@@ -1,7 +1,7 @@
 /** `/conversations`: list and read. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { channels } from '../contacts/contacts.ts'
-import { TagSchema } from '../contacts/routes.ts'
+import { contactExample, TagSchema } from '../contacts/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
@@ -36,13 +36,37 @@ const EmbeddedContact = Type.Object(
   { title: 'EmbeddedContact' },
 )
 
+const embeddedExample = {
+  id: contactExample.id,
+  phone: contactExample.phone,
+  social_username: contactExample.social_username,
+  name: contactExample.name,
+  email: contactExample.email,
+  company: contactExample.company,
+  tags: contactExample.tags,
+}
+export const conversationExample = {
+  id: '0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4',
+  channel: 'msgapp',
+  contact_id: contactExample.id,
+  status: 'open',
+  assigned_agent_id: null,
+  last_message_text: 'Is my order on its way?',
+  last_message_at: '2026-01-07T11:15:30.000Z',
+  last_inbound_at: '2026-01-07T11:15:29.000Z',
+  unread_count: 1,
+  created_at: '2026-01-07T11:15:30.000Z',
+  updated_at: '2026-01-07T11:15:30.000Z',
+  contact: embeddedExample,
+}
+
 export const ConversationSchema = Type.Object(
   {
     id: Uuid,
     channel: OneOf(channels),
     contact_id: Uuid,
     status: OneOf(statuses),
-    assigned_agent_id: NullableText({ description: 'The member who looks after it.' }),
+    assigned_agent_id: NullableText({ format: 'uuid', description: 'The member it is assigned to.' }),
     last_message_text: NullableText(),
     last_message_at: NullableDateTime,
     last_inbound_at: NullableText({
@@ -54,7 +78,7 @@ export const ConversationSchema = Type.Object(
     updated_at: DateTime,
     contact: EmbeddedContact,
   },
-  { title: 'Conversation' },
+  { title: 'Conversation', examples: [conversationExample] },
 )
 
 const ConversationsQuery = ListQuery({
@@ -94,6 +118,7 @@ export const conversationRoutes = (db: Db) => async (app: App) => {
       schema: {
         operationId: 'getConversation',
         summary: 'Read a conversation',
+        description: 'One conversation, with its contact.',
         tags,
         params: IdParams,
         response: { 200: DataOf(ConversationSchema) },

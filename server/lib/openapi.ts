@@ -6,8 +6,8 @@
  * with a `title` becomes a component of that name.
  */
 import type { RouteOptions } from 'fastify'
-import { statusOf } from './errors.ts'
-import { Type } from './schema.ts'
+import { type ErrorCode, statusOf } from './errors.ts'
+import { documentKeyword, Type } from './schema.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -25,8 +25,25 @@ declare module 'fastify' {
 }
 
 type Json = { [key: string]: unknown }
-type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>> }
-type About = { title: string; description: string; url: string; tags: readonly { name: string; description: string }[] }
+type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>>; webhooks: Record<string, Json> }
+type About = {
+  title: string
+  description: string
+  url: string
+  tags: readonly { name: string; description: string }[]
+  webhooks: readonly Webhook[]
+}
+/** An operation that the service calls; `body` is its schema. */
+export type Webhook = {
+  name: string
+  operationId: string
+  summary: string
+  description: string
+  tags: readonly string[]
+  parameters: readonly object[]
+  body: object
+  responses: Record<string, { description: string }>
+}
 
 export function describeApi(routes: readonly RouteOptions[], about: About): Document {
   const components: Record<string, Json> = { Error: hoistable({ ...ErrorSchema }) }
@@ -36,11 +53,13 @@ export function describeApi(routes: readonly RouteOptions[], about: About): Docu
       title: about.title,
       description: about.description,
       version: '1',
+      contact: { name: 'The operator of this service', url: about.url },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: about.url }],
     tags: about.tags,
     paths: {},
+    webhooks: {},
     components: {
       schemas: components,
       securitySchemes: {
@@ -58,7 +77,31 @@ export function describeApi(routes: readonly RouteOptions[], about: About): Docu
     document.paths[path] = operations
     operations[String(route.method).toLowerCase()] = describeRoute(route, components)
   }
+  for (const { name, body, ...operation } of about.webhooks) {
+    const requestBody = { required: true, content: jsonContent(body as Json, components) }
+    document.webhooks[name] = { post: { ...operation, security: [], requestBody } }
+  }
   return document
+}
+
+/** The content of a body: its schema, and an example that the schema gives or that its parts make up. */
+function jsonContent(schema: Json, components: Record<string, Json>, type = 'application/json'): Json {
+  return { [type]: { schema: hoist(schema, components), example: exampleOf(schema) } }
+}
+
+function exampleOf(schema: Json): unknown {
+  const { examples, properties, items, type } = schema as {
+    examples?: unknown[]
+    properties?: Record<string, Json>
+    items?: Json
+    type?: unknown
+  }
+  if (examples) return examples[0]
+  if ('const' in schema) return schema.const
+  if (properties) return Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, exampleOf(part)]))
+  if (items) return [exampleOf(items)]
+  if (schema.format === 'uuid') return '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17'
+  return Array.isArray(type) && type.includes('null') ? null : undefined
 }
 
 const ErrorSchema = Type.Object(
@@ -80,6 +123,17 @@ const failureMeanings: Record<number, string> = {
   429: 'Over 120 requests in a minute for the key.',
   500: 'Our fault. Quote the request id.',
   502: 'The channel rejected the send; the message quotes it.',
+}
+
+const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string }> = {
+  400: () => ({ code: 'bad_request', message: 'name: must have at most 80 characters' }),
+  401: () => ({ code: 'unauthorized', message: 'a valid API key is required' }),
+  402: () => ({ code: 'plan_limit_reached', message: 'the plan allows 1000 messages a month, and they are used up' }),
+  403: (scope) => ({ code: 'forbidden', message: `the key lacks the scope ${scope}` }),
+  404: () => ({ code: 'not_found', message: 'resource not found' }),
+  429: () => ({ code: 'rate_limited', message: 'over 120 requests per minute; try again in 14 s' }),
+  500: () => ({ code: 'internal', message: 'something went wrong on our side' }),
+  502: () => ({ code: 'platform_error', message: '131026: Message undeliverable' }),
 }
 
 /** The headers an answer of this status has. A request without a valid key has no window to speak of. */
@@ -117,21 +171,26 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
     responses[status] = {
       description: body.description ?? successMeanings[status] ?? 'Done.',
       headers: headersOf(Number(status), method),
-      content: { 'application/json': { schema: hoist(body, components) } },
+      content: jsonContent(body, components),
     }
   }
   if (config?.answers) {
     responses[200] = {
       description: 'A stream that stays open; each event carries this, as JSON, in its `data`.',
       headers: headersOf(200, method),
-      content: { 'text/event-stream': { schema: hoist(config.answers, components) } },
+      content: jsonContent(config.answers as Json, components, 'text/event-stream'),
     }
   }
   for (const status of [...failures].sort()) {
     responses[status] = {
       description: failureMeanings[status],
       headers: headersOf(status, method),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Error' },
+          example: { error: failureExamples[status]?.(scope ?? '') },
+        },
+      },
     }
   }
   return {
@@ -145,7 +204,7 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
       ? {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: hoist(schema.body as Json, components) } },
+            content: jsonContent(schema.body as Json, components),
           },
         }
       : {}),
@@ -173,13 +232,18 @@ function parametersOf(schema: unknown, place: 'path' | 'query' | 'header'): Json
     properties?: Record<string, Json>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
-    name,
-    in: place,
-    required: place === 'path' || required.includes(name),
-    ...(description ? { description } : {}),
-    schema: place === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
-  }))
+  return Object.entries(properties).map(([name, part]) => {
+    const { description, ...rest } = toDocument(part)
+    const isList = rest.type === 'array'
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description ? { description } : {}),
+      ...(isList ? { style: 'form', explode: false } : {}),
+      schema: place === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
+    }
+  })
 }
 
 /** Never refused, so the validator has no type for them; readers want one. */
@@ -192,12 +256,22 @@ function header(description: string, schema: Json = { type: 'integer' }): Json {
   return { description, schema }
 }
 
-/** Copy a schema, moving every titled part into the components. */
+/** A schema with its keywords for the document in place. */
+function toDocument(schema: object): Json {
+  const { [documentKeyword]: keywords, ...rest } = schema as Json
+  return { ...rest, ...(keywords as Json | undefined) }
+}
+
+/** Copy a schema, moving every titled part into the components. Examples are values, not schemas. */
 function hoist(schema: unknown, components: Record<string, Json>): unknown {
   if (Array.isArray(schema)) return schema.map((part) => hoist(part, components))
   if (typeof schema !== 'object' || schema === null) return schema
-  const { title } = schema as { title?: unknown }
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, hoist(part, components)]))
+  const parts = toDocument(schema)
+  const { title } = parts
+  const isValue = (key: string, part: unknown) => key === 'examples' && Array.isArray(part)
+  const copy = Object.fromEntries(
+    Object.entries(parts).map(([key, part]) => [key, isValue(key, part) ? part : hoist(part, components)]),
+  )
   if (typeof title !== 'string') return copy
   components[title] = hoistable(copy)
   return { $ref: `#/components/schemas/${title}` }

@@ -16,6 +16,13 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * An option of a schema: keywords for the API document that the validator ignores. For rules that a route checks by
+ * itself, with an error message of its own.
+ */
+export const inDocument = (keywords: object): Record<string, unknown> => ({ [documentKeyword]: keywords })
+export const documentKeyword = 'x-document'
+
 export const Uuid = Type.String({ format: 'uuid' })
 export const DateTime = Type.String({ format: 'date-time' })
 
@@ -23,6 +30,7 @@ export const DateTime = Type.String({ format: 'date-time' })
 export const NullableText = (options: object = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
 export const NullableDateTime = NullableText({ format: 'date-time' })
+export const Color = Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Hex, assigned by the service.' })
 
 export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
@@ -40,8 +48,7 @@ export const ListOf = <Schema extends TSchema>(item: Schema) =>
     }),
   })
 
-/** What is deleted says so. */
-export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean() })
+export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ const: true }) })
 
 export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
 

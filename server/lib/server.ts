@@ -28,7 +28,7 @@ import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
 import type { Metrics } from './metrics.ts'
-import type { Static, TSchema } from './schema.ts'
+import { documentKeyword, type Static, type TSchema } from './schema.ts'
 
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
@@ -104,7 +104,13 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     // No shorter than what the headers let in: an id that is too long is an id that is not there.
     routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: false, querystringParser: parseQuery },
     ajv: {
-      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false },
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        keywords: [documentKeyword],
+      },
       onCreate: ourFormats,
     },
     schemaController: { compilersFactory: compilers },

@@ -4,7 +4,7 @@
  */
 import type { TemplateParams } from '../channels/channel.ts'
 import { badRequest } from '../lib/errors.ts'
-import { OneOf, type Static, Type } from '../lib/schema.ts'
+import { inDocument, OneOf, type Static, Type } from '../lib/schema.ts'
 import { isHttpUrl, lengthOf } from '../lib/text.ts'
 
 const maxTextLength = 4096
@@ -20,7 +20,7 @@ const TextByName = Type.Unsafe<Record<string, string>>({
 })
 
 const card = {
-  headerMediaUrl: Type.Optional(Type.String({ maxLength: 2000 })),
+  headerMediaUrl: Type.Optional(Type.String({ maxLength: 2000, ...inDocument({ format: 'uri' }) })),
   headerMediaId: Type.Optional(Type.String({ maxLength: 200 })),
   body: Type.Optional(Texts),
   bodyNamed: Type.Optional(TextByName),
@@ -75,7 +75,11 @@ export const draftFields = {
     }),
   ),
   media_url: Type.Optional(
-    Type.String({ maxLength: 2000, description: 'A public URL; required for image, video, document and audio.' }),
+    Type.String({
+      maxLength: 2000,
+      description: 'A public URL; required for image, video, document and audio.',
+      ...inDocument({ format: 'uri' }),
+    }),
   ),
   filename: Type.Optional(Type.String({ maxLength: 255, description: 'Shown in the chat for a document.' })),
   template: Type.Optional(TemplateSchema),

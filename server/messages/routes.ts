@@ -1,6 +1,7 @@
 /** `/messages`: send; `/conversations/{id}/messages`: read. */
 import type { Caller } from '../accounts/auth.ts'
 import { contentTypes } from '../channels/channel.ts'
+import { conversationExample } from '../conversations/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
@@ -36,7 +37,7 @@ export const messageFields = {
     description:
       'What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null.',
   }),
-  media_url: NullableText({ description: 'Null until media a customer sent has been fetched.' }),
+  media_url: NullableText({ format: 'uri', description: 'Null until media that a customer sent has been fetched.' }),
   template_name: NullableText(),
   broadcast_id: NullableText({ format: 'uuid', description: 'The broadcast that sent it.' }),
   msgapp_message_id: NullableText({ description: "The primary channel's own id; delivery events refer to it." }),
@@ -57,7 +58,28 @@ export const messageFields = {
   created_at: DateTime,
 }
 
-const MessageSchema = Type.Object(messageFields, { title: 'Message' })
+export const messageExample = {
+  id: '0199c1d2-9e40-7a63-88d4-7a0b1c2d3e4f',
+  conversation_id: conversationExample.id,
+  direction: 'outbound',
+  sender_type: 'agent',
+  content_type: 'text',
+  content_text: 'It left this morning.',
+  content: null,
+  media_url: null,
+  template_name: null,
+  broadcast_id: null,
+  msgapp_message_id: 'wamid.HBgLMTQxNTU1NTAxMDAVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA',
+  message_id: 'wamid.HBgLMTQxNTU1NTAxMDAVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA',
+  status: 'delivered',
+  error: null,
+  reply_to_message_id: null,
+  interactive_reply_id: null,
+  deleted_at: null,
+  created_at: '2026-01-07T11:16:00.000Z',
+}
+
+export const MessageSchema = Type.Object(messageFields, { title: 'Message', examples: [messageExample] })
 
 const NewMessage = Type.Object(
   {
@@ -69,7 +91,16 @@ const NewMessage = Type.Object(
       Type.String({ maxLength: 500, description: "The contact's name; replaces the stored one if different." }),
     ),
   },
-  { title: 'NewMessage' },
+  {
+    title: 'NewMessage',
+    examples: [
+      {
+        to: '+14155550100',
+        type: 'template',
+        template: { name: 'order_confirmed', language: 'en_US', params: ['Ada', 'A-10042'] },
+      },
+    ],
+  },
 )
 
 const SendResult = Type.Object(
@@ -80,7 +111,18 @@ const SendResult = Type.Object(
     contact_id: Uuid,
     contact_created: Type.Boolean({ description: 'Whether this call created the contact.' }),
   },
-  { title: 'SendResult' },
+  {
+    title: 'SendResult',
+    examples: [
+      {
+        message_id: messageExample.id,
+        msgapp_message_id: messageExample.msgapp_message_id,
+        conversation_id: conversationExample.id,
+        contact_id: conversationExample.contact_id,
+        contact_created: false,
+      },
+    ],
+  },
 )
 
 const CheckedMessage = Type.Object(
@@ -88,7 +130,7 @@ const CheckedMessage = Type.Object(
     to: Type.String({ description: 'The number in E.164.' }),
     contact_id: NullableText({ format: 'uuid', description: 'Null when sending would create the contact.' }),
   },
-  { title: 'CheckedMessage' },
+  { title: 'CheckedMessage', examples: [{ to: '+14155550100', contact_id: conversationExample.contact_id }] },
 )
 
 function readRequest({ workspaceId, defaultCountry }: Caller, body: Static<typeof NewMessage>) {
@@ -143,7 +185,7 @@ export const messageRoutes =
         schema: {
           operationId: 'listMessages',
           summary: 'List the messages of a conversation',
-          description: 'Newest first.',
+          description: 'Newest first. A conversation of another workspace answers 404.',
           tags,
           params: IdParams,
           querystring: ListQuery({}),

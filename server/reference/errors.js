@@ -34,25 +34,3 @@ export const errorMeanings = {
   },
   platform_error: { status: 502, meaning: 'The channel refused the message. Ours quotes its reason.' },
 }
-
-/** Likely messages, for examples. @type {Record<string, string>} */
-const messages = {
-  bad_request: 'phone: not a phone number',
-  unauthorized: 'a valid API key is required',
-  plan_limit_reached: 'the plan of this month is used up',
-  not_found: 'no such id',
-  rate_limited: 'over 120 requests per minute; try again in 14 s',
-  internal: 'something went wrong on our side',
-  platform_error: '131026: message undeliverable',
-}
-
-/**
- * The body of a failure with this status.
- * @param {number} status
- * @param {string | undefined} scope
- */
-export function errorExample(status, scope) {
-  const [code = 'internal'] = Object.entries(errorMeanings).find(([, error]) => error.status === status) ?? []
-  const message = code === 'forbidden' ? `the key lacks the scope ${scope}` : messages[code]
-  return { error: { code, message: message ?? errorMeanings[code]?.meaning } }
-}

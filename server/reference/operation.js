@@ -16,16 +16,14 @@ import {
   statusPill,
   tabs,
 } from './dom.js'
-import { errorExample } from './errors.js'
 import { fieldRow, fieldTree } from './fields.js'
 import { prettyJson, samples } from './samples.js'
-import { exampleOf } from './schema.js'
 import { tryForm } from './try.js'
 
 /** @typedef {import('./schema.js').Schema} Schema */
 /** @typedef {import('./schema.js').Schemas} Schemas */
 /** @typedef {{ name: string, in: 'path' | 'query' | 'header', required: boolean, description?: string, schema: Schema }} Parameter */
-/** @typedef {{ id: string, method: string, path: string, tag: string, scope: string | undefined, summary: string, description?: string, parameters: Parameter[], body?: Schema, responses: Record<string, any>, streams: boolean }} Operation */
+/** @typedef {{ id: string, method: string, path: string, tag: string, scope: string | undefined, summary: string, description?: string, parameters: Parameter[], body?: Schema, example?: unknown, responses: Record<string, any>, streams: boolean }} Operation */
 /** @typedef {{ values: Record<string, string>, body: string | undefined }} Draft */
 /** @typedef {{ schemas: Schemas, baseUrl: string, tryUrl: string }} Api */
 
@@ -50,7 +48,8 @@ export function operationsOf(document) {
         summary: operation.summary ?? `${method.toUpperCase()} ${path}`,
         description: operation.description,
         parameters: operation.parameters ?? [],
-        body: content && { ...content.schema, ...(content.example ? { example: content.example } : {}) },
+        body: content?.schema,
+        example: content?.example,
         responses: operation.responses ?? {},
         streams: operation.responses?.[200]?.content?.[streamType] !== undefined,
       }
@@ -75,7 +74,7 @@ export function operationSection(operation, api) {
       requestBody(operation, api),
       responses(operation, api),
     ),
-    h('div', { class: 'side' }, h('div', { class: 'sticky' }, requestAndTry(operation, api), answers(operation, api))),
+    h('div', { class: 'side' }, h('div', { class: 'sticky' }, requestAndTry(operation, api), answers(operation))),
   )
 }
 
@@ -163,7 +162,7 @@ function requestAndTry(operation, api) {
   /** @type {Draft} */
   const draft = {
     values: {},
-    body: operation.body && prettyJson(exampleOf(schemas, operation.body, { sending: true })),
+    body: operation.body && prettyJson(operation.example),
   }
   let language = samples[chosenLanguage.read() ?? ''] ? String(chosenLanguage.read()) : 'curl'
   const bar = tabs({
@@ -219,8 +218,8 @@ function toRequest({ method, path, parameters, streams }, { values, body }, base
   return { method, url: `${baseUrl}${filled}${search && `?${search}`}`, headers, body, streams }
 }
 
-/** @param {Operation} operation @param {Api} api */
-function answers({ responses, scope, streams }, { schemas }) {
+/** @param {Operation} operation */
+function answers({ responses, streams }) {
   const statuses = Object.keys(responses)
   const [first] = statuses
   if (!first) return null
@@ -229,8 +228,7 @@ function answers({ responses, scope, streams }, { schemas }) {
   /** @param {string} status */
   const show = (status) => {
     const { content } = responses[status] ?? {}
-    const schema = (content?.['application/json'] ?? content?.[streamType])?.schema
-    const example = Number(status) >= 400 ? errorExample(Number(status), scope) : exampleOf(schemas, schema)
+    const { example } = content?.['application/json'] ?? content?.[streamType] ?? {}
     bar.mark(status)
     if (streams && status === '200') card.show(toEventText(example), 'text')
     else card.show(prettyJson(example), 'json')

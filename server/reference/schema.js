@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Reading JSON Schema: what a reader wants to know of one, and an example of
- * it. Nothing here touches the page.
+ * Reading JSON Schema: what a reader wants to know of one. Nothing here
+ * touches the page.
  */
 
 /** @typedef {Record<string, any>} Schema */
@@ -136,92 +136,4 @@ function range(least, most, unit) {
   const what = unit && ` ${unit}${(most ?? least) === 1 ? '' : 's'}`
   if (least === undefined || (least === 0 && most !== undefined)) return `at most ${high}${what}`
   return most === undefined ? `at least ${low}${what}` : `${low} to ${high}${what}`
-}
-
-/**
- * Values that read like the real thing, by where they stand: owner, a dot, name. The first match counts.
- * @type {[RegExp, unknown][]}
- */
-const likely = [
-  [/tags?\.(name|tags)$/i, 'vip'],
-  [/\.tags$/, 'vip'],
-  [/segment\w*\.name$/i, 'Regulars'],
-  [/segment\w*\.description$/i, 'Ordered at least twice this year'],
-  [/account\.name$/, 'Acme Support'],
-  [/template\w*\.name$/i, 'order_confirmed'],
-  [/broadcast\w*\.name$/i, 'Summer news'],
-  [/location\.name$/i, 'Ferry Building'],
-  [/\.name$/, 'Ada Lovelace'],
-  [/\.(phone|to)$/, '+14155550100'],
-  [/\.email$/, 'ada@example.com'],
-  [/\.company$/, 'Analytical Engines'],
-  [/\.(text|content_text|last_message_text)$/, 'Your order is on its way.'],
-  [/\.scopes$/, 'contacts:read'],
-  [/\.color$/, '#5442dc'],
-  [/\.language$/, 'en_US'],
-  [/\.field$/, 'tag'],
-  [/\.op$/, 'has'],
-  [/\.value$/, 'vip'],
-  [/\.url$/, 'https://example.com/hooks/parley'],
-  [/\.media_url$|MediaUrl$/, 'https://example.com/photo.jpg'],
-  [/\.filename$|Filename$/, 'invoice.pdf'],
-  [/\.secret$/, 'whsec_…'],
-  [/(msgapp|social)_message_id$|Message\.message_id$/, 'wamid.HBgLMTQxNTU1NTAxMDA'],
-  [/\.deleted_at$/, null],
-  [/\.(deleted|is_active)$/, true],
-]
-
-const byFormat = {
-  uuid: '01980a4e-7c1b-7f3a-9d52-3b6f0e8c4a17',
-  'date-time': '2026-01-01T09:30:00.000Z',
-  date: '2026-01-01',
-  email: 'ada@example.com',
-  uri: 'https://example.com/photo.jpg',
-}
-
-/**
- * A value the schema allows. `sending`: a body to send, with what is required and the optional fields whose value is
- * no guess; else an answer, with everything. An `example`, `examples` or `default` of the schema goes before all.
- * @param {Schemas} schemas
- * @param {Schema | undefined} schema
- * @param {{ sending?: boolean, owner?: string, name?: string, depth?: number }} [about]
- * @returns {unknown}
- */
-export function exampleOf(schemas, schema, { sending = false, owner = '', name = '', depth = 0 } = {}) {
-  const shape = resolve(schemas, schema)
-  const given = [shape.example, shape.examples?.[0], shape.const, shape.default, shape.enum?.[0]].find(
-    (value) => value !== undefined,
-  )
-  if (given !== undefined) return given
-  if (shape.options) return exampleOf(schemas, shape.options[0], { sending, owner, name, depth })
-  const [type] = [shape.type ?? (shape.properties ? 'object' : undefined)].flat()
-  if (type === 'object') {
-    if (depth > 6) return {}
-    const inside = { sending, owner: shape.name ?? name, depth: depth + 1 }
-    const fields = Object.entries(shape.properties ?? {}).filter(
-      ([field, part]) =>
-        !sending || shape.required?.includes(field) || isPlain(schemas, part, `${inside.owner}.${field}`),
-    )
-    return Object.fromEntries(
-      fields.map(([field, part]) => [field, exampleOf(schemas, part, { ...inside, name: field })]),
-    )
-  }
-  if (type === 'array') return [exampleOf(schemas, shape.items, { sending, owner, name, depth: depth + 1 })]
-  const guess = likely.find(([place]) => place.test(`${owner}.${name}`))?.[1]
-  if (guess !== undefined) return guess
-  if (type === 'integer' || type === 'number') return shape.minimum ?? 1
-  if (type === 'boolean') return false
-  const nullable = [shape.type].flat().includes('null')
-  return byFormat[/** @type {keyof typeof byFormat} */ (shape.format)] ?? (nullable ? null : name)
-}
-
-/**
- * Whether an optional field is worth sending: people know what a name or a tag is.
- * @param {Schemas} schemas
- * @param {Schema} part
- * @param {string} place
- */
-function isPlain(schemas, part, place) {
-  const { deprecated, readOnly, format } = resolve(schemas, part)
-  return !deprecated && !readOnly && !format && /\.(name|email|company|text|description|tags|is_active)$/.test(place)
 }

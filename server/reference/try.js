@@ -9,7 +9,7 @@
 import { codeCard, h, inline, kept, newId, statusPill } from './dom.js'
 import { errorMeanings } from './errors.js'
 import { prettyJson } from './samples.js'
-import { exampleOf, resolve } from './schema.js'
+import { resolve } from './schema.js'
 
 /** @typedef {import('./operation.js').Operation} Operation */
 /** @typedef {import('./operation.js').Parameter} Parameter */
@@ -39,7 +39,7 @@ export function tryForm({ operation, schemas, draft, changed, toRequest }) {
     { class: 'try-form', novalidate: true, autocomplete: 'off' },
     key.element,
     operation.parameters.map((parameter) => parameterField(schemas, parameter, draft, changed)),
-    operation.body && bodyField(schemas, operation.body, draft, changed),
+    operation.body && bodyField(operation.example, draft, changed),
     send,
   )
   let busy = false
@@ -117,7 +117,7 @@ function parameterField(schemas, { name, in: place, required, schema }, draft, c
         type: 'text',
         autocomplete: 'off',
         spellcheck: 'false',
-        placeholder: place === 'path' ? String(exampleOf(schemas, schema, { name })) : '',
+        placeholder: place === 'path' ? '01980a4e-7c1b-7f3a-9d52-3b6f0e8c4a17' : '',
         'data-needed': needed,
       })
   const set = () => {
@@ -148,12 +148,11 @@ function randomKey() {
 }
 
 /**
- * @param {import('./schema.js').Schemas} schemas
- * @param {import('./schema.js').Schema} body
+ * @param {unknown} example
  * @param {import('./operation.js').Draft} draft
  * @param {() => void} changed
  */
-function bodyField(schemas, body, draft, changed) {
+function bodyField(example, draft, changed) {
   const id = newId()
   const fault = h('p', { class: 'fault', id: `${id}-fault` })
   const area = h('textarea', { id, spellcheck: 'false', autocapitalize: 'off', 'aria-describedby': fault.id })
@@ -165,7 +164,7 @@ function bodyField(schemas, body, draft, changed) {
     changed()
   }
   const reset = () => {
-    area.value = prettyJson(exampleOf(schemas, body, { sending: true }))
+    area.value = prettyJson(example)
     set()
   }
   area.addEventListener('input', set)

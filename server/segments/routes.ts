@@ -1,13 +1,15 @@
 /** `/segments`: named audiences and who is in them. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ContactSchema } from '../contacts/routes.ts'
+import { ContactSchema, contactExample } from '../contacts/routes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
+  Color,
   DataOf,
   DateTime,
   Deleted,
   IdParams,
+  inDocument,
   ListOf,
   ListQuery,
   NullableText,
@@ -39,8 +41,16 @@ export function filterSchema(fields: FilterFields) {
   const match = OneOf(['all', 'any'])
   const rule = Type.Object(
     {
-      field: Type.String({ maxLength: 80, description: `Fields and their ops: ${known.join('; ')}.` }),
-      op: Type.String({ maxLength: 80, description: 'One of the ops of the field.' }),
+      field: Type.String({
+        maxLength: 80,
+        description: `Fields and their ops: ${known.join('; ')}.`,
+        ...inDocument({ enum: Object.keys(fields) }),
+      }),
+      op: Type.String({
+        maxLength: 80,
+        description: 'One of the ops of the field.',
+        ...inDocument({ enum: [...new Set(Object.values(fields).flatMap((ops) => Object.keys(ops)))] }),
+      }),
       value: Type.Optional(
         Type.String({
           description:
@@ -58,6 +68,22 @@ export function filterSchema(fields: FilterFields) {
   return Type.Object({ match, rules: rulesOf(Type.Union([rule, group])) }, { title: 'Filter' })
 }
 
+const filterExample = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
+const segmentExample = {
+  id: '0199c1d2-7c20-7d41-a6b2-5e8f90a1b2c3',
+  name: 'Regulars',
+  description: 'Ordered at least twice this year',
+  color: '#0f8b8d',
+  kind: 'dynamic',
+  filter: filterExample,
+  created_at: '2026-01-06T10:00:00.000Z',
+  updated_at: '2026-01-06T10:00:00.000Z',
+}
+const newSegmentExample = {
+  ...{ name: segmentExample.name, description: segmentExample.description },
+  ...{ kind: segmentExample.kind, filter: filterExample },
+}
+
 export function createSchemas(fields: FilterFields) {
   const filter = Type.Optional(filterSchema(fields))
   const name = Type.String({ description: '1 to 80 characters, unique in the workspace without regard to case.' })
@@ -66,7 +92,7 @@ export function createSchemas(fields: FilterFields) {
     id: Uuid,
     name: Type.String(),
     description: NullableText(),
-    color: Type.String({ description: 'Hex, chosen by the service.' }),
+    color: Color,
     kind: OneOf(kinds),
     filter: Type.Unsafe<Filter | null>({
       ...filterSchema(fields),
@@ -79,13 +105,25 @@ export function createSchemas(fields: FilterFields) {
   }
   const kind = Type.Optional(OneOf(kinds, { default: 'static' }))
   return {
-    Segment: Type.Object(segment, { title: 'Segment' }),
+    Segment: Type.Object(segment, { title: 'Segment', examples: [segmentExample] }),
     CountedSegment: Type.Object(
       { ...segment, member_count: Type.Integer({ description: 'Exact at this read.' }) },
-      { title: 'CountedSegment' },
+      { title: 'CountedSegment', examples: [{ ...segmentExample, member_count: 42 }] },
     ),
-    NewSegment: Type.Object({ name, description, kind, filter }, { title: 'NewSegment' }),
-    SegmentChanges: Type.Object({ name: Type.Optional(name), description, filter }, { title: 'SegmentChanges' }),
+    NewSegment: Type.Object(
+      { name, description, kind, filter },
+      {
+        title: 'NewSegment',
+        examples: [newSegmentExample],
+      },
+    ),
+    SegmentChanges: Type.Object(
+      { name: Type.Optional(name), description, filter },
+      {
+        title: 'SegmentChanges',
+        examples: [{ name: 'Best regulars' }],
+      },
+    ),
   }
 }
 
@@ -98,14 +136,18 @@ export function dropStaticFilter({ body }: FastifyRequest, _reply: FastifyReply,
 
 export const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
-  { title: 'ContactIds' },
+  { title: 'ContactIds', examples: [{ contact_ids: [contactExample.id] }] },
 )
 const changed = { segment_id: Uuid, requested: Type.Integer({ description: 'How many ids were sent.' }) }
-export const Added = Type.Object({
-  ...changed,
-  added: Type.Integer({ description: 'How many became members just now.' }),
-})
-export const Removed = Type.Object({ ...changed, removed: Type.Integer({ description: 'How many were members.' }) })
+const changedExample = { segment_id: segmentExample.id, requested: 1 }
+export const Added = Type.Object(
+  { ...changed, added: Type.Integer({ description: 'How many of them are new members.' }) },
+  { examples: [{ ...changedExample, added: 1 }] },
+)
+export const Removed = Type.Object(
+  { ...changed, removed: Type.Integer({ description: 'How many of them were members.' }) },
+  { examples: [{ ...changedExample, removed: 1 }] },
+)
 
 export const SegmentsQuery = ListQuery({ kind: Type.Optional(OneOf(kinds)) })
 
@@ -156,6 +198,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'getSegment',
         summary: 'Read a segment',
+        description: 'One segment, with the exact number of its members at this moment.',
         tags,
         params: IdParams,
         response: { 200: DataOf(CountedSegment) },
@@ -225,6 +268,8 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'addSegmentContacts',
         summary: 'Add contacts to a static segment',
+        description:
+          'Ids that are members already, and ids of another workspace, add nothing: compare `added` with `requested`. A dynamic segment answers 400.',
         tags,
         params: IdParams,
         body: ContactIds,
@@ -243,6 +288,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'removeSegmentContacts',
         summary: 'Remove contacts from a static segment',
+        description: 'Ids that are no members are ignored. A dynamic segment answers 400.',
         tags,
         params: IdParams,
         body: ContactIds,

@@ -1,7 +1,18 @@
 /** `/webhooks`: endpoints that are told what happened. */
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { DataOf, DateTime, Deleted, IdParams, ListOf, NullableDateTime, OneOf, Type, Uuid } from '../lib/schema.ts'
+import {
+  DataOf,
+  DateTime,
+  Deleted,
+  IdParams,
+  inDocument,
+  ListOf,
+  NullableDateTime,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { eventNames } from './emit.ts'
 import {
@@ -18,7 +29,7 @@ const tags = ['Webhooks']
 
 const endpoint = {
   id: Uuid,
-  url: Type.String(),
+  url: Type.String({ format: 'uri' }),
   events: Type.Array(OneOf(eventNames)),
   is_active: Type.Boolean({ description: 'Becomes false after 15 failed events in a row; nothing is sent then.' }),
   last_delivery_at: Type.Unsafe<string | null>({ ...NullableDateTime, description: 'The last success.' }),
@@ -28,22 +39,39 @@ const endpoint = {
     description: '`api`, or the automation tool that was connected in the dashboard. No effect on delivery.',
   }),
 }
-export const EndpointSchema = Type.Object(endpoint, { title: 'Webhook' })
+const created = { url: 'https://example.com/hooks/parley', events: ['message.received', 'message.status_updated'] }
+const endpointExample = {
+  id: '0199c1d2-c060-7885-8af6-9c2d3e4f5061',
+  ...created,
+  is_active: true,
+  last_delivery_at: '2026-01-09T12:00:01.000Z',
+  failure_count: 0,
+  created_at: '2026-01-05T09:00:00.000Z',
+  provider: 'api',
+}
+export const EndpointSchema = Type.Object(endpoint, { title: 'Webhook', examples: [endpointExample] })
 export const CreatedEndpoint = Type.Object(
-  { ...endpoint, secret: Type.String({ description: 'Signs what is sent. Shown this once.' }) },
-  { title: 'CreatedWebhook' },
+  {
+    ...endpoint,
+    secret: Type.String({ pattern: '^whsec_', description: 'Signs the deliveries. Returned only here.' }),
+  },
+  {
+    title: 'CreatedWebhook',
+    examples: [{ ...endpointExample, last_delivery_at: null, secret: 'whsec_8Zq2nB7fKx4LmT1vYc6Rp0Wd9Js3Hg5U' }],
+  },
 )
 
 export const Url = Type.String({
   maxLength: 2_000,
-  description: 'https, without credentials; every address behind its name must be public.',
+  description: 'https, without credentials. Every address its name resolves to must be public.',
+  ...inDocument({ format: 'uri', pattern: '^https://' }),
 })
 export const Events = Type.Array(OneOf(eventNames), {
   minItems: 1,
   maxItems: 100,
   description: 'What to be told of; the same name twice counts once.',
 })
-export const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook' })
+export const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook', examples: [created] })
 export const EndpointChanges = Type.Object(
   {
     url: Type.Optional(Url),
@@ -52,7 +80,7 @@ export const EndpointChanges = Type.Object(
       Type.Boolean({ description: 'True also forgets the failures; false drops what still waits to be sent.' }),
     ),
   },
-  { title: 'WebhookChanges' },
+  { title: 'WebhookChanges', examples: [{ is_active: true }] },
 )
 
 export type Webhooks = {
@@ -107,6 +135,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'getWebhook',
           summary: 'Read a webhook',
+          description: 'One webhook, without its secret.',
           tags,
           params: IdParams,
           response: { 200: DataOf(EndpointSchema) },

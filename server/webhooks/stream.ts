@@ -22,7 +22,7 @@ import { badRequest } from '../lib/errors.ts'
 import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
 import { idAt, isUuid } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
-import { DateTime, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { inDocument, type TSchema, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { type EventName, eventNames } from './emit.ts'
 import { createListener, eventsAPage, keepListener, listEventIdsAfter, listEventsAfter } from './listeners.ts'
@@ -32,6 +32,8 @@ export type EventStreaming = {
   live: Live
   heartbeatMs: number
   drainTimeoutMs: number
+  /** What an event is, for the document. */
+  schema: TSchema
   /** A line handed over its first event. */
   onHeard: (workspaceId: string) => Promise<void>
 }
@@ -45,31 +47,17 @@ const maxLagMs = 120_000
 const pauseMs = 200
 const retryMs = 1_000
 
-const EventSchema = Type.Object(
-  {
-    id: Uuid,
-    event: OneOf(eventNames),
-    occurred_at: DateTime,
-    account_id: Uuid,
-    data: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      description: 'Read the keys you need, ignore the rest.',
-    }),
-  },
-  { title: 'Event' },
-)
-
 type Following = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
 
 export const eventStreamRoutes =
-  ({ db, live, heartbeatMs, drainTimeoutMs, onHeard }: EventStreaming) =>
+  ({ db, live, heartbeatMs, drainTimeoutMs, schema, onHeard }: EventStreaming) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
 
     app.get(
       '/events/stream',
       {
-        config: { scope: 'webhooks:manage', answers: EventSchema },
+        config: { scope: 'webhooks:manage', answers: schema },
         schema: {
           operationId: 'streamEvents',
           summary: 'Follow events',
@@ -82,12 +70,19 @@ export const eventStreamRoutes =
           tags: ['Webhooks'],
           querystring: Type.Object({
             events: Type.Optional(
-              Type.String({ description: 'Names separated by commas; all events when absent.', maxLength: 500 }),
+              Type.String({
+                description: 'Names separated by commas; all events when absent.',
+                maxLength: 500,
+                ...inDocument({ type: 'array', items: { type: 'string', enum: eventNames } }),
+              }),
             ),
           }),
           headers: Type.Object({
             'Last-Event-ID': Type.Optional(
-              Type.String({ description: 'Go on behind this one, as far as events are kept: 30 days.' }),
+              Type.String({
+                description: 'Continue after this event. Events are kept for 30 days.',
+                ...inDocument({ format: 'uuid' }),
+              }),
             ),
           }),
         },

@@ -52,16 +52,16 @@ export type Webhook = { id: string; url: string; events: ("message.received" | "
 export type WebhookChanges = { url?: string | undefined; events?: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[] | undefined; is_active?: boolean | undefined }
 
 export type Calls = {
-  'DELETE /channels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
-  'DELETE /contacts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
-  'DELETE /members/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
-  'DELETE /segments/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /channels/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /contacts/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /members/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /segments/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; answer: { data: { segment_id: string; requested: number; removed: number } } }
   'DELETE /session': { answer: { data: { signed_out: boolean } } }
   'DELETE /sessions': { answer: { data: { ended: number } } }
   'DELETE /sessions/{id}': { params: { id: string }; answer: { data: { ended: number } } }
-  'DELETE /tags/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
-  'DELETE /webhooks/{id}': { params: { id: string }; answer: { data: { id: string; deleted: boolean } } }
+  'DELETE /tags/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
+  'DELETE /webhooks/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'GET /audit': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined }; answer: { data: ({ id: string; at: string; action: string; member: { id: string; email: string; name: string | null }; subject_id: string | null; summary: string | null })[]; meta: { next_cursor: string | null } } }
   'GET /broadcasts': { query?: { limit?: unknown | undefined; cursor?: unknown | undefined; status?: "scheduled" | "sending" | "sent" | "canceled" | undefined; is_paused?: "true" | undefined }; answer: { data: ({ id: string; name: string; status: "scheduled" | "sending" | "sent" | "canceled"; template: { name: string; language: string }; segment_id: string | null; total_count: number; pending_count: number; sent_count: number; delivered_count: number; read_count: number; failed_count: number; skipped_count: number; is_paused: boolean; paused_reason: string | null; created_at: string; scheduled_at: string | null; started_at: string | null; completed_at: string | null; params: TemplateParams; channel_error: string | null; next_attempt_at: string | null; awaiting_count: number; cancel_reason: string | null; again_id: string | null })[]; meta: { next_cursor: string | null } } }
   'GET /broadcasts/{id}': { params: { id: string }; answer: { data: { id: string; name: string; status: "scheduled" | "sending" | "sent" | "canceled"; template: { name: string; language: string }; segment_id: string | null; total_count: number; pending_count: number; sent_count: number; delivered_count: number; read_count: number; failed_count: number; skipped_count: number; is_paused: boolean; paused_reason: string | null; created_at: string; scheduled_at: string | null; started_at: string | null; completed_at: string | null; params: TemplateParams; channel_error: string | null; next_attempt_at: string | null; awaiting_count: number; cancel_reason: string | null; again_id: string | null } } }
