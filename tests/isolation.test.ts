@@ -798,7 +798,7 @@ test('every statement on the rows of a workspace says which workspace, or has a 
     'g',
   )
   // `… is null or workspace_id = …` is a choice, not a scope.
-  const scope = /(?<!is null or (?:\w+\.)?)\bworkspace_id\s*=|\(workspace_id,/g
+  const scope = /(?<!is null or (?:\w+\.)?)\bworkspace_id\s*(?:=|in \(select workspace_id from )|\(workspace_id,/g
   const used = new Set<string>()
   let seen = 0
   for (const file of globSync('server/*/**/*.ts')) {
