@@ -11,6 +11,7 @@ import { fillBroadcast } from '../server/broadcasts/fill.ts'
 import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
+import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
@@ -713,7 +714,9 @@ test('a broadcast is paused, resumed and canceled; whoever was not handed over i
 })
 
 test('whatever is put back when a broadcast is canceled is never sent, and its message has failed', async (t) => {
-  const { api, db, connect } = await start(t)
+  const world = await start(t)
+  const { api, db, connect } = world
+  const eventsOf = await recordEvents(t, world)
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle' })
   const { id } = await accept(api, { recipients: people(2) })
@@ -731,6 +734,11 @@ test('whatever is put back when a broadcast is canceled is never sent, and its m
   await assertCounted(db, api, id)
   const failed = await db`select 1 from messages where status = 'failed'`
   assert.equal(failed.length, 1)
+  const reported = (await eventsOf('message.status_updated')).filter(({ data }) => data.status === 'failed')
+  assert.deepEqual(
+    reported.map(({ data }) => [data.msgapp_message_id, data.message.broadcast_id, data.message.error.message]),
+    [[null, id, 'the broadcast was canceled']],
+  )
   assert.equal(await usageOf(db, api), 1)
   assert.equal((await provider.sent()).length, 1)
 })
