@@ -55,3 +55,18 @@ for (const [when, work] of [
     await until('the pool to answer', async () => (await db`select 1`.catch(() => [])).length === 1)
   })
 }
+
+test('a pool that ends while it connects leaves no connection behind', async (t) => {
+  const database = await createDatabase(t)
+  const [db, other] = [database.connect(20), database.connect(1)]
+  await other`select 1`
+  const answers = Array.from({ length: 20 }, () => db`select 1`.catch(() => undefined))
+  await db.end({ timeout: 0 })
+  await Promise.all(answers)
+  await until('the connections to be gone', async () => {
+    const rows = await other`
+      select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+        and backend_type = 'client backend'`
+    return rows.length === 0
+  })
+})

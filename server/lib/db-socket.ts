@@ -25,18 +25,30 @@ type Target = { host: string[]; port: number[]; path: string | false }
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 const connectTimeoutMs = 10_000
 
-/** Returns the driver's `socket` option. Every call opens a socket to the next of the hosts. */
-export function createSocketOpener(settings: Record<string, string | number>, encryption: Encryption) {
+export type SocketOpener = {
+  /** The driver's `socket` option. Every call opens a socket to the next of the hosts. */
+  open(target: Target): Promise<Duplex>
+  /** Destroys what is open and opens no more. The driver forgets a socket that is still connecting when its pool ends. */
+  close(): void
+}
+
+export function createSocketOpener(settings: Record<string, string | number>, encryption: Encryption): SocketOpener {
   const query = queryMessage(
     Object.entries(settings)
       .map(([name, value]) => `set ${name} = '${value}'`)
       .join('; '),
   )
+  const sockets = new Set<Socket>()
   let attempt = 0
-  return async ({ host, port, path }: Target): Promise<Duplex> => {
+  let isClosed = false
+
+  async function open({ host, port, path }: Target): Promise<Duplex> {
     const i = attempt++ % host.length
     try {
+      if (isClosed) throw new Error('the connection pool has ended')
       const socket = path ? connectTcp(path) : connectTcp(port[i] ?? 5432, host[i])
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
       // The driver names them in its errors.
       Object.assign(socket, { host: host[i], port: port[i] })
       await connected(socket)
@@ -45,6 +57,14 @@ export function createSocketOpener(settings: Record<string, string | number>, en
       // The driver returns a connection to its pool when the socket reports an error, but not when this call throws.
       return failingSocket(error as Error)
     }
+  }
+
+  return {
+    open,
+    close() {
+      isClosed = true
+      for (const socket of sockets) socket.destroy()
+    },
   }
 }
 

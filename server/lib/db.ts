@@ -48,6 +48,7 @@ export function connect(connecting: Connecting): Db {
     ...(relaxed ? { synchronous_commit: 'off' } : {}),
   }
   const { address, encryption } = readAddress(database)
+  const opener = createSocketOpener(settings, encryption)
   const options: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
     ...address.options,
     max,
@@ -55,7 +56,7 @@ export function connect(connecting: Connecting): Db {
     connect_timeout: 10,
     // `createSocketOpener` negotiates TLS.
     ssl: false,
-    socket: createSocketOpener(settings, encryption),
+    socket: opener.open,
     onnotice: () => {},
     // PgBouncer accepts these two as startup parameters; all other settings follow as a statement.
     connection: { application_name: 'parley', TimeZone: 'UTC' },
@@ -68,7 +69,10 @@ export function connect(connecting: Connecting): Db {
       },
     },
   }
-  return guardTransactions(postgres(address.url, options) as unknown as Db)
+  const db = postgres(address.url, options) as unknown as Db
+  const endPool = db.end.bind(db)
+  const end: Db['end'] = (ending) => endPool(ending).finally(opener.close)
+  return guardTransactions(Object.assign(db, { end }))
 }
 
 type Run = (sql: Sql) => unknown
