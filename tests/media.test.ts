@@ -27,6 +27,7 @@ const sealer = createSealer('ab'.repeat(32))
 const mebibyte = 1024 * 1024
 
 type Answer = (media: MediaReference, connection: Connection) => FetchedMedia | Promise<FetchedMedia>
+type Place = { workspaceId: string; conversationId: string }
 type Added = { id: string; token: string; message_id: string }
 type Row = {
   state: string
@@ -48,36 +49,41 @@ const refused = (again: boolean, message = 'not now'): FetchedMedia => ({ ok: fa
 async function startMedia(t: TestContext) {
   const database = await createDatabase(t)
   const db = database.connect(5)
-  const owner = { email: 'owner@media.test', password: 'correct horse' }
-  const { workspace_id: workspaceId } = await db.begin((sql) =>
-    createWorkspace(sql, { name: 'Acme', default_country: 'US', owner }),
-  )
-  await saveConnection(db, sealer, workspaceId, {
-    channel: 'msgapp',
-    account_id: '1',
-    phone_number_id: '2',
-    base_url: 'http://channel.test',
-    api_version: 'v25.0',
-    access_token: 'the token',
-    app_secret: 'secret',
-    verify_token: 'verify',
-    messages_per_second: defaultPace,
-    is_private: true,
-    simulator: null,
-    state: 'connected',
-  })
-  const [contactId, conversationId] = [newId(), newId()]
-  await db`insert into contacts (workspace_id, id, created_at, updated_at) values (${workspaceId}, ${contactId}, now(), now())`
-  await db`
-    insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
-    values (${workspaceId}, ${conversationId}, ${contactId}, 'msgapp', now(), now())`
+  async function addWorkspace(): Promise<Place> {
+    const owner = { email: `owner@${newId()}.test`, password: 'correct horse' }
+    const { workspace_id: workspaceId } = await db.begin((sql) =>
+      createWorkspace(sql, { name: 'Acme', default_country: 'US', owner }),
+    )
+    await saveConnection(db, sealer, workspaceId, {
+      channel: 'msgapp',
+      account_id: '1',
+      phone_number_id: '2',
+      base_url: 'http://channel.test',
+      api_version: 'v25.0',
+      access_token: 'the token',
+      app_secret: 'secret',
+      verify_token: 'verify',
+      messages_per_second: defaultPace,
+      is_private: true,
+      simulator: null,
+      state: 'connected',
+    })
+    const [contactId, conversationId] = [newId(), newId()]
+    await db`insert into contacts (workspace_id, id, created_at, updated_at) values (${workspaceId}, ${contactId}, now(), now())`
+    await db`
+      insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
+      values (${workspaceId}, ${conversationId}, ${contactId}, 'msgapp', now(), now())`
+    return { workspaceId, conversationId }
+  }
+  const home = await addWorkspace()
+  const { workspaceId } = home
 
   const dir = mkdtempSync(join(tmpdir(), 'parley-media-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   const store = createFolderStore(dir)
 
   /** A message with media came in. */
-  async function add(media: Partial<MediaReference> = {}): Promise<Added> {
+  async function add(media: Partial<MediaReference> = {}, { workspaceId, conversationId } = home): Promise<Added> {
     const source = { id: newId(), url: null, mime_type: null, filename: null, ...media }
     const [id, message_id, token] = [newId(), newId(), mediaToken()]
     await db`
@@ -122,7 +128,7 @@ async function startMedia(t: TestContext) {
     const [row] = await db<Row[]>`
       select state, attempt_count, last_error, mime_type, size_bytes::int as size_bytes,
         extract(epoch from next_attempt_at - now())::float as waits
-      from media where workspace_id = ${workspaceId} and id = ${id}`
+      from media where id = ${id}`
     assert.ok(row)
     return row
   }
@@ -161,7 +167,7 @@ async function startMedia(t: TestContext) {
     return (await urlOf(added)) ?? ''
   }
 
-  return { db, workspaceId, store, add, work, read, settled, urlOf, hurry, get, show, asked, metrics }
+  return { db, workspaceId, store, addWorkspace, add, work, read, settled, urlOf, hurry, get, show, asked, metrics }
 }
 
 test('media are fetched with the connection of the workspace, and the message says where they are', async (t) => {
@@ -286,6 +292,40 @@ test('a channel that hangs is given its time and no more', async (t) => {
     assert.deepEqual([row.state, row.last_error], ['pending', 'not complete within 0.2 s'])
   }
   assert.equal(bytes.destroyed, true)
+})
+
+test('media of another workspace arrive within two seconds, however many workspaces have media that hang', async (t) => {
+  const { addWorkspace, add, work, settled } = await startMedia(t)
+  const hanging = await Promise.all(Array.from({ length: 10 }, addWorkspace))
+  const stuck = new Set(hanging.map(({ workspaceId }) => workspaceId))
+  const inFlight = new Map<string, number>()
+  const most = new Map<string, number>()
+  const fetch: Answer = (_media, { workspace_id }) => {
+    if (!stuck.has(workspace_id)) return given('x')
+    inFlight.set(workspace_id, (inFlight.get(workspace_id) ?? 0) + 1)
+    most.set(workspace_id, Math.max(most.get(workspace_id) ?? 0, inFlight.get(workspace_id) ?? 0))
+    return new Promise(() => {})
+  }
+  // The oldest are all of one workspace.
+  const [first, ...others] = hanging
+  for (let i = 0; i < 20; i++) await add({}, first)
+  const loop = work([fetch])
+  await until('the first to hang', async () => inFlight.size > 0)
+  const arrives = async (by: string) => {
+    const addedAt = Date.now()
+    const added = await add()
+    loop.wake()
+    await settled(added, 'stored')
+    const ms = Date.now() - addedAt
+    assert.ok(ms < 2_000, `${ms} ms beside ${by}`)
+  }
+  await arrives('one workspace')
+  assert.equal(most.get(first?.workspaceId ?? ''), 4)
+  for (const workspace of others) for (let i = 0; i < 3; i++) await add({}, workspace)
+  loop.wake()
+  await arrives('ten workspaces')
+  await until('the others to hang', async () => inFlight.size === hanging.length)
+  await arrives('ten workspaces that hang for a while')
 })
 
 test('a store that does not work costs no attempt, however long', async (t) => {

@@ -4,8 +4,8 @@
  * A row of `media` is the job and then what is served. A claim moves
  * `next_attempt_at` beyond the time a fetch may take, so a crashed worker's
  * rows come back by themselves; what it had stored is replaced, as the key is
- * the row's id. `attempt_count` names the claim: whoever comes too late with an
- * outcome settles nothing.
+ * the row's id. `attempt_count` names the claim: an outcome that comes too late
+ * settles nothing. Workspaces take turns (`media-slots.ts`).
  *
  * A link is a secret of 256 bits and needs no other: whoever has it may read.
  * What customers send is never trusted to be what it says, so a browser is
@@ -23,6 +23,7 @@ import type { Metrics } from '../lib/metrics.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { within } from '../lib/time.ts'
+import { createMediaSlots, type MediaSlots, slowMs } from './media-slots.ts'
 
 export type Fetching = {
   db: Db
@@ -57,7 +58,6 @@ type Outcome =
   | { ok: false; message: string; pauseSeconds: number | undefined; counts: boolean }
 
 const maxBytes = 100 * 1024 * 1024
-const maxAtOnce = 8
 const pausesSeconds = [1, 5, 30, 120, 600]
 /** Longer than a fetch with its settling may take. */
 const leaseSeconds = 90
@@ -72,71 +72,76 @@ export const mediaToken = (): string => randomToken()
 
 export function startFetchingMedia({ timeoutMs = 60_000, ...fetching }: Fetching): FetchingLoop {
   const { db, log, health } = fetching
-  const underWay = new Set<Promise<void>>()
+  const slots = createMediaSlots()
+  const inFlight = new Set<Promise<void>>()
   const stopping = new AbortController()
-  let looking: Promise<void> | undefined
-  let lookAgain = false
-  let stopped = false
-  const roomLeft = () => (stopped ? 0 : maxAtOnce - underWay.size)
+  let claiming: Promise<void> | undefined
+  let isRequested = false
+  let isStopped = false
 
-  /** One look at a time; whoever asks during one, or without room, gets another after it. */
-  async function look(): Promise<void> {
-    lookAgain = true
-    if (roomLeft() > 0) {
-      looking ??= claimWhileRoom().finally(() => {
-        looking = undefined
-      })
-    }
-    await looking
+  /** One claim at a time. A request during one, or without a free slot, causes another. */
+  async function claim(): Promise<void> {
+    isRequested = true
+    claiming ??= claimWhileFree().finally(() => {
+      claiming = undefined
+    })
+    await claiming
   }
 
-  async function claimWhileRoom(): Promise<void> {
-    for (let room = roomLeft(); lookAgain && room > 0; room = roomLeft()) {
-      lookAgain = false
-      const claimed = await claimMedia(db, room)
+  async function claimWhileFree(): Promise<void> {
+    for (let free = slots.free(); isRequested && free > 0 && !isStopped; free = slots.free()) {
+      isRequested = false
+      const claimed = await claimMedia(db, free, slots)
       for (const row of claimed) begin(row)
       // There may be more.
-      if (claimed.length === room) lookAgain = true
+      if (claimed.length > 0) isRequested = true
     }
   }
 
-  function lookUnlessBroken(): void {
-    look().catch((error) => log.error({ err: error, loop: 'fetch-media' }, 'cannot look for media; tries again'))
+  function claimInBackground(): void {
+    if (isStopped) return
+    claim().catch((error) => log.error({ err: error, loop: 'fetch-media' }, 'media could not be claimed; tried again'))
   }
 
   function begin(row: Claimed): void {
+    const release = slots.start(row.workspace_id)
+    const slotFree = setTimeout(claimInBackground, slowMs)
     const fetched = fetchAndSettle(fetching, row, timeoutMs, stopping.signal)
-      .catch((error) => log.error({ err: error, media: row.id }, 'media could not be settled; its lease will run out'))
-      .finally(() => {
-        underWay.delete(fetched)
-        if (lookAgain && !stopped) lookUnlessBroken()
+      .catch((error): boolean => {
+        log.error({ err: error, media: row.id }, 'media could not be settled; its lease will run out')
+        return false
       })
-    underWay.add(fetched)
+      .then((isOk) => {
+        clearTimeout(slotFree)
+        release(isOk)
+        inFlight.delete(fetched)
+        claimInBackground()
+      })
+    inFlight.add(fetched)
   }
 
-  const polling = startRepeating({ name: 'fetch-media', everyMs: 1_000, log, health, run: look })
-  lookUnlessBroken()
+  const polling = startRepeating({ name: 'fetch-media', everyMs: 1_000, log, health, run: claim })
+  claimInBackground()
   return {
-    wake() {
-      if (!stopped) lookUnlessBroken()
-    },
+    wake: claimInBackground,
     async stop() {
-      stopped = true
+      isStopped = true
       await polling.stop()
-      await looking?.catch(() => {})
-      await within(graceMs, Promise.all(underWay))
+      await claiming?.catch(() => {})
+      await within(graceMs, Promise.all(inFlight))
       stopping.abort(new Error('the service stops'))
-      await within(letGoMs, Promise.all(underWay))
+      await within(letGoMs, Promise.all(inFlight))
     },
   }
 }
 
+/** Returns whether it was fetched. */
 async function fetchAndSettle(
   fetching: Omit<Fetching, 'timeoutMs'>,
   row: Claimed,
   timeoutMs: number,
   stop: AbortSignal,
-) {
+): Promise<boolean> {
   const { db, store, log, announce = () => {} } = fetching
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
@@ -156,6 +161,7 @@ async function fetchAndSettle(
   if (!outcome.ok) await settleFailed(db, row, outcome)
   else if (!(await settleStored(db, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
   announce(row.workspace_id)
+  return outcome.ok
 }
 
 /** Fetch into the store. Throws what the store throws, and whatever `signal` is aborted with. */
@@ -193,19 +199,56 @@ const again = ({ attempt_count }: Claimed, message: string): Outcome => ({
   counts: true,
 })
 
-/** Lease up to `limit` that are due, oldest first. `skip locked` lets workers claim side by side. */
-function claimMedia(sql: Sql, limit: number): Promise<Claimed[]> {
+/**
+ * Leases up to `limit` that are due. Workspaces take turns: those with the fewest in flight here first, within their limits,
+ * and each one's oldest first. `skip locked` lets workers claim side by side.
+ */
+function claimMedia(sql: Sql, limit: number, slots: MediaSlots): Promise<Claimed[]> {
   return sql<Claimed[]>`
-    with due as (
-      select workspace_id, id from media
-      where state = 'pending' and next_attempt_at <= now()
-      order by next_attempt_at
-      limit ${limit}
-      for update skip locked
+    with recursive busy as (
+      select workspace_id, in_flight, most
+      from json_to_recordset(${JSON.stringify(slots.busy())}::text::json) as b (workspace_id uuid, in_flight int, most int)
+    ),
+    -- Every workspace with pending media, with one step in the index for each, however much it has.
+    queues as (
+      (select workspace_id from media where state = 'pending' order by workspace_id limit 1)
+      union all
+      select (
+        select m.workspace_id from media m
+        where m.state = 'pending' and m.workspace_id > q.workspace_id
+        order by m.workspace_id
+        limit 1
+      )
+      from queues q
+      where q.workspace_id is not null
+    ),
+    -- The oldest due media of each, as many as it may start.
+    due as (
+      select m.workspace_id, m.id, m.next_attempt_at,
+        coalesce(b.in_flight, 0) + row_number() over (partition by m.workspace_id order by m.next_attempt_at) as turn
+      from queues q
+      left join busy b on b.workspace_id = q.workspace_id
+      cross join lateral (
+        select m.workspace_id, m.id, m.next_attempt_at from media m
+        where m.state = 'pending' and m.workspace_id = q.workspace_id and m.next_attempt_at <= now()
+        order by m.next_attempt_at
+        limit greatest(0, coalesce(b.most - b.in_flight, ${slots.mostPerWorkspace}::int))
+      ) m
+    ),
+    chosen as (
+      select workspace_id, id from due order by turn, next_attempt_at limit ${limit}
+    ),
+    -- Without those that another worker claims at this moment or has just claimed.
+    locked as (
+      select m.workspace_id, m.id
+      from media m
+      join chosen c on c.workspace_id = m.workspace_id and c.id = m.id
+      where m.state = 'pending' and m.next_attempt_at <= now()
+      for update of m skip locked
     )
     update media m
-    set attempt_count = attempt_count + 1, next_attempt_at = now() + make_interval(secs => ${leaseSeconds})
-    from due where m.workspace_id = due.workspace_id and m.id = due.id
+    set attempt_count = m.attempt_count + 1, next_attempt_at = now() + make_interval(secs => ${leaseSeconds})
+    from locked l where m.workspace_id = l.workspace_id and m.id = l.id
     returning m.workspace_id, m.id, m.channel, m.source, m.token, m.mime_type, m.filename, m.attempt_count`
 }
 
