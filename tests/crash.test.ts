@@ -230,6 +230,6 @@ test('told to stop with streams open, it ends them and goes', async (t) => {
   const startedAt = Date.now()
   const [code, ...texts] = await Promise.all([service.kill('SIGTERM'), ...streams.map((stream) => stream.text())])
   assert.equal(code, 0)
-  assert.deepEqual(texts, [': welcome\n\n', ': welcome\n\n', ': welcome\n\n'])
+  assert.deepEqual(texts, ['retry: 3000\n\n', 'retry: 3000\n\n', 'retry: 3000\n\n'])
   assert.ok(Date.now() - startedAt < 9_000, `${Date.now() - startedAt} ms`)
 })

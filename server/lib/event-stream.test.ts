@@ -13,7 +13,7 @@ async function startStreams(t: TestContext, serve: (stream: EventStream) => Prom
   const streams = createStreamRegistry(app, { drainTimeoutMs })
   app.get('/stream', async (_request, reply) => {
     streams.enter(reply, [])
-    void serve(streams.open(reply, { heartbeatMs: 60_000 }))
+    void serve(streams.open(reply, { heartbeatMs: 60_000, retryMs: 3_000 }))
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => app.close())

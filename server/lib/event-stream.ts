@@ -46,7 +46,7 @@ export type Opening = {
   headers?: Record<string, string>
   heartbeatMs: number
   /** How long a browser waits before it reconnects. */
-  retryMs?: number
+  retryMs: number
   /** Asked at each heartbeat; false ends the stream. */
   mayGoOn?: () => Promise<boolean>
 }
@@ -163,7 +163,7 @@ export function createStreamRegistry(
       }
       // HEAD asks for the headers alone. What follows finds the stream closed.
       if (reply.request.method === 'HEAD') response.end()
-      void write(retryMs === undefined ? ': welcome\n\n' : `retry: ${retryMs}\n\n`)
+      void write(`retry: ${retryMs}\n\n`)
       let isChecking = false
       const beat = async () => {
         if (isChecking) return
