@@ -257,10 +257,14 @@ create table early_reports (
   external_id text not null,
   report jsonb not null,
   received_at timestamp with time zone not null,
+  check_count integer not null default 0,
+  next_check_at timestamp with time zone not null default now(),
   constraint early_reports_pkey PRIMARY KEY (workspace_id, id),
   constraint early_reports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 CREATE INDEX early_reports_by_age ON public.early_reports USING btree (received_at);
+CREATE INDEX early_reports_by_message ON public.early_reports USING btree (workspace_id, external_id);
+CREATE INDEX early_reports_due ON public.early_reports USING btree (workspace_id, next_check_at);
 
 create table encryption_checks (
   is_only boolean not null default true,
@@ -324,8 +328,8 @@ create table media (
 );
 CREATE INDEX media_by_message ON public.media USING btree (workspace_id, conversation_id, message_id);
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
-CREATE INDEX media_due ON public.media USING btree (next_attempt_at) WHERE (state = 'pending'::text);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
+CREATE INDEX media_pending ON public.media USING btree (workspace_id, next_attempt_at) WHERE (state = 'pending'::text);
 
 create table members (
   workspace_id uuid not null,

@@ -21,10 +21,10 @@ import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
 import { startDigesting } from './messages/digest.ts'
+import { sweepEarly } from './messages/early-reports.ts'
 import { applyEarly } from './messages/intake.ts'
 import { dropMedia, startFetchingMedia } from './messages/media.ts'
 import { sweepForgotten, sweepPending } from './messages/outbound.ts'
-import { sweepEarly } from './messages/reports.ts'
 import { sweepUploads } from './messages/uploads.ts'
 import { sweepVisitors } from './messages/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
@@ -107,6 +107,11 @@ export function startWorker(working: Working): Worker {
     count: metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by what came of them.', 'outcome'),
     policy: breaker,
   })
+  const countDropped = metrics.counter(
+    'parley_early_reports_dropped_total',
+    'Reports about unknown messages that were dropped: expired after an hour, or in excess of the limit per workspace.',
+    'reason',
+  )
   const ends = [live.listen(deliveriesTopic, webhooks.wake), live.listen(broadcastsTopic, broadcasts.wake)]
   const loops = [
     media,
@@ -119,7 +124,15 @@ export function startWorker(working: Working): Worker {
     webhooks,
     broadcasts,
     startDigesting({ db: digestDb, log, health }),
-    repeat({ name: 'sweep-early-reports', everyMs: 10 * minuteMs, run: () => sweepEarly(db) }),
+    repeat({
+      name: 'sweep-early-reports',
+      everyMs: 10_000,
+      run: async () => {
+        for (const [reason, count] of Object.entries(await sweepEarly(db))) {
+          for (let i = 0; i < count; i++) countDropped(reason)
+        }
+      },
+    }),
     repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
     repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),

@@ -9,10 +9,10 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { echoPatienceSeconds, waitForMessage } from './early-reports.ts'
 import { andFollow, type Follower } from './follow.ts'
 import { toMediaColumns } from './inbound.ts'
 import { countOutcomes } from './outcomes.ts'
-import { echoPatienceSeconds, waitForMessage } from './reports.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 

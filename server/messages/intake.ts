@@ -20,18 +20,11 @@ import { findThreads, resolvePeople } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
 import { within } from '../lib/time.ts'
+import { type EarlyReport, takeEarly, waitForMessage } from './early-reports.ts'
 import { keepEcho } from './echoes.ts'
 import type { Applying, Follower } from './follow.ts'
 import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
-import {
-  applyCorrection,
-  applyReadUpTo,
-  applyStatuses,
-  type Early,
-  type Reported,
-  takeEarly,
-  waitForMessage,
-} from './reports.ts'
+import { applyCorrection, applyReadUpTo, applyStatuses, type Reported } from './reports.ts'
 
 /** Somebody may be waiting for news of this workspace, or of a conversation. */
 export type Announce = (workspaceId: string, channel: ChannelName, conversationId?: string) => void
@@ -234,20 +227,21 @@ export async function applyEarly(
   applying: Applying,
 ): Promise<void> {
   const { follower } = applying
-  const echoes: Early[] = []
+  const echoes: EarlyReport[] = []
   const touched = new Set<string>()
   await db.begin(async (sql) => {
+    const statuses: Reported[] = []
     for (const early of await takeEarly(sql)) {
       const { workspace_id: workspaceId, report } = early
       const { channel } = report
       touched.add(workspaceId)
-      if (report.kind === 'status')
-        await applyStatuses(sql, [{ workspaceId, channel, report, isRetry: true }], applying)
+      if (report.kind === 'status') statuses.push({ workspaceId, channel, report, isRetry: true })
       else if (report.kind === 'edit' || report.kind === 'revoke') {
         onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
       } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
       else if (report.kind === 'echo') echoes.push(early)
     }
+    if (statuses.length > 0) await applyStatuses(sql, statuses, applying)
   })
   // An echo has transactions of its own; one that is lost here is only an echo.
   for (const { workspace_id: workspaceId, report } of echoes) {
