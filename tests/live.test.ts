@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
+import { setPlan } from '../server/accounts/workspaces.ts'
 import { createFolderStore } from '../server/lib/store.ts'
 import { sweepUploads } from '../server/messages/uploads.ts'
 import { type Answer, assertRefused, type Json, publicUrl, start, until, type World } from './support.ts'
@@ -217,6 +218,23 @@ test('a file a member brought is sent, stays, and can be fetched by the channel'
   ] as const) {
     assert.equal((await fetch(address.replace(publicUrl, url))).status, status)
   }
+})
+
+test('a file whose message is refused is not kept as one that was sent', async (t) => {
+  const { url, owner, connect, db, api } = await start(t)
+  const provider = await connect()
+  const page = await openPage(url, owner)
+  await provider.writes({ from: '+14155550100', text: 'hi' })
+  const { media_url } = (await page.call('POST', '/uploads?filename=plan.png', png)).body.data
+  const [{ id }] = (await page.call('GET', '/conversations')).body.data
+  const send = () => page.call('POST', `/conversations/${id}/messages`, { type: 'image', media_url })
+  const uses = async () => (await db`select use_count, used_at is not null as is_used from uploads`)[0]
+  await setPlan(db, api.workspaceId, { state: 'lapsed', messages_per_month: null })
+  assertRefused(await send(), 402, 'subscription_lapsed')
+  assert.deepEqual(await uses(), { use_count: 0, is_used: false })
+  await setPlan(db, api.workspaceId, { state: 'active', messages_per_month: null })
+  assert.equal((await send()).status, 201)
+  assert.deepEqual(await uses(), { use_count: 1, is_used: true })
 })
 
 test('a file that was sent goes with the last person it was sent to', async (t) => {

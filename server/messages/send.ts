@@ -225,8 +225,9 @@ export function createSender(sending: Sending): Sender {
     const late = draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, true)
     const template =
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
-    const message = await keepFiles(workspaceId, draft, await readContent(channel, connection, draft, template))
+    const content = await readContent(channel, connection, draft, template)
     const person = await requireReachable(sql, workspaceId, conversation.channel, conversation.contact)
+    const message = await keepFiles(workspaceId, draft, content)
     if (subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
     const row = {
       ...message.row,
@@ -247,9 +248,15 @@ export function createSender(sending: Sending): Sender {
     return id
   }
 
-  /** Keeps the uploaded files that a draft names from being deleted, and stores their path instead of their address. */
+  /**
+   * Keeps the uploaded files that a draft names from being deleted, and stores their path instead of their address. The last
+   * step before the message is prepared, with the quota checked: a file whose message is refused is deleted after a day.
+   */
   async function keepFiles(workspaceId: string, draft: Draft, message: MessageContent): Promise<MessageContent> {
-    const ours = await keepUploads(sql, workspaceId, tokensIn(JSON.stringify(draft), publicUrl))
+    const tokens = tokensIn(JSON.stringify(draft), publicUrl)
+    if (tokens.length === 0) return message
+    await requireRoom(sql, workspaceId)
+    const ours = await keepUploads(sql, workspaceId, tokens)
     const { media_url } = message.row
     const [file] = media_url === null ? [] : ours.filter(({ token }) => tokensIn(media_url, publicUrl).includes(token))
     return file ? { ...message, row: { ...message.row, media_url: file.path } } : message
