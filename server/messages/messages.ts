@@ -98,24 +98,6 @@ export async function getMessageNamed(
   return message
 }
 
-/** The messages of a conversation after an id, oldest first, without the skipped and the pending ones. */
-export async function listMessagesAfter(
-  sql: Sql,
-  workspaceId: string,
-  channel: ChannelName,
-  range: { conversationId: string; after: string; skipped: readonly string[]; limit: number },
-  publicUrl: string,
-): Promise<(Message & MessageDetails)[]> {
-  const { conversationId, after, skipped, limit } = range
-  return sql<(Message & MessageDetails)[]>`
-    select ${allColumns(sql, channel, publicUrl)}
-    from messages m
-    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and m.id > ${after}
-      and m.id <> all(${[...skipped]}::uuid[]) and m.status <> 'pending'
-    order by m.id
-    limit ${limit}`
-}
-
 /** The ids of a conversation's messages in a range, newest first. */
 export async function listMessageIds(
   sql: Sql,
