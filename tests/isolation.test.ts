@@ -775,7 +775,7 @@ const across: Record<string, string> = {
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
-  'with due as ( select workspace_id, id from media': 'the worker fetches media for all',
+  'with recursive busy as ( select workspace_id, in_flight, most': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
@@ -785,7 +785,8 @@ const across: Record<string, string> = {
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and looks after those under way',
   'from broadcasts b group by 1': "the operator's gauge, over all",
-  'with ready as ( select e.workspace_id': 'reports whose message has come are applied for all',
+  'waiting_workspaces as ( (select workspace_id from early_reports':
+    'reports whose message has come are applied for all',
   'select id from messages where id > ${from}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_read is null': 'and those it has not read',
   'from message_revisits r order by r.created_at': 'and those to look at again, of all',
