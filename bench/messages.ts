@@ -160,7 +160,7 @@ function otherAccount({ api_version: _, ...connection }: Connection, callbackUrl
   }
 }
 
-export async function tell(simulatorUrl: string, method: string, call: string, body?: unknown): Promise<void> {
+async function tell(simulatorUrl: string, method: string, call: string, body?: unknown): Promise<void> {
   const answer = await fetch(`${simulatorUrl}/control/${call}`, {
     method,
     headers: { 'content-type': 'application/json' },

@@ -40,7 +40,7 @@ const queued = 100_000
 const concurrency = 64
 
 /** Deliveries in a second out of a long queue, to one endpoint and to a hundred. */
-export async function benchRate(): Promise<Figure[]> {
+async function benchRate(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const receiver = await startReceiver()
   const figures: Figure[] = []
@@ -83,7 +83,7 @@ export async function benchRate(): Promise<Figure[]> {
 const lone = { perSecond: 50, seconds: 20 }
 
 /** From a call that makes a contact to the receipt of the webhook that says so. */
-export async function benchDelay(): Promise<Figure[]> {
+async function benchDelay(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const receiver = await startReceiver()
   await addEndpoint(service, `${receiver.origin}/hook`)
@@ -104,7 +104,7 @@ const crowd = { perSecond: 200, seconds: 20 }
 const hanging = 200
 
 /** The same for 50 workspaces at 200 a second in all: alone, beside an endpoint that hangs, and beside 200 of them. */
-export async function benchNeighbours(): Promise<Figure[]> {
+async function benchNeighbours(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const [receiver, dead] = [await startReceiver(), await startReceiver()]
   const tenants: string[][] = []
@@ -154,7 +154,7 @@ export async function benchNeighbours(): Promise<Figure[]> {
 const claims = 200
 
 /** One claim by itself, out of a hundred and out of a million. */
-export async function benchClaim(): Promise<Figure> {
+async function benchClaim(): Promise<Figure> {
   const sides = [await startClaiming(100), await startClaiming(1_000_000)] as const
   const times: [number[], number[]] = [[], []]
   for (let i = -20; i < claims; i++) {

@@ -92,7 +92,7 @@ function withNotes(output: Output, url: string): StreamOptions {
 const mayBeLost = 'it was away for so long that something of what happened meanwhile may be missing'
 
 /** As a webhook's secret looks. */
-export const secretOf = (key: string): string =>
+const secretOf = (key: string): string =>
   `whsec_${createHmac('sha256', key).update('parley listen').digest('base64url').replaceAll(/[-_]/g, '0')}`
 
 type Came = { status: number | null; error: string | null; duration_ms: number }
@@ -131,7 +131,7 @@ function requireTarget(text: string): string {
 }
 
 /** When, what, and about what, for a terminal: what customers write must not steer it. Resources are left to the whole body. */
-export function lineOf({ event, occurred_at, data }: WebhookEvent): string {
+function lineOf({ event, occurred_at, data }: WebhookEvent): string {
   const keys = Object.entries(data).filter(([, value]) => typeof value !== 'object' || value === null)
   const about = keys.map(([name, value]) => `${name}=${plain(value)}`)
   return [occurred_at, event.padEnd('message.status_updated'.length), ...about].join(' ')

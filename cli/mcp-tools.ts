@@ -10,7 +10,7 @@ import { OneOf } from '../server/lib/schema.ts'
 import type { Confirmations } from './confirm.ts'
 import { Failure } from './target.ts'
 
-export type Context = { parley: Parley; scopes: readonly string[]; confirmations: Confirmations }
+type Context = { parley: Parley; scopes: readonly string[]; confirmations: Confirmations }
 
 export type Tool = {
   name: string

@@ -52,7 +52,7 @@ const root = join(import.meta.dirname, '..')
 /** Inside the project, from wherever it is started. */
 export const defaultDataDir = join(root, settings.DATA_DIR.default)
 
-export type Role = 'api' | 'worker'
+type Role = 'api' | 'worker'
 
 export type Config = {
   port: number

@@ -33,7 +33,7 @@ const rooms = [
   'settings',
 ]
 
-export const pageHeaders = {
+const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https:; media-src 'self' blob: https:; " +
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -32,7 +32,7 @@ export type SimulatorAccount = {
 export type Channel = SimulatorAccount['channel']
 
 /** Somebody who wrote to the business. */
-export type Customer = { last_inbound_at: number; name: string | null; username: string | null }
+type Customer = { last_inbound_at: number; name: string | null; username: string | null }
 
 /** An account with its memory, which outlives a change of its settings. */
 export type AccountState = {

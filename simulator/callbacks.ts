@@ -17,7 +17,7 @@ import type { Log } from './simulator.ts'
 /** What is reported in batches; `state.channel` says in which words. */
 export type Report = { readonly seq: number; readonly state: AccountState }
 
-export type Attempt = { ok: boolean; status: number; message: string }
+type Attempt = { ok: boolean; status: number; message: string }
 
 export type Callbacks<Item extends Report> = {
   /** One attempt, whatever comes of it. */

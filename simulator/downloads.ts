@@ -11,7 +11,7 @@ import { Agent } from 'undici'
 import { isPublicAddress, notPublic, publicLookup } from '../common/address.ts'
 import type { Quotas } from './quotas.ts'
 
-export type Download =
+type Download =
   | { ok: true; bytes: Buffer; mime_type: string }
   /** `isRefused`: it was not tried. */
   | { ok: false; isRefused: boolean; reason: string }

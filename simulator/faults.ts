@@ -6,7 +6,7 @@ import type { AccountState } from './accounts.ts'
 import { badRequest, type Json } from './http.ts'
 import { keyOf, waIdOf } from './ids.ts'
 
-export const faultModes = [
+const faultModes = [
   'reject',
   'hang',
   'drop_connection_after_accept',
@@ -17,7 +17,7 @@ export const faultModes = [
   'throttle',
   'delay',
 ] as const
-export type FaultMode = (typeof faultModes)[number]
+type FaultMode = (typeof faultModes)[number]
 
 export type Fault = {
   to: string | null

@@ -72,7 +72,7 @@ function readForm(type: string, bytes: Buffer): { values: Json; files: ReadonlyM
   }
 }
 
-export function tryParse(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -10,7 +10,7 @@ import type { ServerResponse } from 'node:http'
 import type { Channel } from './accounts.ts'
 import type { Rendered } from './template-render.ts'
 
-export type BubbleStatus = 'accepted' | 'sent' | 'delivered' | 'read' | 'failed'
+type BubbleStatus = 'accepted' | 'sent' | 'delivered' | 'read' | 'failed'
 
 export type Bubble = {
   id: string
@@ -39,7 +39,7 @@ export type PhoneEntry = {
   error: { code: number; message: string } | null
 }
 
-export type Phone = {
+type Phone = {
   readonly workspace_id: string
   readonly channel: Channel
   /** E.164 on msgapp, a user id elsewhere. */

@@ -60,7 +60,7 @@ export type InFlight = Report & {
   readonly taken: number
 }
 
-export type Content = { readonly category: string; readonly isFree: boolean } | { readonly message: unknown }
+type Content = { readonly category: string; readonly isFree: boolean } | { readonly message: unknown }
 
 export function planOf(fate: Readonly<Fate>, isSocial: boolean): PlanName {
   if (fate.silent) return 'silent'

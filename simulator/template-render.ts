@@ -4,7 +4,7 @@ import type { Button, Shape, Template } from './templates.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-export type RenderedHeader = {
+type RenderedHeader = {
   type: 'text' | 'image' | 'video' | 'document' | 'location'
   text?: string
   url?: string

@@ -32,7 +32,7 @@ export type Button = { type: string; text: string; url: string; needsValue: bool
 
 export const templateKey = ({ name, language }: { name: string; language: string }) => `${name}/${language}`
 
-export const defaultLanguage = 'en_US'
+const defaultLanguage = 'en_US'
 
 /** A picture that the simulator makes by itself and that does not expire. It is shown without a sign-in. */
 export const samplePicture = '/simulator/media/88099999999999990000'

@@ -17,7 +17,7 @@ export type Operation = {
   responses: Record<string, { content: Content }>
 }
 
-export type Document = {
+type Document = {
   openapi: string
   servers: { url: string }[]
   info: { version: string }

@@ -112,7 +112,7 @@ export type Answer = { status: number; headers: Headers; body: Json; text: strin
 // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as it finds them, and fails where they are not so.
 export type Json = any
 
-export type Call = {
+type Call = {
   body?: unknown
   /** Bytes as they are, instead of `body`. */
   raw?: string | Uint8Array

@@ -17,9 +17,9 @@ import { type Page, type Position, toPage } from '../lib/page.ts'
 import { type App, listOf } from '../lib/server.ts'
 
 /** `key.created`: a noun and what was done to it. */
-export type Action = `${string}.${string}`
+type Action = `${string}.${string}`
 
-export type Audit = {
+type Audit = {
   action: Action
   /**
    * A few words about it, made of what the handler answered as `data` (before the schema takes away what nobody is to

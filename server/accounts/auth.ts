@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-export const requestsPerMinute = 120
+const requestsPerMinute = 120
 
 /** Guard every route of `app`, unknown paths included. `sql` is best a small pool of its own, so that no slow statement is ahead of a key. */
 export function authenticateKeys(app: App, sql: Sql): void {

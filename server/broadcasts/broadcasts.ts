@@ -89,7 +89,7 @@ const isOver = (sql: Sql): Fragment =>
   sql`(b.status = 'sending' and ${isDone(sql)} or b.status = 'canceled' and n.pending_count = 0)`
 
 /** When the last of them got it. */
-export const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
+const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
 
 /**
  * Broadcast `b` with its sums `n`, its recipients that wait for another attempt `q`, and the circuit breaker that holds it

@@ -12,8 +12,6 @@
  * A failure is an outage of the channel: no connection, no answer, a 5xx, or a throttle that persists. An answer about the
  * recipient, the template or the credentials shows that the channel works.
  */
-export const breakerStates = ['closed', 'open', 'half_open'] as const
-
 export type Breaker =
   | { state: 'closed'; failureCount: number }
   /** `probeCount`: probes that failed since it opened. `until`: in milliseconds. `reason`: the last failure. */

@@ -9,7 +9,7 @@
 import type { Fragment, Sql } from '../lib/db.ts'
 import type { Follower } from '../messages/follow.ts'
 
-export const recipientStatuses = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const
+const recipientStatuses = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const
 export type RecipientStatus = (typeof recipientStatuses)[number]
 
 const shards = 16

@@ -168,10 +168,7 @@ export type TemplateParams = {
   buttonParams?: Readonly<Record<string, string>> | undefined
   cards?: readonly TemplateCard[] | undefined
 }
-export type TemplateCard = Pick<
-  TemplateParams,
-  'headerMediaUrl' | 'headerMediaId' | 'body' | 'bodyNamed' | 'buttonParams'
->
+type TemplateCard = Pick<TemplateParams, 'headerMediaUrl' | 'headerMediaId' | 'body' | 'bodyNamed' | 'buttonParams'>
 
 /** A template with its values: what goes over the wire, and what a person reads. */
 export type Filled =

@@ -12,7 +12,7 @@ import type { Person, Report } from './channel.ts'
 
 export type Json = Record<string, unknown>
 
-export const maxText = 65_536
+const maxText = 65_536
 export const maxName = 500
 const maxId = 512
 const maxContent = 256 * 1024

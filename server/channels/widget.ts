@@ -35,8 +35,8 @@ const defaults: Widget = {
   allowed_origins: [],
 }
 
-export const maxTitle = 60
-export const maxGreeting = 300
+const maxTitle = 60
+const maxGreeting = 300
 export const maxOrigins = 50
 
 /** What was stored, with the defaults of what was not. */

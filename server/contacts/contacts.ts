@@ -22,7 +22,7 @@ export type ChannelName = (typeof channels)[number]
 /** The longest texts of a contact, in characters. */
 export const contactLimits = { name: 500, email: 320, company: 500 } as const
 
-export type Tag = { id: string; name: string; color: string }
+type Tag = { id: string; name: string; color: string }
 
 export type Contact = {
   id: string

@@ -31,7 +31,7 @@ const faults: Record<string, string> = {
 }
 
 /** Exactly one of them a line: `progress`, and at the end `data` or `error`. */
-export const ImportLine = Type.Object({
+const ImportLine = Type.Object({
   progress: Type.Optional(Type.Object({ done: Type.Integer(), total: Type.Integer() })),
   data: Type.Optional(
     Type.Object({

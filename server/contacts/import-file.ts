@@ -37,7 +37,7 @@ export type ImportRow = { line: number; text: string } & ({ person: GivenPerson 
 
 export type ImportFile = { rows: ImportRow[]; ignored_columns: string[] }
 
-export const maxRows = 100_000
+const maxRows = 100_000
 /** A column of remarks taken for tags would make thousands of them. */
 const maxTagNames = 1_000
 /** So long the event loop is ours at a time. */

@@ -30,7 +30,7 @@ export type Importing = {
   onCreated: () => void
 }
 
-export type ImportFailure = { line: number; reason: string; text: string }
+type ImportFailure = { line: number; reason: string; text: string }
 
 export type ImportResult = {
   dry_run: boolean

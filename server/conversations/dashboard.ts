@@ -15,7 +15,7 @@ import { countInbox, type InboxRow, listInbox, readInboxPosition, requireInboxRo
 import { ConversationSchema } from './routes.ts'
 
 /** With what is no part of the public conversation. */
-export const MemberConversation = Type.Object(
+const MemberConversation = Type.Object(
   {
     ...ConversationSchema.properties,
     window_closes_at: NullableText({

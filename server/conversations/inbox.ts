@@ -22,7 +22,7 @@ import { type Conversation, type ConversationStatus, conversationColumns } from 
 import { statuses } from './filter-fields.ts'
 import { type Window, windowOf } from './window.ts'
 
-export type LastMessage = {
+type LastMessage = {
   direction: 'inbound' | 'outbound'
   content_type: ContentType
   /** What an `unsupported` message is, by the channel's name for it: `order`, `call`, `ig_reel`. */

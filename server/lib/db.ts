@@ -184,7 +184,7 @@ export function isUnkeepable(error: unknown): boolean {
 }
 
 /** Whether two statements were in each other's way and the database let this one go: nothing of it happened. */
-export function isCollision(error: unknown): boolean {
+function isCollision(error: unknown): boolean {
   return error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 }
 

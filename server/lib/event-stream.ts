@@ -30,7 +30,7 @@ export type EventStream = {
 }
 
 /** At most `most` answers that share `key` may be open in this process. */
-export type OpenLimit = { key: string; most: number }
+type OpenLimit = { key: string; most: number }
 
 export type StreamRegistry = {
   /**
@@ -42,7 +42,7 @@ export type StreamRegistry = {
   open(reply: FastifyReply, options: Opening): EventStream
 }
 
-export type Opening = {
+type Opening = {
   headers?: Record<string, string>
   heartbeatMs: number
   /** How long a browser waits before it reconnects. */

@@ -24,11 +24,11 @@ export type HttpRequest = {
 /** `isWritten`: false when no byte of the request left, so that the other side cannot have seen it. */
 export type HttpFailure = { ok: false; message: string; isWritten: boolean }
 
-export type HttpAnswer =
+type HttpAnswer =
   | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
   | HttpFailure
 
-export type HttpStream =
+type HttpStream =
   | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Readable }
   | HttpFailure
 

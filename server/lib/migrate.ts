@@ -15,7 +15,7 @@ import { newId } from './id.ts'
 import { StartError } from './start-error.ts'
 import { within } from './time.ts'
 
-export const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
+const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
 
 /** Any number will do, as long as nothing else of ours locks it. */
 const migrationLock = 7_263_551

@@ -30,7 +30,7 @@ import { dropNulls, parseJson, requireStorable } from './json.ts'
 import type { Metrics } from './metrics.ts'
 import { documentKeyword, type Static, type TSchema } from './schema.ts'
 
-export interface SchemaTypes extends FastifyTypeProvider {
+interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }

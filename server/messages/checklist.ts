@@ -11,7 +11,7 @@ import type { Sql } from '../lib/db.ts'
 
 /** In the order in which they are best taken. */
 export const steps = ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered'] as const
-export type Step = (typeof steps)[number]
+type Step = (typeof steps)[number]
 
 export type Checklist = { items: { name: Step; done: boolean }[]; dismissed: boolean }
 

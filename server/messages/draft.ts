@@ -65,7 +65,7 @@ export const TemplateSchema = Type.Object(
 export const readParams = (params: Static<typeof ParamsSchema> = {}): TemplateParams =>
   Array.isArray(params) ? { body: params } : params
 
-export const sendTypes = ['text', 'template', 'image', 'video', 'document', 'audio'] as const
+const sendTypes = ['text', 'template', 'image', 'video', 'document', 'audio'] as const
 
 export const draftFields = {
   type: Type.Optional(OneOf(sendTypes, { description: '`text` when absent.' })),

@@ -13,7 +13,7 @@ const mostPerWorkspace = 4
 const mostWhileSlow = 2
 
 /** `most`: how many it may have in flight. */
-export type BusyWorkspace = { workspace_id: string; in_flight: number; most: number }
+type BusyWorkspace = { workspace_id: string; in_flight: number; most: number }
 
 export type MediaSlots = {
   /** How many fetches may start now. */

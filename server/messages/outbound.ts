@@ -320,7 +320,7 @@ export async function failUnsent(
 }
 
 /** How long the channel's reports are waited for. */
-export const patienceMinutes = 15
+const patienceMinutes = 15
 
 /** What is older is looked at seldom: it is many, and hardly any of it is pending. */
 const lately = '7 days'

@@ -21,7 +21,7 @@ import { directions } from './messages.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
 
-export const FoundMessage = Type.Object({
+const FoundMessage = Type.Object({
   message: Type.Object({
     id: Uuid,
     conversation_id: Uuid,
@@ -39,7 +39,7 @@ const Day = Type.String({ format: 'date' })
 const NullableCount = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 const Traffic = Type.Object({ inbound: Count, outbound: Count })
 
-export const OverviewSchema = Type.Object({
+const OverviewSchema = Type.Object({
   days: Type.Array(Type.Object({ day: Day, msgapp: Traffic, social: Traffic, web: Traffic })),
   funnel: Type.Object({ sent: Count, delivered: Count, read: Count, failed: Count }),
   responses: Type.Object({

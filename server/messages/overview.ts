@@ -13,8 +13,8 @@ import type { Provider } from '../webhooks/endpoints.ts'
 import { type Funnel, sumOutcomes } from './outcomes.ts'
 
 type Traffic = { inbound: number; outbound: number }
-export type OverviewDay = { day: string } & Record<ChannelName, Traffic>
-export type AnswerDay = { day: string; count: number; average_seconds: number | null }
+type OverviewDay = { day: string } & Record<ChannelName, Traffic>
+type AnswerDay = { day: string; count: number; average_seconds: number | null }
 
 export type Overview = {
   days: OverviewDay[]
@@ -30,7 +30,7 @@ export type Overview = {
   webhooks: EndpointHealth[]
 }
 
-export type EndpointHealth = {
+type EndpointHealth = {
   id: string
   url: string
   provider: Provider

@@ -4,7 +4,7 @@ import { getTemplate } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 
-export type PreviewedCard = {
+type PreviewedCard = {
   text: string
   /** A header of text. */
   header: string | null

@@ -19,7 +19,7 @@ import { messageColumns, messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 import { revisiting } from './revisits.ts'
 
-export type StatusReport = Extract<Report, { kind: 'status' }>
+type StatusReport = Extract<Report, { kind: 'status' }>
 export type Reported = { workspaceId: string; channel: ChannelName; report: StatusReport; isRetry?: boolean }
 
 /** Apply them; answers each whether its message was found. Those without one wait for it. */

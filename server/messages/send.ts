@@ -69,7 +69,7 @@ export type SendResult = {
   contact_created: boolean
 }
 
-export type ToConversation = {
+type ToConversation = {
   workspaceId: string
   conversationId: string
   memberId: string
@@ -79,7 +79,7 @@ export type ToConversation = {
   subject: Subject | undefined
 }
 
-export type Checked = {
+type Checked = {
   /** In E.164. */
   to: string
   /** Null: the contact would be created. */

@@ -105,7 +105,7 @@ async function copy(text) {
  * @param {string} code
  * @param {string} language
  */
-export function colored(code, language) {
+function colored(code, language) {
   return h(
     'code',
     {},

@@ -122,7 +122,7 @@ export const contactFields: FilterFields = {
 type Expression = (sql: Sql) => Fragment
 
 /** Ops on a folded text. A missing text is unlike any text: it meets `is_not` and `not_contains`. */
-export function textOps(key: Expression): Record<string, Op> {
+function textOps(key: Expression): Record<string, Op> {
   const anywhere = (value: string) => `%${escapeLike(fold(value))}%`
   const beginning = (value: string) => `${escapeLike(fold(value))}%`
   return {

@@ -14,7 +14,7 @@ import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import { isPlatformAddress, isPublicAddress } from '../../common/address.ts'
 
-export type Target =
+type Target =
   | { ok: true; url: URL; addresses: string[] }
   /** `isRefused`: it is no place for a webhook; otherwise it may be one, but its name does not resolve now. */
   | { ok: false; isRefused: boolean; reason: string }

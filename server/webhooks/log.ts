@@ -17,7 +17,7 @@ import { headersOf } from './post.ts'
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-export type Attempt = {
+type Attempt = {
   /** From 1; 0 for what was canceled before it was tried. */
   attempt: number
   /** Where the delivery stood after it. */

@@ -51,7 +51,7 @@ export function summaryOf({ type, text, template, media, location, contacts }) {
 }
 
 /** Why it failed, in words: the service sends a text or the channel's own object. @param {unknown} error */
-export function failureOf(error) {
+function failureOf(error) {
   const given = /** @type {Record<string, unknown>} */ (error !== null && typeof error === 'object' ? error : {})
   const raw = typeof error === 'string' ? error : [given.code, given.message ?? given.title].filter(Boolean).join(' ')
   const code = String(given.code ?? /\b1\d{5}\b/.exec(raw)?.[0] ?? '')

@@ -14,7 +14,7 @@ import { summaryOf } from './message.js'
 const listed = 60
 
 /** @param {Phone} phone */
-export function faceOf(phone) {
+function faceOf(phone) {
   const face = h('span', { class: 'face', 'aria-hidden': 'true' }, initialsOf(titleOf(phone)))
   face.style.setProperty('--turn', `${Math.round(seeded(keyOf(phone))() * 360)}deg`)
   return face

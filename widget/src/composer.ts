@@ -7,7 +7,7 @@ import { element, icon, set } from './dom.ts'
 import type { Settings } from './service.ts'
 import type { Words } from './words.ts'
 
-export type Details = { name: string; email: string }
+type Details = { name: string; email: string }
 export type Composer = {
   root: HTMLElement
   /** Where to begin: the first field, or the message. */

@@ -22,12 +22,12 @@ export type Message = {
   client_id?: string
 }
 
-export type Answer<Data> =
+type Answer<Data> =
   | { ok: true; data: Data; next: string | null }
   /** `status` is 0 when there was no answer; a browser shows one of a refused origin as none, too. */
   | { ok: false; status: number; retryMs: number | undefined }
 
-export type NewMessage = { text: string; client_id: string; name?: string; email?: string }
+type NewMessage = { text: string; client_id: string; name?: string; email?: string }
 
 export type Service = {
   settings(): Promise<Answer<Settings>>

@@ -14,7 +14,7 @@ export type Waiting = {
   at: string
 }
 
-export type Kept = {
+type Kept = {
   token?: string | undefined
   name?: string
   email?: string

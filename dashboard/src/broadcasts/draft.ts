@@ -87,7 +87,7 @@ export function todosOf(draft: Draft, { people }: Numbers, template: Template | 
   return todos
 }
 
-export const isAhead = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
+const isAhead = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
 
 /** What is sent, but for its name. */
 export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>

@@ -6,7 +6,7 @@
  * What plainly is no number is named with its line; whether the others are
  * numbers is the service's to say.
  */
-export type Person = { to: string; name?: string }
+type Person = { to: string; name?: string }
 export type Numbers = {
   people: readonly Person[]
   bad: readonly { line: number; text: string }[]

@@ -9,7 +9,7 @@ import { reasonInWords } from './state.tsx'
 
 const { compose: text } = words.broadcasts
 
-export type Preview = DataOf<'POST /broadcasts/preview'>
+type Preview = DataOf<'POST /broadcasts/preview'>
 
 type PreflightProps = {
   todos: readonly Todo[]

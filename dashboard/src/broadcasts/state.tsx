@@ -11,7 +11,7 @@ export type RecipientStatus = ItemOf<'GET /broadcasts/{id}/recipients'>['status'
 type State = keyof typeof text.statuses
 
 /** A broadcast that is held reads as paused, whether it has begun or not. */
-export function stateOf(broadcast: Broadcast): State {
+function stateOf(broadcast: Broadcast): State {
   if (broadcast.is_paused) return 'paused'
   return isCanceling(broadcast) ? 'canceling' : broadcast.status
 }

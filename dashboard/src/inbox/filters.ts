@@ -5,7 +5,7 @@ import { navigate } from 'wouter/use-browser-location'
 import type { ListQuery } from './live-pages.ts'
 
 export const statusTabs = ['open', 'pending', 'closed', 'all'] as const
-export type StatusTab = (typeof statusTabs)[number]
+type StatusTab = (typeof statusTabs)[number]
 const channels = ['msgapp', 'social', 'web'] as const
 
 export type Filters = {

@@ -18,7 +18,6 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 export const formatTime = (at: string | number): string => dayAndTime.format(new Date(at))
 export const formatDate = (at: string | number): string => dayOnly.format(new Date(at))
 export const formatClock = (at: string | number): string => timeOnly.format(new Date(at))
-export const formatShortDay = (at: string | number): string => shortDay.format(new Date(at))
 export const formatNumber = (value: number): string => number.format(value)
 export const formatCompact = (value: number): string => compact.format(value)
 export const formatShare = (part: number, whole: number): string => percent.format(whole > 0 ? part / whole : 0)

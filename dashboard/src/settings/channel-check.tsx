@@ -7,7 +7,7 @@ import { type FieldName, fieldNames } from './channel-fields.tsx'
 
 const { channels } = words.settings
 
-export type CheckView = DataOf<'POST /channels/{id}/check'>
+type CheckView = DataOf<'POST /channels/{id}/check'>
 
 type StepsProps = {
   steps: CheckView['steps']

@@ -15,7 +15,7 @@ export type Template = ItemOf<'GET /templates'>
 export type Values = Omit<TemplateParams, 'cards'>
 
 export type Variable = { name: string; index: number; isNamed: boolean; example: string | null }
-export type Media = 'image' | 'video' | 'document'
+type Media = 'image' | 'video' | 'document'
 export type Header =
   | { kind: 'text'; text: string; variable: Variable | null }
   | { kind: Media; example: string | null }

@@ -13,7 +13,7 @@ import { type EventName, eventNames } from './endpoint.tsx'
 
 const { form, events: explained } = words.webhooks
 
-export type EndpointFields = { url: string; events: EventName[] }
+type EndpointFields = { url: string; events: EventName[] }
 
 type FormProps = {
   initial?: EndpointFields

@@ -17,7 +17,7 @@ export const eventNames = [
 ] as const satisfies readonly EventName[]
 
 /** An endpoint is switched off after this many failed events in a row. */
-export const maxFailures = 15
+const maxFailures = 15
 
 type LastAttempt = Pick<Endpoint, 'last_attempt_at' | 'last_attempt_http_status' | 'last_attempt_error'>
 type Health = Pick<Endpoint, 'is_active' | 'failure_count' | 'last_attempt_error'>

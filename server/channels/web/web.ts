@@ -8,17 +8,6 @@
 import type { Channel, Report } from '../channel.ts'
 import { idOf, ignored, personOf, recordOf, textOf, timeOf } from '../reading.ts'
 
-/** What our endpoint hands to `parse`. The e-mail address is for the contact, not for the message. */
-export type Visit = {
-  visitor_id: string
-  message_id: string
-  text: string
-  name: string | null
-  email?: string | null
-  /** ISO 8601. */
-  at: string
-}
-
 /** The name of a message to which a page gave one: nobody else's page can give the same. */
 export const nameOfVisit = (visitorId: string, clientId: string): string => `${visitorId}:${clientId.toLowerCase()}`
 export const isNamedVisit = (name: string): boolean => name.includes(':')
