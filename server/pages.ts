@@ -14,7 +14,7 @@ import { widget } from './widget.ts'
 
 const dashboard = {
   folder: 'dashboard',
-  files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'widget/src/color.ts'],
+  files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'ui/*.*', 'widget/src/color.ts'],
 }
 
 /** Rooms of the dashboard: their paths, and whatever is under them, are answered with the one page. */

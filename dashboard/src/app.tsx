@@ -5,13 +5,14 @@
  */
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { Skeleton } from '../../ui/state.tsx'
 import { askAgain, CallError, queries, useCall } from './lib/api.ts'
 import { Live } from './lib/live.tsx'
 import { Session } from './lib/session.tsx'
 import { Boundary, PageMissing } from './shell/boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
-import { Failure, Skeleton } from './ui/page.tsx'
+import { Failure } from './ui/page.tsx'
 
 type Page = { default: ComponentType }
 const page = (load: () => Promise<Page>) =>

@@ -1,24 +1,25 @@
-/** The dashboard: the first thing the browser runs. */
-import './ui/tokens.css'
+/** The entry point of the dashboard. */
+import '../../ui/ui.css'
 import './ui/ui.css'
 import './shell/shell.css'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { Kit } from '../../ui/kit.tsx'
 import { App } from './app.tsx'
-import { queries } from './lib/api.ts'
+import { messageOf, queries } from './lib/api.ts'
 import { applyTheme } from './lib/theme.ts'
-import { Toasts } from './ui/toast.tsx'
+import { words } from './words/words.ts'
 
 applyTheme()
 const root = document.getElementById('root')
-if (!root) throw new Error('the page has no root')
+if (!root) throw new Error('index.html has no #root element')
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
-      <Toasts>
+      <Kit words={words.common} describeError={messageOf}>
         <App />
-      </Toasts>
+      </Kit>
     </QueryClientProvider>
   </StrictMode>,
 )

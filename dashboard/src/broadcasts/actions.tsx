@@ -1,11 +1,11 @@
 /** What a member can do with a broadcast in its state: pause, resume, cancel, send it again. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { Button } from '../../../ui/button.tsx'
+import { Confirm, Dialog } from '../../../ui/dialog.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { messageOf, useChange } from '../lib/api.ts'
-import { Button } from '../ui/button.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Note } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import type { Broadcast } from './state.tsx'
 

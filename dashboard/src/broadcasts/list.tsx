@@ -1,12 +1,13 @@
 /** All broadcasts, newest first, and how far each has got while one looks. */
 import { Link } from 'wouter'
+import { Segmented } from '../../../ui/form.tsx'
+import { Empty, Skeleton } from '../../../ui/state.tsx'
 import { usePages } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { useQueryValue } from '../lib/use.ts'
-import { LinkButton } from '../ui/button.tsx'
-import { Segmented } from '../ui/form.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { More } from '../ui/more.tsx'
-import { Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
+import { Failure, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { awaitingOf, Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
 

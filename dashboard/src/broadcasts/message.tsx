@@ -1,11 +1,11 @@
 /** What they get: an approved template, found by its name or its words, and its values. */
 import { useEffect, useRef, useState } from 'react'
+import { SearchInput } from '../../../ui/form.tsx'
+import { Note } from '../../../ui/note.tsx'
 import { missingValues, readTemplate, type Template } from '../templates/shape.ts'
 import { categoryWord, isUsable, TemplateQuality } from '../templates/status.tsx'
 import { type Faults, TemplateValues } from '../templates/values.tsx'
-import { LinkButton } from '../ui/button.tsx'
-import { SearchInput } from '../ui/form.tsx'
-import { Note } from '../ui/show.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './draft.ts'
 

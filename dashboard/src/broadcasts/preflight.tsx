@@ -1,8 +1,9 @@
 /** Before it is sent: whom it reaches, whom it does not and why, how long it takes, and what one of them gets. */
+
+import { Button } from '../../../ui/button.tsx'
+import { Note } from '../../../ui/note.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { formatNumber, formatSpan } from '../lib/time.ts'
-import { Button } from '../ui/button.tsx'
-import { Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { Todo } from './draft.ts'
 import { reasonInWords } from './state.tsx'

@@ -1,5 +1,5 @@
 /** When it starts: now, or at a time of the browser's own zone, which is said. */
-import { Field, Input, Segmented } from '../ui/form.tsx'
+import { Field, Input, Segmented } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './draft.ts'
 

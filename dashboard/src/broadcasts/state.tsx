@@ -1,6 +1,8 @@
 /** How a broadcast stands, in a word, a colour and parts of a whole: the same wherever one is shown. */
+
+import { Badge, type Tone } from '../../../ui/badge.tsx'
+import { Progress } from '../../../ui/progress.tsx'
 import type { ItemOf } from '../lib/api.ts'
-import { Badge, Progress, type Tone } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 
 const { broadcasts: text } = words

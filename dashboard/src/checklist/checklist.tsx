@@ -4,9 +4,9 @@
  * them all is told so once more, until somebody of the workspace hides it.
  */
 import './checklist.css'
+import { IconButton } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
-import { IconButton } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import { Step } from './step.tsx'
 

@@ -1,7 +1,7 @@
 /** One of the first steps: whether it is taken, what it is about, and where it is taken. */
 import { Link } from 'wouter'
+import { Icon } from '../../../ui/icon.tsx'
 import { useCall } from '../lib/api.ts'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Item } from './checklist.tsx'
 

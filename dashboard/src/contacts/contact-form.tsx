@@ -1,11 +1,11 @@
 /** What is known of a person, to be changed. Where they write from cannot be changed, since it is who they are. */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { FaultNote } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { FaultNote } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 

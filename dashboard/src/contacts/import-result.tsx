@@ -1,6 +1,7 @@
 /** What came of a file, or would: the counts, which add up to its lines, and why some were left out. */
+
+import { Note } from '../../../ui/note.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { ImportReport } from './send-file.ts'
 

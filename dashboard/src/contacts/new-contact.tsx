@@ -1,13 +1,13 @@
 /** Add one person by phone number. A number that is known already leads to whoever has it. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { FaultNote } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { FaultNote } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 

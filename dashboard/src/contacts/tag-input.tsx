@@ -1,7 +1,7 @@
 /** The tags of somebody: taken off by their cross, added by writing a name and Enter, with those the workspace knows offered. */
 import { type KeyboardEvent, useId, useState } from 'react'
 import { useCall } from '../lib/api.ts'
-import { Tag } from '../ui/show.tsx'
+import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 
 const { contacts } = words

@@ -1,13 +1,13 @@
 /** Every tag of the workspace: how many have it, another name for it, or away with it. */
 import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Confirm, Dialog } from '../../../ui/dialog.tsx'
+import { Input } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
-import { Button, IconButton } from '../ui/button.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Input } from '../ui/form.tsx'
 import { Asked } from '../ui/page.tsx'
-import { Tag } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
+import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 
 const { tagList } = words.contacts

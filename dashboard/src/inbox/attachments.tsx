@@ -1,8 +1,9 @@
 /** Files that wait to be sent: a look at each, how far it has got, or why it may not. */
+
+import { IconButton } from '../../../ui/button.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { Progress } from '../../../ui/progress.tsx'
 import { formatBytes } from '../lib/time.ts'
-import { IconButton } from '../ui/button.tsx'
-import { Icon, type IconName } from '../ui/icon.tsx'
-import { Progress } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { Attachment } from './upload.ts'
 

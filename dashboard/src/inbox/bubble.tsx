@@ -1,8 +1,8 @@
 /** One message: what it says, what it answers, what became of it, and how people reacted. Drawn again only when it changed. */
 import { memo } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../lib/time.ts'
-import { Button, IconButton } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Reactions } from './arrange.ts'
 import { Content } from './content.tsx'

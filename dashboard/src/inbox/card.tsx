@@ -1,6 +1,6 @@
 /** An icon, a title, and lines below it, inside a message. */
 import type { ReactNode } from 'react'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 
 type CardProps = {
   icon: IconName

@@ -1,9 +1,9 @@
 /** Where one answers: text, files, a quote, a template; or why one may not, and what helps. */
 import { useEffect, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { formatSpan, formatTime } from '../lib/time.ts'
 import { useNow } from '../lib/use.ts'
-import { Button } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Conversation, Message } from './data.ts'
 import { useMe } from './me.ts'

@@ -1,11 +1,11 @@
 /** What is known of a contact, changed in place. A fault of the service stands at the field it names. */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { FaultNote } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { FaultNote } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { type Contact, showsContact } from './data.ts'
 

@@ -1,9 +1,9 @@
 /** The tags of a contact: take one off, put one on. Those the workspace knows are suggested; a new name makes a new tag. */
 import { type FormEvent, useId, useState } from 'react'
+import { IconButton } from '../../../ui/button.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
-import { IconButton } from '../ui/button.tsx'
-import { Tag } from '../ui/show.tsx'
+import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 import { type Contact, showsContact } from './data.ts'
 

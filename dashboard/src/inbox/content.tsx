@@ -1,5 +1,5 @@
 /** The content of a message, by its type. Content from outside is shown as text, never as HTML. */
-import { Icon } from '../ui/icon.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import { Card } from './card.tsx'
 import type { Message } from './data.ts'

@@ -1,6 +1,6 @@
 /** Something over the edge of the page: the browser's own `<dialog>`, at the right, and over all of it on a phone. */
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
-import { IconButton } from '../ui/button.tsx'
+import { IconButton } from '../../../ui/button.tsx'
 import { words } from '../words/words.ts'
 
 export function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {

@@ -1,8 +1,8 @@
 /** Which conversations: one status, and whose, unread, or of which channel, as one likes. */
 import type { ReactNode } from 'react'
+import { Icon } from '../../../ui/icon.tsx'
+import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
-import { Icon } from '../ui/icon.tsx'
-import { Menu } from '../ui/menu.tsx'
 import { words } from '../words/words.ts'
 import { type Filters, setFilters, statusTabs } from './filters.ts'
 

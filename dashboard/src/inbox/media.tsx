@@ -3,9 +3,9 @@
  * loaded, so that nothing jumps. An image opens full size.
  */
 import { useState } from 'react'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { formatBytes } from '../lib/time.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { Icon, type IconName } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
 import { showableUrl, textOf, webUrl } from './read.ts'

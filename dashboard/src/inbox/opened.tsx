@@ -4,10 +4,11 @@
  * the window is visible.
  */
 import { useEffect, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Empty, Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
-import { Button } from '../ui/button.tsx'
-import { Empty, Failure, Skeleton, useTitle } from '../ui/page.tsx'
+import { Failure, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
 import { type Conversation, findConversation, showChange } from './data.ts'

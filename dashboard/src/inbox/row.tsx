@@ -1,11 +1,12 @@
 /** A conversation in the list: who, when, what was last said, whether it waits. Drawn again only when it changed. */
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { memberName, nameOf } from '../lib/people.ts'
 import { prefetchPages } from '../lib/prefetch.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
-import { Icon } from '../ui/icon.tsx'
-import { Avatar } from '../ui/show.tsx'
+import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
 import { activityOf, type Conversation, kindOf, threadInput } from './data.ts'
 import { Ticks } from './ticks.tsx'
@@ -36,7 +37,7 @@ export const Row = memo(function Row({
         onMouseEnter={warm}
         onFocus={warm}
       >
-        <Avatar name={name} channel={channel} />
+        <ChannelAvatar name={name} channel={channel} />
         <span className="inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>

@@ -1,11 +1,12 @@
 /** What a search found: people by their names and numbers, and messages by their words. */
 import { Link, useSearch } from 'wouter'
+import { Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
+import { ChannelAvatar } from '../ui/channel.tsx'
 import { More } from '../ui/more.tsx'
-import { Failure, Skeleton } from '../ui/page.tsx'
-import { Avatar } from '../ui/show.tsx'
+import { Failure } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
@@ -80,7 +81,7 @@ function Hit({ item: { message, snippet, conversation }, query, search }: HitPro
         data-row={message.id}
         aria-current={isOpen ? 'true' : undefined}
       >
-        <Avatar name={name} channel={conversation.channel} />
+        <ChannelAvatar name={name} channel={conversation.channel} />
         <span className="inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>

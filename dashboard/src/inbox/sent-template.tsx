@@ -1,5 +1,5 @@
 /** A template that was sent, as the customer sees it. */
-import { Icon } from '../ui/icon.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
 import { FileCard, Picture } from './media.tsx'

@@ -1,6 +1,7 @@
 /** The structured content of a message: orders, form answers, shared posts, and where the customer came from. */
+
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { formatMoney, formatNumber } from '../lib/time.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import { Card } from './card.tsx'
 import { answersOf, type Details, orderOf, recordOf, recordsOf, referralOf, textOf, webUrl } from './read.ts'

@@ -1,12 +1,12 @@
 /** The values of a template beside how it will look. What is missing is said at its field once somebody wants to send. */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
 import { type InputOf, useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useStill } from '../lib/use.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { missingValues, type Template } from '../templates/shape.ts'
 import { TemplateValues } from '../templates/values.tsx'
-import { Button } from '../ui/button.tsx'
 import { words } from '../words/words.ts'
 
 const { template: says } = words.inbox

@@ -1,13 +1,15 @@
 /** Who it is with, where it stands, and who looks after it. */
+
+import { Avatar } from '../../../ui/avatar.tsx'
+import { IconButton } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { Menu } from '../../../ui/menu.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { handleOf, memberName, nameOf } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
-import { IconButton } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { Menu } from '../ui/menu.tsx'
-import { Avatar } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
+import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
 import { type Conversation, refresh, showChange } from './data.ts'
 import type { Folding } from './folding.ts'
@@ -30,7 +32,7 @@ export function ThreadHead({ conversation, onBack, folding }: Props) {
       <span className="inbox-back">
         <IconButton label={thread.back} icon="back" onClick={onBack} />
       </span>
-      <Avatar name={nameOf(contact)} channel={channel} />
+      <ChannelAvatar name={nameOf(contact)} channel={channel} />
       <div className="inbox-thread-who">
         <h2 className="cut">{nameOf(contact)}</h2>
         <p className="cut">

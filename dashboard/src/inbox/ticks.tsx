@@ -1,5 +1,5 @@
 /** What became of a message we sent: waiting, accepted, delivered, read, failed. Said as well as drawn. */
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
 

@@ -12,9 +12,9 @@ import {
   useRef,
   useState,
 } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
 import { nameOf } from '../lib/people.ts'
 import { useShortcuts } from '../lib/shortcuts.ts'
-import { Button, IconButton } from '../ui/button.tsx'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, lineOf, type Message } from './data.ts'

@@ -1,8 +1,8 @@
 /** What becomes of a test event, told as it goes: sent, tried again, arrived or not. */
 import { useEffect } from 'react'
 import { Link } from 'wouter'
+import { Icon } from '../../../ui/icon.tsx'
 import { askAgain, messageOf } from '../lib/api.ts'
-import { Icon } from '../ui/icon.tsx'
 import { lastAttempt, useDelivery } from '../webhooks/deliveries.ts'
 import { words } from '../words/words.ts'
 

@@ -1,7 +1,7 @@
 /** What a workspace in which nothing happened yet is shown instead of empty charts: what brings life into it. What else comes first is in the checklist. */
 import { Link } from 'wouter'
-import { Icon, type IconName } from '../ui/icon.tsx'
-import { Empty } from '../ui/page.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { Empty } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
 const { first } = words.overview

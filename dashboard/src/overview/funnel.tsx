@@ -1,6 +1,7 @@
 /** What became of the messages sent in the range: each bar is a part of the one above it; those that failed stand apart. */
+
+import { Card } from '../../../ui/card.tsx'
 import { formatNumber, formatShare } from '../lib/time.ts'
-import { Card } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import type { OverviewView } from './scale.ts'
 

@@ -1,10 +1,10 @@
 /** How the workspace is doing, over 7, 30 or 90 days. Asked again every few seconds: charts that jump tell nobody more. */
 import '../webhooks/webhooks.css'
 import './overview.css'
+import { Segmented } from '../../../ui/form.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
 import { useQueryValue } from '../lib/use.ts'
-import { Segmented } from '../ui/form.tsx'
 import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { FirstSteps } from './first-steps.tsx'

@@ -1,6 +1,7 @@
 /** How soon customers were answered: on average, within what, and from day to day. */
+
+import { Card } from '../../../ui/card.tsx'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
-import { Card } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Plot, type Scale } from './chart.tsx'
 import { longDay, type OverviewView, spanTicks } from './scale.ts'

@@ -1,9 +1,10 @@
 /** Messages per day and channel: received above the line, sent below it, or one of them alone; or as a table. */
+
+import { Button } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Segmented } from '../../../ui/form.tsx'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { useQueryValue } from '../lib/use.ts'
-import { Button } from '../ui/button.tsx'
-import { Segmented } from '../ui/form.tsx'
-import { Card } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Plot, type Scale } from './chart.tsx'
 import { channels, countTicks, type Day, type Direction, longDay, totalOf } from './scale.ts'

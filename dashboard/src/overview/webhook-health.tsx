@@ -1,7 +1,7 @@
 /** Whether events arrive where they should: endpoints in trouble first. */
 import { Link } from 'wouter'
-import { LinkButton } from '../ui/button.tsx'
-import { Card } from '../ui/page.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { Address, type EndpointState, LastAttempt, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
 import type { OverviewView } from './scale.ts'

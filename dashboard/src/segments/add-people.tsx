@@ -1,15 +1,15 @@
 /** Put people into a list: search, mark, add. */
 import { useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Checkbox, SearchInput } from '../../../ui/form.tsx'
+import { FaultNote } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { messageOf, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useStill } from '../lib/use.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Checkbox, SearchInput } from '../ui/form.tsx'
 import { More } from '../ui/more.tsx'
 import { Asked } from '../ui/page.tsx'
-import { FaultNote } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 
 const { segments } = words

@@ -1,11 +1,11 @@
 /** Edits a filter: one line per rule, one box per group, and below them how many contacts match now. */
 import type { ReactNode } from 'react'
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Segmented, Select } from '../../../ui/form.tsx'
 import { messageOf, useCall } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useStill } from '../lib/use.ts'
-import { Button, IconButton } from '../ui/button.tsx'
-import { Segmented, Select } from '../ui/form.tsx'
-import { Avatar } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import {
   completeFilter,

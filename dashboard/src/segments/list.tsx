@@ -1,12 +1,14 @@
 /** Every segment. How many are in one is counted when it is on the screen, since counting is not free. */
 import { Link } from 'wouter'
+import { Badge } from '../../../ui/badge.tsx'
+import { Segmented } from '../../../ui/form.tsx'
+import { Empty } from '../../../ui/state.tsx'
 import { type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { useQueryValue } from '../lib/use.ts'
-import { LinkButton } from '../ui/button.tsx'
-import { Segmented } from '../ui/form.tsx'
+import { Ago } from '../ui/ago.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
 import { More } from '../ui/more.tsx'
-import { Asked, Empty, Page } from '../ui/page.tsx'
-import { Ago, Badge } from '../ui/show.tsx'
+import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { useFilterWords } from './describe.ts'
 

@@ -1,6 +1,7 @@
 /** The value of a rule, asked for in the way of its kind. A time is a date, or an age counted back from the moment of asking. */
+
+import { Input, Select } from '../../../ui/form.tsx'
 import { useCall } from '../lib/api.ts'
-import { Input, Select } from '../ui/form.tsx'
 import { words } from '../words/words.ts'
 import type { FieldView } from './rules.ts'
 

@@ -1,9 +1,12 @@
 /** Who did what in the dashboard, newest first. What is done by a program with a key is not in it. */
+
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Empty, Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { More } from '../ui/more.tsx'
-import { Card, Empty, Failure, Page, Skeleton } from '../ui/page.tsx'
-import { Avatar } from '../ui/show.tsx'
+import { Failure, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { audit: text } = words.settings

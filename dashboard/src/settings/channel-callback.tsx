@@ -2,7 +2,10 @@
  * Where the provider is to report to: two values to paste, where to paste them,
  * what to switch on there, and whether it has called since.
  */
-import { Ago, CopyButton, Note } from '../ui/show.tsx'
+
+import { CopyButton } from '../../../ui/copy.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { Ago } from '../ui/ago.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProvidedChannel } from './channels.tsx'
 

@@ -1,7 +1,8 @@
 /** What a check of a connection tried, step by step: what went well, and what to mend where one did not. */
+
+import { Button } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import type { DataOf } from '../lib/api.ts'
-import { Button } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import { type FieldName, fieldNames } from './channel-fields.tsx'
 

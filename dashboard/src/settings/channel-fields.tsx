@@ -4,11 +4,11 @@
  * versions have their usual value and are out of sight.
  */
 import { type FormEvent, type RefObject, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { Note } from '../../../ui/note.tsx'
 import type { InputOf } from '../lib/api.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { PasswordInput } from '../ui/password.tsx'
-import { Note } from '../ui/show.tsx'
+import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProvidedChannel } from './channels.tsx'
 

@@ -7,13 +7,13 @@
  * secrets are of no use then, so the fields begin empty.
  */
 import { type ReactNode, type Ref, useRef, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { Asked, Page } from '../ui/page.tsx'
-import { Note } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCallback } from './channel-callback.tsx'
 import { CheckSteps } from './channel-check.tsx'

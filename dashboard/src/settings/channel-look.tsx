@@ -3,14 +3,14 @@
  * may have it, beside a small picture of it that follows what is typed.
  */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Field, Input, Segmented, Select, TextArea } from '../../../ui/form.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input, Segmented, Select, TextArea } from '../ui/form.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { Asked } from '../ui/page.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 
 const { look: text } = words.settings.channels.web

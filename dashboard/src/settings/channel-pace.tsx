@@ -1,11 +1,11 @@
 /** How fast broadcasts go out on a channel: as fast as the provider takes them from this account. */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { Card } from '../ui/page.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './channels.tsx'
 

@@ -1,10 +1,11 @@
 /** What the provider reported about a channel's account, restrictions first. Managers dismiss what is settled. */
+
+import { Button } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { Button } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { Ago } from '../ui/show.tsx'
-import { useToast } from '../ui/toast.tsx'
+import { Ago } from '../ui/ago.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './channels.tsx'
 

@@ -1,5 +1,5 @@
 /** The web channel has no provider: a line in the page of a site, and visitors can write. */
-import { CopyButton, Secret } from '../ui/show.tsx'
+import { CopyButton, Secret } from '../../../ui/copy.tsx'
 import { words } from '../words/words.ts'
 import { WebLook } from './channel-look.tsx'
 import type { Connection } from './channels.tsx'

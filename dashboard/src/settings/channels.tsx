@@ -4,10 +4,10 @@
  */
 import './channels.css'
 import { Redirect, Route, Switch } from 'wouter'
+import { Note } from '../../../ui/note.tsx'
 import { type ItemOf, useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Asked, Page } from '../ui/page.tsx'
-import { Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCard } from './channel-card.tsx'
 import { ChannelGuide } from './channel-guide.tsx'

@@ -1,12 +1,14 @@
 /** The keys of a workspace, newest first; searched here, since the service gives them all at once. */
 import { useState } from 'react'
+import { Badge } from '../../../ui/badge.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { SearchInput } from '../../../ui/form.tsx'
+import { Empty } from '../../../ui/state.tsx'
 import { formatDate, formatNumber } from '../lib/time.ts'
 import { useQueryValue } from '../lib/use.ts'
-import { Button } from '../ui/button.tsx'
-import { SearchInput } from '../ui/form.tsx'
+import { Ago } from '../ui/ago.tsx'
 import { More } from '../ui/more.tsx'
-import { Card, Empty } from '../ui/page.tsx'
-import { Ago, Badge } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import type { Key } from './keys.tsx'
 

@@ -3,12 +3,12 @@
  * anybody sees it.
  */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Checkbox, Field, Input } from '../../../ui/form.tsx'
+import { Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Checkbox, Field, Input } from '../ui/form.tsx'
-import { Note } from '../ui/show.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { words } from '../words/words.ts'
 

@@ -1,8 +1,9 @@
 /** Remove a member, who is out on their next click, or take an invitation back, whose link stops working. */
+
+import { Confirm } from '../../../ui/dialog.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { messageOf, useChange } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
-import { Confirm } from '../ui/dialog.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import type { Member } from './members.tsx'
 

@@ -1,11 +1,11 @@
 /** Roles: what each may do, in words, and giving somebody another one. Only an owner is offered to make an owner. */
 import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { useSession } from '../lib/session.tsx'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import type { Member } from './members.tsx'
 

@@ -1,8 +1,13 @@
 /** What the workspace may send this month, and what it has sent. Plans are set by whoever runs the service. */
+
+import { Badge } from '../../../ui/badge.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { Progress } from '../../../ui/progress.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
-import { Asked, Card, Page } from '../ui/page.tsx'
-import { Ago, Badge, Note, Progress } from '../ui/show.tsx'
+import { Ago } from '../ui/ago.tsx'
+import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { plan: text } = words.settings

@@ -3,13 +3,13 @@
  * in the language of its customers. Each change is kept at once.
  */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { Card } from '../ui/page.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import type { WorkspaceView } from './workspace.tsx'
 

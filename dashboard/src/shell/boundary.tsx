@@ -1,7 +1,7 @@
 /** A page that breaks takes nothing else along: the way to the others stays. */
 import { Component, type ReactNode } from 'react'
-import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/page.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Empty } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
 export class PageMissing extends Error {}

@@ -1,5 +1,6 @@
-import { LinkButton } from '../ui/button.tsx'
-import { Empty, useTitle } from '../ui/page.tsx'
+import { Empty } from '../../../ui/state.tsx'
+import { LinkButton } from '../ui/link-button.tsx'
+import { useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 export function NotFound() {

@@ -1,8 +1,8 @@
 /** A banner on every page while the provider restricts a channel: members would otherwise learn it from failed messages. */
 import { Link } from 'wouter'
+import { Icon } from '../../../ui/icon.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { Icon } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 
 const { shell } = words

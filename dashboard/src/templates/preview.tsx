@@ -6,9 +6,9 @@
  */
 import './preview.css'
 import { type ReactNode, useState } from 'react'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useStill } from '../lib/use.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import { Formatted } from './formatted.tsx'
 import { type Button, givenValue, type Header, type Part, readTemplate, type Template, type Values } from './shape.ts'

@@ -1,5 +1,5 @@
 /** Status, quality and category of a template as the channel reported them, and the address of its own page. */
-import { Badge, type Tone } from '../ui/show.tsx'
+import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { words } from '../words/words.ts'
 import type { Template } from './shape.ts'
 

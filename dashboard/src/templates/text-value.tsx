@@ -3,10 +3,10 @@
  * address of a file, a file from here can be brought instead.
  */
 import { useRef, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Field } from '../../../ui/form.tsx'
+import { Menu } from '../../../ui/menu.tsx'
 import { upload, uploadFault } from '../lib/upload.ts'
-import { Button } from '../ui/button.tsx'
-import { Field } from '../ui/form.tsx'
-import { Menu } from '../ui/menu.tsx'
 import { words } from '../words/words.ts'
 
 const { values: text } = words.templates

@@ -1,7 +1,7 @@
-/** The end of a list that has more: asks for the next page when it comes into view, or when pressed. */
+/** The end of a paged list: fetches the next page when it scrolls into view or its button is pressed. */
 import { useEffect, useRef } from 'react'
+import { Button } from '../../../ui/button.tsx'
 import { words } from '../words/words.ts'
-import { Button } from './button.tsx'
 
 type Pages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
 

@@ -1,10 +1,11 @@
-/** The frame of a page, and what it shows when there is nothing yet, nothing at all, or something went wrong. */
+/** The frame of a page, and the states of its queries. */
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
+import { Button } from '../../../ui/button.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { Empty, Skeleton } from '../../../ui/state.tsx'
 import { messageOf } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import { Button } from './button.tsx'
-import { Icon, type IconName } from './icon.tsx'
 
 type PageProps = {
   title: string
@@ -37,36 +38,11 @@ export function Page({ title, lead, back, actions, narrow = false, children }: P
   )
 }
 
-/** What the tab of the browser says. */
+/** Sets the title of the browser's tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Parley`
   }, [title])
-}
-
-/** `actions` go to the right of the title. */
-export function Card({
-  title,
-  actions,
-  children,
-  flush = false,
-}: {
-  title?: ReactNode
-  actions?: ReactNode
-  children: ReactNode
-  flush?: boolean
-}) {
-  return (
-    <section className="card">
-      {(title || actions) && (
-        <div className="card-head">
-          <h2>{title}</h2>
-          {actions && <div className="row">{actions}</div>}
-        </div>
-      )}
-      {flush ? children : <div className="card-body">{children}</div>}
-    </section>
-  )
 }
 
 export function Tabs({ label, items }: { label: string; items: readonly { href: string; label: string }[] }) {
@@ -82,68 +58,22 @@ export function Tabs({ label, items }: { label: string; items: readonly { href: 
   )
 }
 
-export function Empty({
-  icon,
-  title,
-  children,
-  action,
-  isPage = false,
-}: {
-  icon: IconName
-  title: string
-  children?: ReactNode
-  action?: ReactNode
-  /** It is all the page says. */
-  isPage?: boolean
-}) {
-  return (
-    <div className="state">
-      <span className="mark">
-        <Icon name={icon} />
-      </span>
-      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
-      {children && <p>{children}</p>}
-      {action && <div className="row">{action}</div>}
-    </div>
-  )
-}
-
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  return (
-    <div className="state" data-tone="red" role="alert">
-      <span className="mark">
-        <Icon name="alert" />
-      </span>
-      <h2>{words.common.failed}</h2>
-      <p>{messageOf(error)}</p>
-      {onRetry && (
-        <div className="row">
-          <Button icon="refresh" onClick={onRetry}>
-            {words.common.again}
-          </Button>
-        </div>
-      )}
-    </div>
+  const retry = onRetry && (
+    <Button icon="refresh" onClick={onRetry}>
+      {words.common.again}
+    </Button>
   )
-}
-
-const widths = ['62%', '88%', '74%', '93%', '55%', '81%']
-
-/** `late`: shown only if loading takes a while, so that an ordinary start does not flash. */
-export function Skeleton({ lines = 6, late = false }: { lines?: number; late?: boolean }) {
   return (
-    <div className="skeleton" data-late={late ? '' : undefined} role="status" aria-label={words.common.loading}>
-      {Array.from({ length: lines }, (_, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike.
-        <span key={place} style={{ width: widths[place % widths.length] }} />
-      ))}
-    </div>
+    <Empty tone="red" icon="alert" title={words.common.failed} action={retry}>
+      {messageOf(error)}
+    </Empty>
   )
 }
 
 type QueryState<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
 
-/** What a page shows of a question it asked: the bones, the fault with a way out, or what was answered. */
+/** Shows a query: a skeleton while it loads, the error with a retry button, or its data. */
 export function Asked<Data>({
   query,
   lines,

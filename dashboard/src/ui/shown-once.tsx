@@ -1,18 +1,18 @@
 /**
- * Something that is shown once and never again: a key, a secret, a link. It
- * stays until whoever reads it says so; a click beside it or Escape, which
- * close other dialogs, do not lose it.
+ * A dialog for a secret that the service shows only once: a key, a signing secret, an invitation link. Only its button closes it:
+ * Escape and a click outside, which close other dialogs, would lose the secret.
  */
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
-import { Button } from './button.tsx'
-import { Note, Secret } from './show.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Secret } from '../../../ui/copy.tsx'
+import { Note } from '../../../ui/note.tsx'
 
 type ShownOnceProps = {
   title: string
-  /** What it is for, and that it will not be shown again. */
+  /** What the secret is for, and that it is not shown again. */
   warning: ReactNode
   secret: string
-  /** What the button says that closes it. */
+  /** The label of the closing button. */
   done: string
   onDone: () => void
   children?: ReactNode
@@ -21,13 +21,13 @@ type ShownOnceProps = {
 export function ShownOnce({ title, warning, secret, done, onDone, children }: ShownOnceProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Closed before it is taken off the page, as in `Dialog`.
+  // The browser restores the focus only when the dialog closes before React removes it.
   useLayoutEffect(() => {
     const dialog = ref.current
     if (!dialog) return
     const open = () => dialog.isConnected && !dialog.open && dialog.showModal()
     open()
-    // A browser lets the second Escape close any dialog without asking.
+    // Chromium closes a dialog on the second Escape without a `cancel` event, so it opens again.
     dialog.addEventListener('close', open)
     return () => {
       dialog.removeEventListener('close', open)

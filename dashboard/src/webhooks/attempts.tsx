@@ -1,6 +1,8 @@
 /** Every attempt of a delivery, newest first: when, how long, what came back, and why it did not count. */
+
+import { Badge } from '../../../ui/badge.tsx'
+import { Code } from '../../../ui/copy.tsx'
 import { formatTime } from '../lib/time.ts'
-import { Badge, Code } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import { type Attempt, statusTones } from './deliveries.ts'
 import { prettyJson } from './pretty.ts'

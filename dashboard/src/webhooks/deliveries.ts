@@ -3,9 +3,9 @@
  * again: every second while one is under way, every few seconds otherwise.
  */
 import { useEffect, useRef, useState } from 'react'
+import type { Tone } from '../../../ui/badge.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { formatSpan } from '../lib/time.ts'
-import type { Tone } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 
 const { log } = words.webhooks

@@ -4,10 +4,10 @@
  * its refusal beside the field, and for a private address what to do instead.
  */
 import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Checkbox, Field, Input } from '../../../ui/form.tsx'
+import { Note } from '../../../ui/note.tsx'
 import { faultOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Checkbox, Field, Input } from '../ui/form.tsx'
-import { Note } from '../ui/show.tsx'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 

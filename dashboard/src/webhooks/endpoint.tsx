@@ -1,6 +1,8 @@
 /** The parts of an endpoint that several pages show: its state, address, events and last attempt. */
+
+import { Badge, type Tone } from '../../../ui/badge.tsx'
 import type { ItemOf } from '../lib/api.ts'
-import { Ago, Badge, type Tone } from '../ui/show.tsx'
+import { Ago } from '../ui/ago.tsx'
 import { words } from '../words/words.ts'
 
 const { webhooks } = words

@@ -1,7 +1,9 @@
 /** How an endpoint does, at a glance: the last deliveries as a strip, newest at the right, and what they come to. */
+
+import { Card } from '../../../ui/card.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatShare, formatTime } from '../lib/time.ts'
-import { Asked, Card } from '../ui/page.tsx'
+import { Asked } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { type Delivery, lastAttempt } from './deliveries.ts'
 import { lookAgainMs } from './list.tsx'

@@ -1,11 +1,11 @@
 /** Send again everything of a time, after a receiver was down or lost what it had. */
 import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { Field, Input } from '../ui/form.tsx'
-import { useToast } from '../ui/toast.tsx'
 import { words } from '../words/words.ts'
 
 const { replay: said } = words.webhooks

@@ -1,5 +1,5 @@
 /** The signing secret of an endpoint just made: shown once, with how to use it. */
-import { Icon } from '../ui/icon.tsx'
+import { Icon } from '../../../ui/icon.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { words } from '../words/words.ts'
 

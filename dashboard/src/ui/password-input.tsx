@@ -1,8 +1,7 @@
-/** A password: hidden, unless whoever types it wants to see it. */
-import './password.css'
+/** A password input with a button that shows and hides the password. */
 import { type InputHTMLAttributes, useState } from 'react'
+import { Input } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
-import { Input } from './form.tsx'
 
 const { signIn } = words
 

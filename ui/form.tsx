@@ -1,4 +1,4 @@
-/** What forms are made of. A field names its input, its hint and its fault for everybody, whether they see it or hear it. */
+/** Form controls. `Field` connects an input with its label, hint and error for screen readers too. */
 import {
   type InputHTMLAttributes,
   type ReactNode,
@@ -8,6 +8,7 @@ import {
 } from 'react'
 import { Icon } from './icon.tsx'
 
+/** The attributes that connect an input with its `Field`. */
 type Wiring = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }
 
 type FieldProps = {
@@ -20,13 +21,13 @@ type FieldProps = {
 /** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>` */
 export function Field({ label, hint, fault, children }: FieldProps) {
   const id = useId()
-  const about = [hint ? `${id}-hint` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ')
+  const descriptions = [hint ? `${id}-hint` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ')
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      {children({ id, 'aria-describedby': about || undefined, 'aria-invalid': fault ? true : undefined })}
+      {children({ id, 'aria-describedby': descriptions || undefined, 'aria-invalid': fault ? true : undefined })}
       {hint && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
@@ -49,7 +50,7 @@ export const TextArea = (props: TextareaHTMLAttributes<HTMLTextAreaElement>) => 
 
 export const Select = (props: SelectHTMLAttributes<HTMLSelectElement>) => <select {...props} className="input" />
 
-/** `label` is not shown but heard; the placeholder is for eyes. */
+/** `label` is the accessible name and, unless `placeholder` is set, the placeholder. */
 export function SearchInput({ label, ...props }: InputHTMLAttributes<HTMLInputElement> & { label: string }) {
   return (
     <div className="search">
@@ -61,29 +62,26 @@ export function SearchInput({ label, ...props }: InputHTMLAttributes<HTMLInputEl
 
 type CheckProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> & { label: ReactNode; hint?: ReactNode }
 
-export function Checkbox({ label, hint, ...props }: CheckProps) {
-  return (
-    <label className="check">
-      <input {...props} type="checkbox" />
-      <span>
-        {label}
-        {hint && <small>{hint}</small>}
-      </span>
-    </label>
-  )
-}
+export const Checkbox = ({ label, hint, ...props }: CheckProps) => (
+  <label className="check">
+    <input {...props} type="checkbox" />
+    <CheckText label={label} hint={hint} />
+  </label>
+)
 
-export function Switch({ label, hint, ...props }: CheckProps) {
-  return (
-    <label className="check switch">
-      <input {...props} type="checkbox" role="switch" aria-checked={props.checked} />
-      <span>
-        {label}
-        {hint && <small>{hint}</small>}
-      </span>
-    </label>
-  )
-}
+export const Switch = ({ label, hint, ...props }: CheckProps) => (
+  <label className="check switch">
+    <input {...props} type="checkbox" role="switch" aria-checked={props.checked} />
+    <CheckText label={label} hint={hint} />
+  </label>
+)
+
+const CheckText = ({ label, hint }: Pick<CheckProps, 'label' | 'hint'>) => (
+  <span>
+    {label}
+    {hint && <small>{hint}</small>}
+  </span>
+)
 
 type SegmentedProps<Value extends string> = {
   label: string
@@ -92,7 +90,7 @@ type SegmentedProps<Value extends string> = {
   onChange: (value: Value) => void
 }
 
-/** A few choices side by side, one of them chosen. */
+/** A segmented control: a few options side by side, exactly one selected. */
 export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
   const name = useId()
   return (

@@ -1,30 +1,31 @@
 /**
- * Dialogs. The browser's own `<dialog>` keeps the focus inside, closes on
- * Escape, gives the focus back, and makes the rest of the page inert.
+ * Modal dialogs on the browser's `<dialog>`, which traps the focus, closes on Escape, restores the focus and makes the rest of the
+ * page inert.
  */
 import { type MouseEvent, type ReactNode, useId, useLayoutEffect, useRef } from 'react'
-import { words } from '../words/words.ts'
 import { Button, IconButton } from './button.tsx'
-import { FaultNote } from './show.tsx'
+import { FaultNote } from './note.tsx'
+import { useKitWords } from './words.tsx'
 
 type DialogProps = { title: string; onClose: () => void; size?: 'wide'; children: ReactNode }
 
-/** Shown as long as it is rendered: `{isOpen && <Dialog …/>}`. */
+/** Open while it is rendered: `{isOpen && <Dialog …/>}`. */
 export function Dialog({ title, onClose, size, children }: DialogProps) {
+  const words = useKitWords()
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Closed before it is taken off the page, or the focus would not go back to where it was.
+  // The browser restores the focus only when the dialog closes before React removes it.
   useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) {
       dialog.showModal()
-      // The browser begins at the cross; whoever came to write begins at the first field.
+      // The browser focuses the close button. A form starts at its first field instead.
       dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus()
     }
     return () => dialog?.close()
   }, [])
-  // A click on what is around it, not one that merely ends there.
-  const closeOutside = (event: MouseEvent) => {
+  // A press on the backdrop closes the dialog. A drag that only ends there, as when selecting text, does not.
+  const closeFromBackdrop = (event: MouseEvent) => {
     if (event.target === ref.current) onClose()
   }
   return (
@@ -33,7 +34,7 @@ export function Dialog({ title, onClose, size, children }: DialogProps) {
       className="dialog"
       data-size={size}
       aria-labelledby={id}
-      onMouseDown={closeOutside}
+      onMouseDown={closeFromBackdrop}
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -41,7 +42,7 @@ export function Dialog({ title, onClose, size, children }: DialogProps) {
     >
       <header>
         <h2 id={id}>{title}</h2>
-        <IconButton label={words.common.close} icon="close" size="small" onClick={onClose} />
+        <IconButton label={words.close} icon="close" size="small" onClick={onClose} />
       </header>
       <div className="dialog-body">{children}</div>
     </dialog>
@@ -51,7 +52,7 @@ export function Dialog({ title, onClose, size, children }: DialogProps) {
 type ConfirmProps = {
   title: string
   children: ReactNode
-  /** What the button says: the deed, not "OK". */
+  /** The label of the confirming button: the action as a verb, not "OK". */
   action: string
   danger?: boolean
   busy?: boolean
@@ -60,7 +61,7 @@ type ConfirmProps = {
   onClose: () => void
 }
 
-/** Ask before what cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function Confirm({
   title,
   children,
@@ -71,12 +72,13 @@ export function Confirm({
   onConfirm,
   onClose,
 }: ConfirmProps) {
+  const words = useKitWords()
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
       {fault && <FaultNote>{fault}</FaultNote>}
       <div className="dialog-foot">
-        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button onClick={onClose}>{words.cancel}</Button>
         <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>
           {action}
         </Button>

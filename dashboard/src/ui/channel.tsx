@@ -1,0 +1,23 @@
+/** The mark of a channel, alone or on the avatar of a contact. */
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { words } from '../words/words.ts'
+
+export type ChannelName = 'msgapp' | 'social' | 'web'
+
+const icons: Record<ChannelName, IconName> = { msgapp: 'phone', social: 'heart', web: 'globe' }
+
+export function ChannelMark({ channel }: { channel: ChannelName }) {
+  return (
+    <span className="channel" data-channel={channel} title={words.channels[channel]}>
+      <Icon name={icons[channel]} />
+      <span className="offscreen">{words.channels[channel]}</span>
+    </span>
+  )
+}
+
+export const ChannelAvatar = ({ name, channel }: { name: string; channel: ChannelName }) => (
+  <Avatar name={name}>
+    <ChannelMark channel={channel} />
+  </Avatar>
+)

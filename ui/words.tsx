@@ -1,0 +1,19 @@
+/** The texts that components show by themselves. `Kit` provides them. */
+import { createContext, useContext } from 'react'
+
+export type KitWords = {
+  close: string
+  cancel: string
+  undo: string
+  copy: string
+  copied: string
+  loading: string
+}
+
+export const KitWordsContext = createContext<KitWords | undefined>(undefined)
+
+export function useKitWords(): KitWords {
+  const words = useContext(KitWordsContext)
+  if (!words) throw new Error('Wrap the page in <Kit words={…}>.')
+  return words
+}
