@@ -1,4 +1,4 @@
-/** The chat on somebody's site, in a real browser: a page of another origin that is not kind to what it embeds. */
+/** The chat widget in a real browser, on a page of another origin with hostile styles and a strict policy. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,12 +13,12 @@ import { createBrowser, type Json, start, until } from './support.ts'
 type Shop = { url: string; stop(): void }
 
 /**
- * A site with the widget on it, whose styles undo everything and whose policy allows only what it must. It was kept as it
- * looked once, with an element that has nothing in it.
+ * A shop with the widget. Its styles reset everything, its policy allows only what the widget needs, and it contains an empty
+ * host element, as a page restored from a snapshot does.
  */
 async function openShop(t: TestContext, service: string, siteId: string, html = 'lang="en"'): Promise<Shop> {
   const page = `<!doctype html><html ${html}><head><title>Shop</title><meta name="viewport" content="width=device-width">
-    <link rel="stylesheet" href="/hostile.css"></head><body><main><h1>Shop</h1><p id="said">quiet</p>
+    <link rel="stylesheet" href="/hostile.css"></head><body><main><h1>Shop</h1><p id="pressed">none</p>
     <input aria-label="Search"></main><parley-chat data-site="${siteId}"></parley-chat><script src="/shop.js"></script>
     <script src="${service}/widget.js" data-site="${siteId}" async></script>
     <script src="${service}/widget.js" data-site="${siteId}" async></script></body></html>`
@@ -29,7 +29,7 @@ async function openShop(t: TestContext, service: string, siteId: string, html = 
       `* { all: unset !important; font-size: 40px !important } parley-chat, div, button { display: none !important }
       body { perspective: 10px !important; contain: strict !important }`,
     ],
-    '/shop.js': ['text/javascript', "document.onkeydown = ({ key }) => { said.textContent = 'heard ' + key }"],
+    '/shop.js': ['text/javascript', 'document.onkeydown = ({ key }) => { pressed.textContent = key }'],
   }
   const policy = `default-src 'none'; script-src 'self' ${service}; style-src 'self'; connect-src ${service}; require-trusted-types-for 'script'; trusted-types 'none'`
   const server = createServer(({ url = '' }, response) => {
@@ -42,7 +42,7 @@ async function openShop(t: TestContext, service: string, siteId: string, html = 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
 }
 
-/** A service, a shop, and a member who answers. */
+/** A service, a shop, and a member who replies. */
 async function openSite(t: TestContext, widget: Json = {}, html?: string) {
   const world = await openDashboard(t, '/healthz', { as: null })
   const siteId = world.provider.connections.web.id
@@ -56,13 +56,13 @@ async function openSite(t: TestContext, widget: Json = {}, html?: string) {
   const shop = await openShop(t, world.url, siteId, html)
   const messages = () => world.db<{ id: string; content_text: string; conversation_id: string }[]>`
     select id, content_text, conversation_id from messages where direction = 'inbound' order by id`
-  const answers = async (text: string) => {
-    const [{ conversation_id } = assert.fail('nobody wrote')] = await messages()
+  const reply = async (text: string) => {
+    const [{ conversation_id } = assert.fail('no visitor has written')] = await messages()
     const answer = await member.call('POST', `/conversations/${conversation_id}/messages`, { text })
     assert.equal(answer.status, 201, answer.text)
   }
-  const kept = async () => (await messages()).map(({ content_text }) => content_text)
-  return { ...world, siteId, shop, set, answers, kept, member }
+  const storedTexts = async () => (await messages()).map(({ content_text }) => content_text)
+  return { ...world, siteId, shop, set, reply, storedTexts, member }
 }
 
 const partsOf = (page: Page) => ({
@@ -85,32 +85,36 @@ const shown = async (page: Page, ...texts: string[]) => {
   await until(`the thread ${texts.join(', ')}`, async () => (await bubbles.allTextContents()).join() === texts.join())
 }
 
-test('on a hostile page a visitor writes and is answered at once, and a reload keeps it all', { skip }, async (t) => {
-  const { page, shop, answers, kept, db } = await openSite(t)
+test('on a hostile page a visitor chats in real time, and a reload keeps the thread', { skip }, async (t) => {
+  const { page, shop, reply, storedTexts, db } = await openSite(t)
   await page.goto(shop.url)
   const { launcher, panel, text, badge } = partsOf(page)
   await launcher.waitFor()
   assert.equal(await page.locator('parley-chat').count(), 1)
   const corner = await launcher.boundingBox()
-  assert.deepEqual([corner?.x, corner?.y, corner?.width], [1280 - 76, 860 - 76, 56], 'in the corner of the window')
+  assert.deepEqual(
+    [corner?.x, corner?.y, corner?.width],
+    [1280 - 76, 860 - 76, 56],
+    'the launcher is in the corner of the window',
+  )
   assert.equal(await launcher.getAttribute('aria-expanded'), 'false')
   await assertAccessible(page)
   await launcher.click()
   await page.getByRole('dialog', { name: 'Chat with us' }).getByText('Ask us anything.').waitFor()
   assert.equal(await focused(page), 'TEXTAREA')
-  assert.equal((await db`select 1 from visitor_windows`).length, 0, 'whoever only looks leaves nothing')
+  assert.equal((await db`select 1 from visitor_windows`).length, 0, 'opening the panel stores nothing')
 
   await page.keyboard.type('Is <b>it</b>')
   await page.keyboard.press('Shift+Enter')
   await page.keyboard.type('there?')
   await page.keyboard.press('Enter')
   await shown(page, 'Is <b>it</b>\nthere?')
-  assert.equal(await page.locator('#said').textContent(), 'quiet', 'what is typed is not for the page')
-  await until('the message', async () => (await kept())[0] === 'Is <b>it</b>\nthere?')
-  await answers('Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).')
-  const said = page.locator('parley-chat .root > [role="status"]')
-  await said.getByText('Reply: Yes: https://shop.test').waitFor()
-  assert.equal(await panel.getByRole('log').getAttribute('aria-live'), 'off', 'nothing is said twice')
+  assert.equal(await page.locator('#pressed').textContent(), 'none', 'the page receives no key events')
+  await until('the message', async () => (await storedTexts())[0] === 'Is <b>it</b>\nthere?')
+  await reply('Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).')
+  const status = page.locator('parley-chat .root > [role="status"]')
+  await status.getByText('Reply: Yes: https://shop.test').waitFor()
+  assert.equal(await panel.getByRole('log').getAttribute('aria-live'), 'off', 'each message is announced once')
   const link = panel.getByRole('link')
   assert.equal(await link.getAttribute('href'), 'https://shop.test/a(1)?b=')
   assert.match((await link.getAttribute('rel')) ?? '', /noopener noreferrer/)
@@ -119,10 +123,10 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await page.getByRole('button', { name: 'Send' }).click()
   const thread = ['Is <b>it</b>\nthere?', 'Yes: https://shop.test/a(1)?b="c, or javascript:alert(1).', 'Good']
   await shown(page, ...thread)
-  await page.locator('[data-state="waiting"]').waitFor({ state: 'detached' })
+  await page.locator('[data-state="pending"]').waitFor({ state: 'detached' })
   await assertAccessible(page)
 
-  // The page draws itself anew, as single-page applications do.
+  // The page replaces its body, as single-page applications do.
   const host = page.locator('parley-chat')
   await page.evaluate(
     "document.body.replaceWith(document.body.cloneNode(true)); document.querySelector('parley-chat').remove()",
@@ -134,8 +138,8 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await text.press('Escape')
   await panel.waitFor({ state: 'hidden' })
   assert.equal(await focused(page), 'launcher')
-  await answers('one')
-  await answers('two')
+  await reply('one')
+  await reply('two')
   await badge.getByText('2').waitFor()
   assert.equal(await launcher.getAttribute('aria-label'), 'Open chat, 2 unread messages')
   await page.reload()
@@ -143,17 +147,17 @@ test('on a hostile page a visitor writes and is answered at once, and a reload k
   await launcher.press('Enter')
   await shown(page, ...thread, 'one', 'two')
   await badge.waitFor({ state: 'hidden' })
-  assert.equal(await page.getByRole('button', { name: 'Close chat' }).count(), 1, 'one button closes it')
+  assert.equal(await page.getByRole('button', { name: 'Close chat' }).count(), 1, 'one button closes the panel')
   await page.reload()
   await panel.waitFor()
-  await until('the thread again', async () => (await page.locator('parley-chat .bubble').count()) === 5)
+  await until('the thread after the reload', async () => (await page.locator('parley-chat .bubble').count()) === 5)
   assert.equal(await badge.isVisible(), false)
   await page.evaluate("document.body.replaceWith(document.createElement('body'))")
   await host.waitFor({ state: 'detached' })
 })
 
-test('what is written without a line waits in its place and is sent once when it is back', { skip }, async (t) => {
-  const { page, shop, kept, answers, url, siteId } = await openSite(t)
+test('messages written offline wait in order and are sent once when the connection is back', { skip }, async (t) => {
+  const { page, shop, storedTexts, reply, url, siteId } = await openSite(t)
   await page.goto(shop.url)
   const { launcher, text } = partsOf(page)
   await launcher.click()
@@ -162,19 +166,19 @@ test('what is written without a line waits in its place and is sent once when it
     await text.press('Enter')
   }
   await say('first')
-  await until('the first', async () => (await kept()).length === 1)
+  await until('the first', async () => (await storedTexts()).length === 1)
   await page.context().setOffline(true)
   await page.getByText('You are offline.').waitFor()
   await say('second')
   await say('third')
-  await page.locator('[data-state="waiting"]').nth(1).waitFor()
-  await answers('meanwhile')
+  await page.locator('[data-state="pending"]').nth(1).waitFor()
+  await reply('meanwhile')
   await page.context().setOffline(false)
   await shown(page, 'first', 'meanwhile', 'second', 'third')
-  await page.locator('[data-state="waiting"]').first().waitFor({ state: 'detached' })
-  assert.deepEqual(await kept(), ['first', 'second', 'third'])
+  await page.locator('[data-state="pending"]').first().waitFor({ state: 'detached' })
+  assert.deepEqual(await storedTexts(), ['first', 'second', 'third'])
 
-  // The service takes it, and the answer is lost, with the page.
+  // The service stores the message, but the response is lost and the page reloads.
   let lost = 0
   await page.route(`${url}/web-chat/${siteId}/messages`, async (route) => {
     if (route.request().method() !== 'POST') return route.continue()
@@ -183,24 +187,24 @@ test('what is written without a line waits in its place and is sent once when it
     await route.abort()
   })
   await say('fourth')
-  await until('the fourth', async () => lost > 0 && (await kept()).length === 4)
+  await until('the fourth', async () => lost > 0 && (await storedTexts()).length === 4)
   await page.unrouteAll({ behavior: 'wait' })
   await page.reload()
   await shown(page, 'first', 'meanwhile', 'second', 'third', 'fourth')
   await until('an empty queue', () =>
     page.evaluate<boolean>(`JSON.parse(localStorage['parley-chat:${siteId}']).queue.length === 0`),
   )
-  assert.deepEqual(await kept(), ['first', 'second', 'third', 'fourth'])
+  assert.deepEqual(await storedTexts(), ['first', 'second', 'third', 'fourth'])
 
-  // What a full storage does not take is sent all the same.
+  // With a full storage the message is still sent.
   await page.evaluate("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }")
   await say('fifth')
   await shown(page, 'first', 'meanwhile', 'second', 'third', 'fourth', 'fifth')
-  await until('the fifth', async () => (await kept()).at(-1) === 'fifth')
+  await until('the fifth', async () => (await storedTexts()).at(-1) === 'fifth')
 })
 
-test('members set how it looks and which sites may have it, and it does as they say', { skip }, async (t) => {
-  const { page, window, shop, siteId, url, member: someone } = await openSite(t)
+test('members configure the appearance and the allowed sites, and the widget follows', { skip }, async (t) => {
+  const { page, window, shop, siteId, url, member } = await openSite(t)
   const owner = await window()
   await owner.goto('/settings/channels')
   await owner.getByText('How it looks and who may have it').click()
@@ -232,31 +236,34 @@ test('members set how it looks and which sites may have it, and it does as they 
     await page.setViewportSize({ width: 390, height })
     await until(`the panel to be ${height} high`, async () => (await panel.boundingBox())?.height === height)
     const send = await page.getByRole('button', { name: 'Send' }).boundingBox()
-    assert.ok(send && send.x + send.width <= 390 && send.y + send.height <= height, 'nothing sticks out')
+    assert.ok(
+      send && send.x + send.width <= 390 && send.y + send.height <= height,
+      'the send button is inside the panel',
+    )
     await assertAccessible(page)
   }
   await page.getByRole('button', { name: 'Send' }).press('Tab')
-  assert.equal(await focused(page), 'close', 'what is behind the panel is not reached')
+  assert.equal(await focused(page), 'close', 'the focus stays in the panel')
   await page.keyboard.press('Shift+Tab')
   assert.equal(await focused(page), 'send')
   await text.fill('hello')
-  await page.getByLabel('E-mail').fill('ann@example.com')
+  await page.getByLabel('Email').fill('ann@example.com')
   for (const name of ['', ' ']) {
     await page.getByLabel('Name').fill(name)
     await text.press('Enter')
-    assert.equal(await page.locator('parley-chat .bubble').count(), 0, 'a name comes first')
+    assert.equal(await page.locator('parley-chat .bubble').count(), 0, 'the name is required')
   }
   await page.getByLabel('Name').fill('Ann')
-  await page.getByLabel('E-mail').press('Enter')
+  await page.getByLabel('Email').press('Enter')
   await shown(page, 'hello')
-  await page.getByLabel('E-mail').waitFor({ state: 'hidden' })
+  await page.getByLabel('Email').waitFor({ state: 'hidden' })
   const [conversation] = await until('the contact', async () => {
-    const { data } = (await someone.call('GET', '/conversations')).body
+    const { data } = (await member.call('GET', '/conversations')).body
     return data.length > 0 && data
   })
   assert.deepEqual([conversation.contact.name, conversation.contact.email], ['Ann', 'ann@example.com'])
 
-  // Its refusal is an error in the console of that page, so it has a browser window of its own.
+  // The refusal logs an error in the page's console, so it gets a browser context of its own.
   const context = await page.context().browser()?.newContext()
   const elsewhere = (await context?.newPage()) ?? assert.fail()
   t.after(() => context?.close())
@@ -267,17 +274,19 @@ test('members set how it looks and which sites may have it, and it does as they 
   await elsewhere.locator('parley-chat').waitFor({ state: 'detached' })
 })
 
-test('without a storage and without a stream it works as well, from right to left and in the dark', {
+test('the widget works without storage and without a stream, right to left and in dark mode', {
   skip,
 }, async (t) => {
-  const { window, shop, answers, kept } = await openSite(t, { color: '#101010' }, 'lang="ar" dir="rtl"')
+  const { window, shop, reply, storedTexts } = await openSite(t, { color: '#101010' }, 'lang="ar" dir="rtl"')
   const page = await window({ as: null, dark: true, width: 390, height: 700 })
   await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked') } })")
   const refused = { status: 429, headers: { 'access-control-allow-origin': '*' } }
   await page.route('**/stream?*', (route) => route.fulfill(refused))
-  // The service is being restarted as the page is opened.
-  let asked = 0
-  await page.route('**/settings', (route) => (asked++ ? route.continue() : route.fulfill({ ...refused, status: 503 })))
+  // The service restarts while the page opens.
+  let requests = 0
+  await page.route('**/settings', (route) =>
+    requests++ ? route.continue() : route.fulfill({ ...refused, status: 503 }),
+  )
   await page.clock.install()
   await page.goto(shop.url)
   const { launcher, bubbles } = partsOf(page)
@@ -288,19 +297,19 @@ test('without a storage and without a stream it works as well, from right to lef
   const text = page.getByRole('textbox', { name: 'اكتب رسالة' })
   await text.fill('مرحبا')
   await text.press('Enter')
-  await until('the message', async () => (await kept()).length === 1)
-  await answers('hello')
+  await until('the message', async () => (await storedTexts()).length === 1)
+  await reply('hello')
   await shown(page, 'مرحبا', 'hello')
   const box = await page.getByRole('dialog').boundingBox()
   assert.deepEqual([box?.x, box?.width], [0, 390])
-  const edge = async (place: number) => (await bubbles.nth(place).boundingBox())?.x ?? 0
+  const edge = async (index: number) => (await bubbles.nth(index).boundingBox())?.x ?? 0
   assert.ok((await edge(0)) < (await edge(1)), 'own messages are on the left')
   assert.equal(await styleOf(page, '.row:not(.own) .bubble', 'direction'), 'ltr')
   assert.equal(await styleOf(page, '.own .bubble', 'direction'), 'rtl')
   await assertAccessible(page)
 })
 
-test('the widget is one small script, kept for minutes and asked for again, and any site may load it', async (t) => {
+test('the widget is one small script that any site may load, cached for minutes and revalidated', async (t) => {
   const { url, connect } = await start(t, {
     pages: true,
     demoSite: async (db) =>
@@ -325,7 +334,7 @@ test('the widget is one small script, kept for minutes and asked for again, and 
   assert.equal((await fetch(`${plain}/widget-demo`)).status, 404)
 })
 
-test('links are found in a text, and only those that lead to the web', () => {
+test('only http and https URLs in a text become links', () => {
   const linksOf = (text: string) => findLinks(text).flatMap(({ href }) => href ?? [])
   for (const [text, links] of [
     [
@@ -339,43 +348,43 @@ test('links are found in a text, and only those that lead to the web', () => {
     assert.deepEqual(linksOf(text), links, text)
     assert.equal(
       findLinks(text)
-        .map((piece) => piece.text)
+        .map((part) => part.text)
         .join(''),
       text,
     )
   }
 })
 
-test('what stands on a colour can be read, whatever the colour', () => {
+test('text on the accent color is readable for every color', () => {
   assert.deepEqual(['#ffffff', '#ffd400', '#5442dc', '#000000', '#777777'].map(readableOn), [
     ...['#000000', '#000000', '#ffffff', '#ffffff', '#000000'],
   ])
 })
 
-test('after a gap in the stream the thread starts again with what is replayed, and lists the rest from the cursor', async (t) => {
+test('after a gap in the stream the thread restarts with the replayed messages and lists the rest from the cursor', async (t) => {
   const message = (id: string) => ({
     ...{ id, direction: 'inbound', content_text: id, media_url: null, status: 'received', deleted_at: null },
     created_at: new Date().toISOString(),
   })
   const source: Json = Object.assign(new EventTarget(), { close() {}, readyState: 1 })
   const cursors: (string | undefined)[] = []
-  const service = {
-    stream: () => source,
-    list: async (_token: string, cursor?: string) => {
+  const api = {
+    openStream: () => source,
+    listMessages: async (_token: string, cursor?: string) => {
       cursors.push(cursor)
-      return { ok: true, data: [message('3')], next: null }
+      return { ok: true, data: [message('3')], nextCursor: null }
     },
   }
-  const kept = { token: 'token', queue: [] }
-  const store = { read: () => kept, change: () => kept, onChange() {} }
+  const state = { token: 'token', queue: [] }
+  const store = { read: () => state, update: () => state, onExternalChange() {} }
   const globals = { document: Object.assign(new EventTarget(), { hidden: false }), addEventListener() {} }
   for (const [name, value] of Object.entries(globals)) {
     Object.defineProperty(globalThis, name, { value, configurable: true })
     t.after(() => Reflect.deleteProperty(globalThis, name))
   }
-  // By its address: the types of a page are not those of a test.
+  // Imported by URL: this file is type-checked without the DOM types.
   const { createChat }: Json = await import(new URL('../widget/src/chat.ts', import.meta.url).href)
-  const chat = createChat({ service, store, onChange() {}, onReply() {} })
+  const chat = createChat({ api, store, onChange() {}, onReply() {} })
   t.after(chat.stop)
   const shown = () => chat.view().messages.map(({ text }: Json) => text)
   chat.start()

@@ -1,7 +1,4 @@
-/**
- * How the widget is built: one classic script that a single tag loads, with
- * its styles inside. `server/build.ts` builds it when it is stale.
- */
+/** Builds the widget as one classic script with inlined styles. The service runs this build when the sources changed. */
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
 
@@ -9,7 +6,7 @@ export default defineConfig({
   root: import.meta.dirname,
   publicDir: false,
   build: {
-    // On other people's sites: browsers of the last few years, not only of the last.
+    // Customers' sites also serve older browsers.
     target: 'es2020',
     emptyOutDir: true,
     reportCompressedSize: false,

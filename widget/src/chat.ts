@@ -1,60 +1,58 @@
 /**
- * The conversation of this browser's visitor, without anything to look at.
+ * The visitor's conversation, without any user interface.
  *
- * What is written goes into the queue first and is sent from there, one after
- * the other, until the service has it: each under a name of its own, so that
- * sending again after a lost answer changes nothing. What is answered comes by
- * a stream while the page is looked at, or by asking again where there is
- * none. Messages stand in the service's order, and those that wait come last.
+ * Outgoing messages go into a persistent queue and are sent one at a time until the service accepts or rejects them. Each has
+ * a `client_id`, so a retry after a lost response does not create a duplicate. Replies arrive on an event stream while the
+ * page is visible. If the stream is refused, the widget polls. The thread shows the service's order, then the queue.
  */
-import type { Message, Service } from './service.ts'
-import type { Store, Waiting } from './store.ts'
-import { toView, type View } from './view.ts'
+import type { Api, Message } from './api.ts'
+import type { QueuedMessage, Store } from './store.ts'
+import { type ChatView, toView } from './view.ts'
 
 export type Chat = {
-  view(): View
+  view(): ChatView
   start(): void
-  say(text: string, details?: { name: string; email: string }): void
-  /** Try a refused one once more. */
-  sayAgain(key: string): void
+  send(text: string, details?: { name: string; email: string }): void
+  /** Sends a failed message again. */
+  retry(key: string): void
   loadEarlier(): Promise<void>
-  /** Whether the visitor sees the messages. */
+  /** Reports whether the panel is open. Messages in an open, visible panel count as seen. */
   setOpen(isOpen: boolean): void
-  /** Listen no more. What waits is sent by the next page. */
+  /** Closes the stream and stops sending. The next page sends the rest of the queue. */
   stop(): void
 }
 
-type Chatting = {
-  service: Service
+type ChatOptions = {
+  api: Api
   store: Store
   onChange: () => void
-  /** A reply came that was not seen before. */
+  /** Called with the text of the newest reply that the visitor has not seen. */
   onReply: (text: string) => void
 }
 
-const shortestWaitMs = 1_000
-const longestWaitMs = 30_000
+const minBackoffMs = 1_000
+const maxBackoffMs = 30_000
 
-export function createChat({ service, store, onChange, onReply }: Chatting): Chat {
+export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat {
   const thread = new Map<string, Message>()
-  const refused = new Set<string>()
-  let earlier: string | null = null
+  const failedIds = new Set<string>()
+  let earlierCursor: string | null = null
   let isLoaded = false
   let isOpen = false
   let isSending = false
-  const sendPause = createPause()
-  const askPause = createPause()
+  const sendBackoff = createBackoff()
+  const pollBackoff = createBackoff()
   let source: EventSource | undefined
   let sendTimer: ReturnType<typeof setTimeout> | undefined
-  let askTimer: ReturnType<typeof setTimeout> | undefined
+  let pollTimer: ReturnType<typeof setTimeout> | undefined
 
-  const ending = new AbortController()
-  const newest = () => [...thread.keys()].sort().pop()
+  const stopping = new AbortController()
+  const newestId = () => [...thread.keys()].sort().pop()
 
-  /** Take what the service has; none of it waits any longer. */
+  /** Adds messages of the service to the thread and removes them from the queue. */
   function add(messages: readonly Message[]): void {
     const { seen = '' } = store.read()
-    const before = thread.size
+    const sizeBefore = thread.size
     let reply: Message | undefined
     for (const message of messages) {
       const { id, direction, status } = message
@@ -62,45 +60,45 @@ export function createChat({ service, store, onChange, onReply }: Chatting): Cha
       if (direction === 'outbound' && id > (reply?.id ?? seen) && !thread.has(id)) reply = message
       thread.set(id, message)
     }
-    const names = new Set(messages.map(({ client_id }) => client_id))
-    if (store.read().queue.some(({ client_id }) => names.has(client_id))) {
-      store.change(({ queue }) => ({ queue: queue.filter(({ client_id }) => !names.has(client_id)) }))
+    const clientIds = new Set(messages.map(({ client_id }) => client_id))
+    if (store.read().queue.some(({ client_id }) => clientIds.has(client_id))) {
+      store.update(({ queue }) => ({ queue: queue.filter(({ client_id }) => !clientIds.has(client_id)) }))
     }
-    if (thread.size !== before) noteSeen()
+    if (thread.size !== sizeBefore) markSeen()
     onChange()
     if (reply) onReply(reply.content_text ?? '')
   }
 
-  function noteSeen(): void {
-    const seen = newest()
-    if (isOpen && !document.hidden && seen && seen > (store.read().seen ?? '')) store.change(() => ({ seen }))
+  function markSeen(): void {
+    const seen = newestId()
+    if (isOpen && !document.hidden && seen && seen > (store.read().seen ?? '')) store.update(() => ({ seen }))
   }
 
-  /** The service does not know this visitor any more: what they write makes a new one, unless another tab has. */
-  function forget(token: string): void {
+  /** Drops a token that the service rejects. The next send creates a new visitor, unless another tab has created one. */
+  function resetVisitor(token: string): void {
     disconnect()
     thread.clear()
-    earlier = null
+    earlierCursor = null
     isLoaded = false
-    if (store.read().token === token) store.change(() => ({ token: undefined, seen: undefined }))
+    if (store.read().token === token) store.update(() => ({ token: undefined, seen: undefined }))
     onChange()
   }
 
   async function resolveToken(): Promise<string | { retryMs: number | undefined; isFinal: boolean }> {
     const { token } = store.read()
     if (token) return token
-    const answer = await service.visitor()
-    if (!answer.ok) return { retryMs: answer.retryMs, isFinal: isFinal(answer.status) }
-    // Another tab may have been faster: then its visitor is ours.
-    return store.change((kept) => ({ token: kept.token ?? answer.data.visitor_token })).token ?? ''
+    const result = await api.createVisitor()
+    if (!result.ok) return { retryMs: result.retryMs, isFinal: isFinal(result.status) }
+    // If another tab created a visitor in the meantime, use that one.
+    return store.update((state) => ({ token: state.token ?? result.data.visitor_token })).token ?? ''
   }
 
   async function flush(): Promise<void> {
-    if (isSending || ending.signal.aborted) return
+    if (isSending || stopping.signal.aborted) return
     isSending = true
     clearTimeout(sendTimer)
-    for (let next = nextWaiting(); next; next = nextWaiting()) {
-      const retryMs = await sendOne(next)
+    for (let next = nextQueued(); next; next = nextQueued()) {
+      const retryMs = await sendQueued(next)
       if (retryMs === undefined) continue
       sendTimer = setTimeout(() => void flush(), retryMs)
       break
@@ -109,175 +107,175 @@ export function createChat({ service, store, onChange, onReply }: Chatting): Cha
     connect()
   }
 
-  const nextWaiting = () => store.read().queue.find(({ client_id }) => !refused.has(client_id))
+  const nextQueued = () => store.read().queue.find(({ client_id }) => !failedIds.has(client_id))
 
-  /** Answers how long to wait before the next attempt, or undefined when this one is settled. */
-  async function sendOne({ client_id, text }: Waiting): Promise<number | undefined> {
+  /** Returns the delay before the next attempt, or undefined when the message is settled. */
+  async function sendQueued({ client_id, text }: QueuedMessage): Promise<number | undefined> {
     const token = await resolveToken()
     if (typeof token !== 'string') {
-      if (!token.isFinal) return token.retryMs ?? sendPause.next()
-      refuse(client_id)
+      if (!token.isFinal) return token.retryMs ?? sendBackoff.next()
+      markFailed(client_id)
       return undefined
     }
     const { name, email } = store.read()
-    const answer = await service.send(token, {
+    const result = await api.sendMessage(token, {
       ...{ text, client_id },
       ...(name ? { name } : {}),
       ...(email ? { email } : {}),
     })
-    if (answer.ok) {
-      sendPause.reset()
-      add([{ ...answer.data, client_id }])
-    } else if (answer.status === 401) {
-      forget(token)
-      return sendPause.next()
-    } else if (isFinal(answer.status)) refuse(client_id)
-    else return answer.retryMs ?? sendPause.next()
+    if (result.ok) {
+      sendBackoff.reset()
+      add([{ ...result.data, client_id }])
+    } else if (result.status === 401) {
+      resetVisitor(token)
+      return sendBackoff.next()
+    } else if (isFinal(result.status)) markFailed(client_id)
+    else return result.retryMs ?? sendBackoff.next()
     return undefined
   }
 
-  function refuse(clientId: string): void {
-    refused.add(clientId)
+  function markFailed(clientId: string): void {
+    failedIds.add(clientId)
     onChange()
   }
 
-  /** Ask for the newest; whatever a stream missed is among them. */
+  /** Loads the newest page, which contains everything that a broken stream missed. */
   async function refresh(): Promise<void> {
     const { token } = store.read()
     if (!token) return
-    const answer = await service.list(token)
-    if (!answer.ok) {
-      if (answer.status === 401) forget(token)
+    const result = await api.listMessages(token)
+    if (!result.ok) {
+      if (result.status === 401) resetVisitor(token)
       return
     }
-    const oldest = answer.data.at(-1)?.id ?? ''
-    const isDetached = !answer.data.some(({ id }) => thread.has(id))
+    const oldestId = result.data.at(-1)?.id ?? ''
+    const isDetached = !result.data.some(({ id }) => thread.has(id))
     if (!isLoaded || isDetached) {
       isLoaded = true
-      earlier = answer.next
-      // More was missed than a page holds: the thread begins with it, so that it has no hole.
-      for (const id of thread.keys()) if (id < oldest) thread.delete(id)
+      earlierCursor = result.nextCursor
+      // The gap is larger than a page. Dropping older messages keeps the thread contiguous.
+      for (const id of thread.keys()) if (id < oldestId) thread.delete(id)
     }
-    add(answer.data)
+    add(result.data)
   }
 
-  /** Only while the page is looked at: a browser has few lines to a host, and tabs share them. */
+  /** Opens the stream only while the page is visible: browsers limit connections per host, and all tabs share the limit. */
   function connect(): void {
     const { token } = store.read()
-    if (source || document.hidden || !token || ending.signal.aborted) return
-    clearTimeout(askTimer)
-    const opened = service.stream(token)
+    if (source || document.hidden || !token || stopping.signal.aborted) return
+    clearTimeout(pollTimer)
+    const opened = api.openStream(token)
     source = opened
     opened.onopen = () => {
-      askPause.reset()
+      pollBackoff.reset()
       void refresh()
-      // The service is back: what waits need not wait any longer.
-      sendPause.reset()
+      // The service is reachable again, so the queue does not wait for its backoff.
+      sendBackoff.reset()
       void flush()
     }
     opened.onmessage = ({ data }) => add([JSON.parse(data)])
-    // More was missed than the service replays: the thread starts again with the replayed messages, so that it has no hole,
-    // and `loadEarlier` lists the rest.
+    // The visitor missed more than the service replays. Restarting the thread with the replayed messages keeps it contiguous;
+    // `loadEarlier` lists the rest.
     opened.addEventListener('gap', ({ data }) => {
       thread.clear()
-      earlier = JSON.parse(data).next_cursor
+      earlierCursor = JSON.parse(data).next_cursor
       isLoaded = true
     })
     opened.onerror = () => {
-      // A line that broke is taken up by the browser; a refusal is not.
+      // The browser reconnects after a lost connection, but not after a refusal.
       if (opened.readyState !== EventSource.CLOSED || source !== opened) return
       disconnect()
-      askTimer = setTimeout(() => void refresh().then(connect), askPause.next())
+      pollTimer = setTimeout(() => void refresh().then(connect), pollBackoff.next())
     }
   }
 
   function disconnect(): void {
-    clearTimeout(askTimer)
+    clearTimeout(pollTimer)
     source?.close()
     source = undefined
   }
 
   return {
-    view: () => toView({ thread, refused, hasEarlier: earlier !== null, store }),
+    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, store }),
     start() {
-      const { signal } = ending
-      const back = () => {
-        sendPause.reset()
-        askPause.reset()
+      const { signal } = stopping
+      const onOnline = () => {
+        sendBackoff.reset()
+        pollBackoff.reset()
         disconnect()
         connect()
         void flush()
         onChange()
       }
-      const look = () => {
+      const onVisibilityChange = () => {
         if (document.hidden) disconnect()
         else connect()
-        noteSeen()
+        markSeen()
         onChange()
       }
-      const shared = () => {
+      const onExternalChange = () => {
         connect()
         onChange()
       }
-      addEventListener('online', back, { signal })
+      addEventListener('online', onOnline, { signal })
       addEventListener('offline', onChange, { signal })
-      document.addEventListener('visibilitychange', look, { signal })
-      store.onChange(shared, signal)
+      document.addEventListener('visibilitychange', onVisibilityChange, { signal })
+      store.onExternalChange(onExternalChange, signal)
       connect()
       void flush()
     },
-    say(text, details) {
-      const waiting = { client_id: newId(), text, at: new Date().toISOString() }
-      store.change(({ queue }) => ({
-        queue: [...queue, waiting],
+    send(text, details) {
+      const message = { client_id: newId(), text, at: new Date().toISOString() }
+      store.update(({ queue }) => ({
+        queue: [...queue, message],
         ...(details ? { ...details, introduced: true } : {}),
       }))
       onChange()
       void flush()
     },
-    sayAgain(key) {
-      refused.delete(key)
+    retry(key) {
+      failedIds.delete(key)
       onChange()
       void flush()
     },
     async loadEarlier() {
       const { token } = store.read()
-      if (!token || earlier === null) return
-      const answer = await service.list(token, earlier)
-      if (!answer.ok) return
-      earlier = answer.next
-      add(answer.data)
+      if (!token || earlierCursor === null) return
+      const result = await api.listMessages(token, earlierCursor)
+      if (!result.ok) return
+      earlierCursor = result.nextCursor
+      add(result.data)
     },
     setOpen(next) {
       isOpen = next
-      noteSeen()
+      markSeen()
       onChange()
-      // A line can be dead without anybody having noticed.
+      // A stream can be dead without an error event, so opening the panel also loads the newest page.
       if (next) void refresh()
     },
     stop() {
-      ending.abort()
+      stopping.abort()
       disconnect()
       clearTimeout(sendTimer)
     },
   }
 }
 
-/** Ever longer while it goes wrong. */
-function createPause() {
+/** Exponential backoff. */
+function createBackoff() {
   let failures = 0
   return {
-    next: () => Math.min(longestWaitMs, shortestWaitMs * 2 ** failures++),
+    next: () => Math.min(maxBackoffMs, minBackoffMs * 2 ** failures++),
     reset() {
       failures = 0
     },
   }
 }
 
-/** Sent again it would be refused again; the others are over with time. */
+/** Whether a retry would be rejected again. 401, 408 and 429 are temporary. */
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![401, 408, 429].includes(status)
 
-/** A random uuid; browsers make one themselves only on pages that came by https. */
+/** A random UUID. `crypto.randomUUID` exists only on https pages. */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

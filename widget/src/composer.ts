@@ -1,35 +1,39 @@
 /**
- * Where a visitor writes: Enter sends, Shift and Enter makes a new line. The
- * first time, if the site wants it, with their name and e-mail. Nothing here
- * waits for the form to be submitted, which a page in a sandbox may not do.
+ * The message form: Enter sends, Shift+Enter inserts a line break. If the site asks for them, the first message includes the
+ * visitor's name and email.
+ *
+ * The form sends on click and keydown, not on submit: a sandboxed page may not submit forms.
  */
-import { element, icon, set } from './dom.ts'
-import type { Settings } from './service.ts'
+import type { Settings } from './api.ts'
+import { element, icon, setAttribute } from './dom.ts'
 import type { Words } from './words.ts'
 
 type Details = { name: string; email: string }
 export type Composer = {
   root: HTMLElement
-  /** Where to begin: the first field, or the message. */
+  /** Focuses the name if the form asks for details, else the message. */
   focus(): void
-  render(options: { asks: boolean; isOffline: boolean }): void
+  render(options: { asksDetails: boolean; isOffline: boolean }): void
 }
 
-type Composing = { words: Words; wish: Settings['ask_details']; onSay: (text: string, details?: Details) => void }
+type ComposerOptions = {
+  words: Words
+  askDetails: Settings['ask_details']
+  onSend: (text: string, details?: Details) => void
+}
 
-const maxText = 4096
-const tallestPixels = 120
+const maxTextLength = 4096
+const maxHeightPx = 120
 
-export function createComposer({ words, wish, onSay }: Composing): Composer {
+export function createComposer({ words, askDetails, onSend }: ComposerOptions): Composer {
+  const required = askDetails === 'required'
   const name = element('input', {
-    ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*' },
-    required: wish === 'required',
+    ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*', required },
   })
   const email = element('input', {
-    ...{ type: 'email', autocomplete: 'email', maxlength: '320', dir: 'ltr' },
-    required: wish === 'required',
+    ...{ type: 'email', autocomplete: 'email', maxlength: '320', dir: 'ltr', required },
   })
-  const label = (text: string) => (wish === 'optional' ? words.optional(text) : text)
+  const label = (text: string) => (askDetails === 'optional' ? words.optional(text) : text)
   const details = element(
     'fieldset',
     { class: 'details', hidden: true },
@@ -39,34 +43,33 @@ export function createComposer({ words, wish, onSay }: Composing): Composer {
   )
   const offline = element('p', { class: 'offline', role: 'status' })
   const text = element('textarea', {
-    ...{ rows: '1', maxlength: String(maxText), dir: 'auto', enterkeyhint: 'send' },
+    ...{ rows: '1', maxlength: String(maxTextLength), dir: 'auto', enterkeyhint: 'send' },
     ...{ placeholder: words.placeholder, 'aria-label': words.placeholder.replace('…', '') },
   })
   const send = element('button', { type: 'button', class: 'send', 'aria-label': words.send }, icon('send'))
   const root = element('form', { class: 'composer' }, offline, details, element('div', { class: 'line' }, text, send))
 
-  const fit = () => {
+  const resize = () => {
     text.style.height = 'auto'
-    // What it holds, and its edges.
-    const wanted = text.scrollHeight + text.offsetHeight - text.clientHeight
-    text.style.height = `${Math.min(tallestPixels, wanted)}px`
-    set(send, 'data-ready', text.value.trim() !== '')
+    const borderPx = text.offsetHeight - text.clientHeight
+    text.style.height = `${Math.min(maxHeightPx, text.scrollHeight + borderPx)}px`
+    setAttribute(send, 'data-ready', text.value.trim() !== '')
   }
-  text.addEventListener('input', fit)
+  text.addEventListener('input', resize)
   const submit = () => {
-    const written = text.value.trim()
-    if (!written) return text.focus()
+    const message = text.value.trim()
+    if (!message) return text.focus()
     if (!root.reportValidity()) return
-    onSay(written, details.hidden ? undefined : { name: name.value.trim(), email: email.value.trim() })
+    onSend(message, details.hidden ? undefined : { name: name.value.trim(), email: email.value.trim() })
     text.value = ''
-    fit()
+    resize()
     text.focus()
   }
   send.addEventListener('click', submit)
   const fields: HTMLElement[] = [name, email, text]
   for (const field of fields) {
     field.addEventListener('keydown', (event) => {
-      // Whoever chooses among words with Enter is not done yet. Safari says so by the old number alone.
+      // Enter during input-method composition selects a candidate. Safari reports composition only as keyCode 229.
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
       event.preventDefault()
       submit()
@@ -79,12 +82,12 @@ export function createComposer({ words, wish, onSay }: Composing): Composer {
       if (details.hidden) text.focus()
       else name.focus()
     },
-    render({ asks, isOffline }) {
-      details.hidden = !asks
-      // Hidden it would still keep the form from being sent.
-      details.disabled = !asks
-      const said = isOffline ? words.offline : ''
-      if (offline.textContent !== said) offline.textContent = said
+    render({ asksDetails, isOffline }) {
+      details.hidden = !asksDetails
+      // A hidden required field would still fail the form's validation.
+      details.disabled = !asksDetails
+      const notice = isOffline ? words.offline : ''
+      if (offline.textContent !== notice) offline.textContent = notice
     },
   }
 }

@@ -1,27 +1,24 @@
-/**
- * Elements, made one by one. No text ever becomes markup here, so a page with
- * a strict policy has nothing to refuse and a message nothing to inject.
- */
-type Attributes = Record<string, string | boolean | undefined>
+/** Creates elements from text and attributes, never from markup, so the widget runs under a strict Content-Security-Policy. */
+type AttributeValue = string | boolean | undefined
 
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
-  attributes: Attributes = {},
+  attributes: Record<string, AttributeValue> = {},
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name)
-  for (const [key, value] of Object.entries(attributes)) set(made, key, value)
-  made.append(...children)
-  return made
+  const created = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) setAttribute(created, key, value)
+  created.append(...children)
+  return created
 }
 
-/** False or absent takes the attribute away; true leaves it empty. */
-export function set(target: Element, name: string, value: string | boolean | undefined): void {
+/** False or undefined removes the attribute. True sets it to the empty string. */
+export function setAttribute(target: Element, name: string, value: AttributeValue): void {
   if (value === undefined || value === false) target.removeAttribute(name)
   else target.setAttribute(name, value === true ? '' : value)
 }
 
-const svgSpace = 'http://www.w3.org/2000/svg'
+const svgNamespace = 'http://www.w3.org/2000/svg'
 
 const paths = {
   chat: 'M21 11.5a8.4 8.4 0 0 1-12.2 7.5L3 21l2-5.8A8.4 8.4 0 1 1 21 11.5z',
@@ -30,11 +27,11 @@ const paths = {
 }
 
 export function icon(name: keyof typeof paths): SVGElement {
-  const svg = document.createElementNS(svgSpace, 'svg')
-  set(svg, 'viewBox', '0 0 24 24')
-  set(svg, 'aria-hidden', 'true')
-  const path = document.createElementNS(svgSpace, 'path')
-  set(path, 'd', paths[name])
+  const svg = document.createElementNS(svgNamespace, 'svg')
+  setAttribute(svg, 'viewBox', '0 0 24 24')
+  setAttribute(svg, 'aria-hidden', 'true')
+  const path = document.createElementNS(svgNamespace, 'path')
+  setAttribute(path, 'd', paths[name])
   svg.append(path)
   return svg
 }

@@ -1,30 +1,30 @@
-/** Addresses in a text: pieces to be shown as they are, and pieces that lead somewhere. Only http and https do. */
-export type Piece = { text: string; href?: string }
+/** Splits a text into plain parts and links. Only http and https URLs become links. */
+export type TextPart = { text: string; href?: string }
 
-const address = /https?:\/\/[^\s<>"'`]+/gi
-/** What ends the sentence, not the address. */
-const after = /[.,:;!?…»”’*_~]+$/
+const urlPattern = /https?:\/\/[^\s<>"'`]+/gi
+/** Punctuation that ends the sentence, not the URL. */
+const trailingPunctuation = /[.,:;!?…»”’*_~]+$/
 
-export function findLinks(text: string): Piece[] {
-  const pieces: Piece[] = []
-  let from = 0
-  for (const found of text.matchAll(address)) {
-    const shown = trim(found[0])
-    const href = toHref(shown)
+export function findLinks(text: string): TextPart[] {
+  const parts: TextPart[] = []
+  let end = 0
+  for (const match of text.matchAll(urlPattern)) {
+    const url = trim(match[0])
+    const href = toHref(url)
     if (!href) continue
-    if (found.index > from) pieces.push({ text: text.slice(from, found.index) })
-    pieces.push({ text: shown, href })
-    from = found.index + shown.length
+    if (match.index > end) parts.push({ text: text.slice(end, match.index) })
+    parts.push({ text: url, href })
+    end = match.index + url.length
   }
-  if (from < text.length) pieces.push({ text: text.slice(from) })
-  return pieces
+  if (end < text.length) parts.push({ text: text.slice(end) })
+  return parts
 }
 
-/** A bracket belongs to the address only if it was opened in it. */
-function trim(text: string): string {
-  const bare = text.replace(after, '')
-  const isClosed = bare.endsWith(')') && !bare.includes('(')
-  return isClosed ? trim(bare.slice(0, -1)) : bare
+/** Removes trailing punctuation, and a closing bracket that was not opened inside the URL. */
+function trim(url: string): string {
+  const bare = url.replace(trailingPunctuation, '')
+  const hasUnmatchedBracket = bare.endsWith(')') && !bare.includes('(')
+  return hasUnmatchedBracket ? trim(bare.slice(0, -1)) : bare
 }
 
 export function toHref(text: string): string | undefined {

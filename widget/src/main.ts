@@ -1,30 +1,24 @@
 /**
- * The chat on somebody's site, by one tag:
+ * The chat widget. A site loads it with one tag:
  *
  *   <script src="https://…/widget.js" data-site="…" async></script>
  *
- * Everything it shows is in a shadow root, so neither side's styles reach the
- * other. Where the site may not have the chat, or there is none, nothing
- * appears. Whoever only looks calls once, for the settings.
- *
- * It stands beside the body, not in it: what a site does to its body (a filter,
- * a transform, a container) would otherwise decide where the corner is.
- *
- * The chat is where its tag is. A page that draws itself anew, as
- * single-page applications do, may throw out what it does not know: then the
- * element is put back as it was. When another body comes without the tag, the
- * chat is gone as well, and with it the line it held.
+ * - All elements live in a shadow root, so the styles of page and widget do not affect each other.
+ * - If the site may not use the chat or has none, nothing appears. A visitor who does not write causes one call, for the settings.
+ * - The host element is a sibling of `<body>`: a filter, transform or container on the body would change its fixed position.
+ * - Single-page applications may replace the body and remove unknown elements. The widget then restores its host element,
+ *   as long as the page still contains the script tag. Otherwise it stops and closes its stream.
  */
+import { type Api, createApi, type Settings } from './api.ts'
 import { createChat } from './chat.ts'
 import { createPanel } from './panel.ts'
-import { createService, type Service, type Settings } from './service.ts'
 import { createStore, type Store } from './store.ts'
-import { wordsOf } from './words.ts'
+import { wordsFor } from './words.ts'
 
-/** After a service that is not there, or busy, this long each time; then not again until the page is loaded anew. */
-const pausesMs = [2_000, 10_000, 60_000, 300_000]
-/** A page that throws it out again and again is not fought in one go. */
-const returnMs = 50
+/** Delays before the settings are loaded again. After the last one the widget gives up until the next page load. */
+const retryDelaysMs = [2_000, 10_000, 60_000, 300_000]
+/** Delay before restoring the host element, so that a page that keeps removing it does not cause a busy loop. */
+const restoreDelayMs = 50
 
 const tag = document.currentScript ?? document.querySelector('script[data-site][src*="/widget.js"]')
 if (tag instanceof HTMLScriptElement) {
@@ -35,72 +29,72 @@ if (tag instanceof HTMLScriptElement) {
 }
 
 async function start(src: string, siteId: string, failures = 0): Promise<void> {
-  if (!siteId || isThere(siteId)) return
-  removeCopies(siteId)
+  if (!siteId || isRunning(siteId)) return
+  removeEmptyHosts(siteId)
   const host = document.createElement('parley-chat')
   host.setAttribute('data-site', siteId)
   host.attachShadow({ mode: 'open' })
   document.documentElement.append(host)
 
-  const service = createService(new URL('.', src).href, siteId)
+  const api = createApi(new URL('.', src).href, siteId)
   const store = createStore(siteId)
-  const asked = await service.settings()
-  if (asked.ok) store.change(() => ({ settings: asked.data }))
-  const known = asked.ok || !navigator.onLine ? store.read().settings : undefined
-  if (known) return show(host, known, service, store)
+  const result = await api.getSettings()
+  if (result.ok) store.update(() => ({ settings: result.data }))
+  const settings = result.ok || !navigator.onLine ? store.read().settings : undefined
+  if (settings) return show(host, settings, api, store)
   host.remove()
-  if (asked.ok) return
-  const again = () => void start(src, siteId, failures + 1)
-  const pauseMs = pausesMs[failures]
-  if (!navigator.onLine) addEventListener('online', again, { once: true })
-  // A browser shows the refusal of an origin as no answer, so this ends.
-  else if (pauseMs && (asked.status === 0 || asked.status === 429 || asked.status >= 500))
-    setTimeout(again, asked.retryMs ?? pauseMs)
+  if (result.ok) return
+  const retry = () => void start(src, siteId, failures + 1)
+  const delayMs = retryDelaysMs[failures]
+  if (!navigator.onLine) addEventListener('online', retry, { once: true })
+  // Status 0 may also be a refused origin, so the number of retries is limited.
+  else if (delayMs && (result.status === 0 || result.status === 429 || result.status >= 500))
+    setTimeout(retry, result.retryMs ?? delayMs)
 }
 
-function show(host: HTMLElement, settings: Settings, service: Service, store: Store): void {
-  const words = wordsOf([document.documentElement.lang, ...navigator.languages])
-  let isDue = false
-  // Whatever changes in one go is drawn once: of 500 replies one by one, each draws all.
+function show(host: HTMLElement, settings: Settings, api: Api, store: Store): void {
+  const words = wordsFor([document.documentElement.lang, ...navigator.languages])
+  let isScheduled = false
+  // Coalesces changes into one render: 500 replayed messages would otherwise render the thread 500 times.
   const onChange = () => {
-    if (!isDue) setTimeout(draw)
-    isDue = true
+    if (!isScheduled) setTimeout(render)
+    isScheduled = true
   }
-  const draw = () => {
-    isDue = false
+  const render = () => {
+    isScheduled = false
     panel.render()
   }
-  const chat = createChat({ service, store, onChange, onReply: (text) => panel.announce(text) })
+  const chat = createChat({ api, store, onChange, onReply: (text) => panel.announce(text) })
   const panel = createPanel({ host, settings, words, chat, store })
   panel.render()
   chat.start()
-  stay(host, panel.scrollDown, chat.stop)
+  keepMounted(host, panel.scrollToEnd, chat.stop)
 }
 
-/** Put the element back for as long as its tag is in the page. */
-function stay(host: HTMLElement, onReturn: () => void, onEnd: () => void): void {
+/** Restores the host element after the page removes it. Stops the chat when the script tag is gone as well. */
+function keepMounted(host: HTMLElement, onRestore: () => void, onStop: () => void): void {
   const siteId = host.getAttribute('data-site') ?? ''
   let { body } = document
   const check = () => {
     if ((host.isConnected && body === document.body) || !document.body) return
     body = document.body
     observer.disconnect()
-    const isWanted = [...document.scripts].some(({ dataset }) => dataset.site === siteId)
-    // The tag of the page drawn anew may have run before this.
-    if (!isWanted || (!host.isConnected && isThere(siteId))) {
+    const hasTag = [...document.scripts].some(({ dataset }) => dataset.site === siteId)
+    // The script tag of the new body may already have started another instance.
+    if (!hasTag || (!host.isConnected && isRunning(siteId))) {
       host.remove()
-      return onEnd()
+      return onStop()
     }
-    removeCopies(siteId)
+    removeEmptyHosts(siteId)
     if (!host.isConnected) {
       document.documentElement.append(host)
-      onReturn()
+      onRestore()
     }
-    watch()
+    observe()
   }
-  const observer = new MutationObserver(() => setTimeout(check, returnMs))
-  const watch = () => observer.observe(document.documentElement, { childList: true })
-  watch()
+  const observer = new MutationObserver(() => setTimeout(check, restoreDelayMs))
+  const observe = () => observer.observe(document.documentElement, { childList: true })
+  observe()
   check()
 }
 
@@ -108,11 +102,11 @@ function hostsOf(siteId: string): Element[] {
   return [...document.querySelectorAll('parley-chat')].filter((host) => host.getAttribute('data-site') === siteId)
 }
 
-function isThere(siteId: string): boolean {
+function isRunning(siteId: string): boolean {
   return hostsOf(siteId).some(({ shadowRoot }) => shadowRoot)
 }
 
-/** A page that was kept as it looked comes back with an element that has nothing in it. */
-function removeCopies(siteId: string): void {
+/** Pages restored from a snapshot of their HTML contain a host element without a shadow root. */
+function removeEmptyHosts(siteId: string): void {
   for (const host of hostsOf(siteId)) if (!host.shadowRoot) host.remove()
 }

@@ -1,79 +1,77 @@
 /**
- * What the widget remembers in a visitor's browser, for each site by itself:
- * who they are, what waits to be sent, what they have seen. Several tabs share
- * it, so every change reads first. Where a browser keeps nothing (a blocked or
- * full storage) it is kept for as long as the page is open, and what an earlier
- * page left there is not taken for it.
+ * The widget's state in `localStorage`, one entry per site: visitor token, send queue and read position.
+ *
+ * All tabs of a site share the entry, so every update reads it first. If a write fails (storage blocked or full), the state
+ * stays in memory until the page closes, and the stale entry in storage is ignored.
  */
-import type { Settings } from './service.ts'
+import type { Settings } from './api.ts'
 
-export type Waiting = {
-  /** Made once, so that however often it is sent it is kept once. */
+export type QueuedMessage = {
+  /** Idempotency id: the service stores the message once, even if the widget sends it several times. */
   client_id: string
   text: string
   at: string
 }
 
-type Kept = {
+type StoredState = {
   token?: string | undefined
   name?: string
   email?: string
-  /** Was asked for name and e-mail, and went on. */
+  /** The visitor has already answered or skipped the form for name and email. */
   introduced?: boolean
-  /** The newest message seen with the panel open. */
+  /** Id of the newest message that the visitor saw with the panel open. */
   seen?: string | undefined
-  queue: Waiting[]
-  /** As they were last, for a page that is opened without a line. */
+  queue: QueuedMessage[]
+  /** The settings of the last page view, used when the page opens offline. */
   settings?: Settings
 }
 
 export type Store = {
-  read(): Kept
-  /** Change something of it. */
-  change(change: (kept: Kept) => Partial<Kept>): Kept
-  /** Be told when another tab changed it, until the signal. */
-  onChange(run: () => void, signal: AbortSignal): void
+  read(): StoredState
+  update(change: (state: StoredState) => Partial<StoredState>): StoredState
+  /** Calls `listener` after another tab changed the state, until `signal` aborts. */
+  onExternalChange(listener: () => void, signal: AbortSignal): void
 }
 
 export function createStore(siteId: string): Store {
   const key = `parley-chat:${siteId}`
-  let memory: Kept = { queue: [] }
-  /** Whether the last change could be kept: where it could not, only memory knows it. */
-  let isKept = true
-  const read = (): Kept => {
-    if (!isKept) return memory
+  let memory: StoredState = { queue: [] }
+  /** False after a failed write: `memory` is then newer than the storage. */
+  let isPersisted = true
+  const read = (): StoredState => {
+    if (!isPersisted) return memory
     try {
       const text = localStorage.getItem(key)
-      if (text) memory = readKept(JSON.parse(text)) ?? memory
+      if (text) memory = parseState(JSON.parse(text)) ?? memory
     } catch {
-      // Blocked, or not ours: what is in memory holds.
+      // The storage is blocked or holds invalid JSON: use the state in memory.
     }
     return memory
   }
   return {
     read,
-    change(change) {
-      const kept = read()
-      memory = { ...kept, ...change(kept) }
+    update(change) {
+      const state = read()
+      memory = { ...state, ...change(state) }
       try {
         localStorage.setItem(key, JSON.stringify(memory))
-        isKept = true
+        isPersisted = true
       } catch {
-        isKept = false
+        isPersisted = false
       }
       return memory
     },
-    onChange(run, signal) {
-      const heard = (event: StorageEvent) => {
-        if (event.key === key) run()
+    onExternalChange(listener, signal) {
+      const onStorage = (event: StorageEvent) => {
+        if (event.key === key) listener()
       }
-      addEventListener('storage', heard, { signal })
+      addEventListener('storage', onStorage, { signal })
     },
   }
 }
 
-/** Whoever may write to the storage of a site may write nonsense: what is not as it was left is not taken. */
-function readKept(value: Kept | null): Kept | undefined {
+/** Every script of the site can write to this storage, so values of the wrong type are dropped. */
+function parseState(value: StoredState | null): StoredState | undefined {
   if (!value || !Array.isArray(value.queue)) return undefined
   const { token, seen } = value
   return {

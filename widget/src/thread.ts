@@ -1,109 +1,108 @@
 /**
- * The greeting and the messages below it. Each message is an element that stays
- * for as long as it does and is touched only when something of it changed: so
- * whoever reads or marks one is not disturbed by another, and a thousand at
- * once cost little.
+ * The greeting and the list of messages.
+ *
+ * Each message keeps its element, which changes only when the message changes. Text selection survives new messages, and a
+ * replay of 1,000 messages stays cheap.
  */
-import { element, set } from './dom.ts'
+import { element, setAttribute } from './dom.ts'
 import { findLinks, toHref } from './links.ts'
-import type { Shown, View } from './view.ts'
+import type { ChatView, MessageView } from './view.ts'
 import type { Words } from './words.ts'
 
-export type Thread = { root: HTMLElement; render(view: View): void; scrollDown(): void }
+export type Thread = { root: HTMLElement; render(view: ChatView): void; scrollToEnd(): void }
 
-type Acting = { words: Words; greeting: string; onAgain: (key: string) => void; onEarlier: () => void }
+type ThreadOptions = { words: Words; greeting: string; onRetry: (key: string) => void; onLoadEarlier: () => void }
 
-/** So close to its end, a reader is at it. */
-const nearPixels = 60
+/** Within this distance of the end, new messages scroll the thread. */
+const nearEndPx = 60
 
-export function createThread({ words, greeting, onAgain, onEarlier }: Acting): Thread {
+export function createThread({ words, greeting, onRetry, onLoadEarlier }: ThreadOptions): Thread {
   const rows = new Map<string, Row>()
   const earlier = element('button', { type: 'button', class: 'earlier', hidden: true }, words.earlier)
-  earlier.addEventListener('click', onEarlier)
-  const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.thread })
+  earlier.addEventListener('click', onLoadEarlier)
+  const log = element('div', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': words.messages })
   const root = element(
     'div',
-    { class: 'thread', tabindex: '0', role: 'group', 'aria-label': words.thread },
+    { class: 'thread', tabindex: '0', role: 'group', 'aria-label': words.messages },
     element('p', { class: 'greeting', dir: 'auto' }, greeting),
     earlier,
     log,
   )
-  // A long greeting is read from its beginning.
-  const scrollDown = () => {
+  // Without messages the thread stays at the top, so that a long greeting shows its beginning.
+  const scrollToEnd = () => {
     if (log.firstElementChild) root.scrollTop = root.scrollHeight
   }
   return {
     root,
-    scrollDown,
+    scrollToEnd,
     render({ messages, hasEarlier }) {
-      const isAtEnd = root.scrollHeight - root.scrollTop - root.clientHeight < nearPixels
-      const fromEnd = root.scrollHeight - root.scrollTop
+      const isAtEnd = root.scrollHeight - root.scrollTop - root.clientHeight < nearEndPx
+      const distanceFromEnd = root.scrollHeight - root.scrollTop
       const firstBefore = log.firstElementChild
       const keys = new Set(messages.map(({ key }) => key))
-      for (const [key, { root: gone }] of rows) {
+      for (const [key, row] of rows) {
         if (keys.has(key)) continue
-        gone.remove()
+        row.root.remove()
         rows.delete(key)
       }
-      let after: Element | null = null
+      let previous: Element | null = null
       for (const message of messages) {
-        const known = rows.get(message.key)
-        const row = known ?? createRow(message, words, () => onAgain(message.key))
+        const row = rows.get(message.key) ?? createRow(message, words, () => onRetry(message.key))
         rows.set(message.key, row)
         row.render(message)
-        const place: Element | null = after ? after.nextElementSibling : log.firstElementChild
-        if (place !== row.root) log.insertBefore(row.root, place)
-        after = row.root
+        const current: Element | null = previous ? previous.nextElementSibling : log.firstElementChild
+        if (current !== row.root) log.insertBefore(row.root, current)
+        previous = row.root
       }
       earlier.hidden = !hasEarlier
-      // Whoever reads stays where they are, also when older ones come in above.
-      if (isAtEnd || messages.at(-1)?.state === 'waiting') scrollDown()
-      else if (firstBefore !== log.firstElementChild) root.scrollTop = root.scrollHeight - fromEnd
+      // A visitor who reads further up keeps their position, also when older messages are inserted above.
+      if (isAtEnd || messages.at(-1)?.state === 'pending') scrollToEnd()
+      else if (firstBefore !== log.firstElementChild) root.scrollTop = root.scrollHeight - distanceFromEnd
     },
   }
 }
 
-type Row = { root: HTMLElement; render(message: Shown): void }
+type Row = { root: HTMLElement; render(message: MessageView): void }
 
-function createRow({ isOwn, at }: Shown, words: Words, onAgain: () => void): Row {
+function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void): Row {
   const bubble = element('p', { class: 'bubble', dir: 'auto' })
   const time = element('time', { datetime: at, dir: 'auto' })
   const state = element('span')
-  const again = element('button', { type: 'button', hidden: true }, words.again)
-  again.addEventListener('click', onAgain)
-  const who = element('span', { class: 'heard' }, isOwn ? words.you : words.them)
-  const meta = element('div', { class: 'meta' }, time, state, again)
-  const root = element('div', { class: isOwn ? 'row own' : 'row' }, who, bubble, meta)
-  let shown: string | undefined
+  const retry = element('button', { type: 'button', hidden: true }, words.retry)
+  retry.addEventListener('click', onRetry)
+  const sender = element('span', { class: 'visually-hidden' }, isOwn ? words.you : words.reply)
+  const meta = element('div', { class: 'meta' }, time, state, retry)
+  const root = element('div', { class: isOwn ? 'row own' : 'row' }, sender, bubble, meta)
+  let rendered: string | undefined
   return {
     root,
     render(message) {
-      const now = JSON.stringify(message)
-      if (now === shown) return
-      shown = now
+      const json = JSON.stringify(message)
+      if (json === rendered) return
+      rendered = json
       bubble.replaceChildren(...contentOf(message, words))
-      set(bubble, 'data-deleted', message.isDeleted)
-      set(root, 'data-state', message.state)
-      set(time, 'datetime', message.at)
-      time.textContent = message.state === 'sent' ? timeOf(message.at, words.lang) : ''
+      setAttribute(bubble, 'data-deleted', message.isDeleted)
+      setAttribute(root, 'data-state', message.state)
+      setAttribute(time, 'datetime', message.at)
+      time.textContent = message.state === 'sent' ? formatTime(message.at, words.lang) : ''
       state.textContent = message.state === 'sent' ? '' : words[message.state]
-      again.hidden = message.state !== 'refused'
+      retry.hidden = message.state !== 'failed'
     },
   }
 }
 
-function contentOf({ text, media_url, isDeleted }: Shown, words: Words): (Node | string)[] {
+function contentOf({ text, media_url, isDeleted }: MessageView, words: Words): (Node | string)[] {
   if (isDeleted) return [words.deleted]
-  const pieces = findLinks(text ?? '').map(({ text, href }) => (href ? link(text, href) : text))
+  const parts = findLinks(text ?? '').map(({ text, href }) => (href ? link(text, href) : text))
   const href = media_url && toHref(media_url)
-  return href ? [link(words.file, href), ...(pieces.length > 0 ? ['\n', ...pieces] : [])] : pieces
+  return href ? [link(words.file, href), ...(parts.length > 0 ? ['\n', ...parts] : [])] : parts
 }
 
 const link = (text: string, href: string) =>
   element('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow ugc' }, text)
 
-/** The time, and the day too unless it is today: in the widget's language, as this visitor's country writes it. */
-function timeOf(at: string, lang: string): string {
+/** The time, with the date unless it is today, in the widget's language and the visitor's regional format. */
+function formatTime(at: string, lang: string): string {
   const date = new Date(at)
   const locale = navigator.languages.find((language) => language.startsWith(lang)) ?? lang
   const isToday = date.toDateString() === new Date().toDateString()

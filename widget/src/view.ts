@@ -1,33 +1,35 @@
-/**
- * The conversation as it is to be shown: what the service has, in its order,
- * and behind it what waits to be sent.
- */
-import type { Message } from './service.ts'
+/** The view model of the conversation: stored messages in the service's order, then the queued messages. */
+import type { Message } from './api.ts'
 import type { Store } from './store.ts'
 
-export type Shown = {
-  /** Stays the same from waiting to sent. */
+export type MessageView = {
+  /** Stays the same when a queued message becomes a sent one. */
   key: string
   isOwn: boolean
-  state: 'sent' | 'waiting' | 'refused'
+  state: 'sent' | 'pending' | 'failed'
   text: string | null
   media_url: string | null
   isDeleted: boolean
   at: string
 }
 
-export type View = { messages: Shown[]; unread: number; isOffline: boolean; hasEarlier: boolean }
+export type ChatView = { messages: MessageView[]; unreadCount: number; isOffline: boolean; hasEarlier: boolean }
 
-type Parts = { thread: ReadonlyMap<string, Message>; refused: ReadonlySet<string>; hasEarlier: boolean; store: Store }
+type ChatState = {
+  thread: ReadonlyMap<string, Message>
+  failedIds: ReadonlySet<string>
+  hasEarlier: boolean
+  store: Store
+}
 
-export function toView({ thread, refused, hasEarlier, store }: Parts): View {
+export function toView({ thread, failedIds, hasEarlier, store }: ChatState): ChatView {
   const { queue, seen = '' } = store.read()
   const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
-  const known = new Set(sent.map(({ client_id }) => client_id))
+  const sentIds = new Set(sent.map(({ client_id }) => client_id))
   return {
     messages: [
       ...sent.map(
-        (message): Shown => ({
+        (message): MessageView => ({
           key: message.client_id ?? message.id,
           isOwn: message.direction === 'inbound',
           state: 'sent',
@@ -38,15 +40,15 @@ export function toView({ thread, refused, hasEarlier, store }: Parts): View {
         }),
       ),
       ...queue
-        .filter(({ client_id }) => !known.has(client_id))
+        .filter(({ client_id }) => !sentIds.has(client_id))
         .map(
-          ({ client_id, text, at }): Shown => ({
+          ({ client_id, text, at }): MessageView => ({
             ...{ key: client_id, isOwn: true, text, media_url: null, isDeleted: false, at },
-            state: refused.has(client_id) ? 'refused' : 'waiting',
+            state: failedIds.has(client_id) ? 'failed' : 'pending',
           }),
         ),
     ],
-    unread: sent.filter(({ id, direction }) => direction === 'outbound' && id > seen).length,
+    unreadCount: sent.filter(({ id, direction }) => direction === 'outbound' && id > seen).length,
     isOffline: !navigator.onLine,
     hasEarlier,
   }

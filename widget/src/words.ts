@@ -1,4 +1,4 @@
-/** What the widget says, in the language of the page it is on; English where it does not know that language. */
+/** The widget's texts in the language of the page. English is the fallback. */
 export type Words = {
   lang: string
   title: string
@@ -6,8 +6,8 @@ export type Words = {
   open: string
   close: string
   unread: (count: number) => string
-  news: string
-  thread: string
+  newMessage: string
+  messages: string
   earlier: string
   placeholder: string
   send: string
@@ -15,66 +15,66 @@ export type Words = {
   email: string
   optional: (field: string) => string
   details: string
-  waiting: string
-  refused: string
-  again: string
+  pending: string
+  failed: string
+  retry: string
   offline: string
   file: string
   deleted: string
   you: string
-  them: string
+  reply: string
 }
 
 const en: Words = {
   lang: 'en',
   title: 'Chat with us',
-  greeting: 'Ask us anything. We answer right here.',
+  greeting: 'Ask us anything. We reply right here.',
   open: 'Open chat',
   close: 'Close chat',
   unread: (count) => (count === 1 ? '1 unread message' : `${count} unread messages`),
-  news: 'New message',
-  thread: 'Messages',
+  newMessage: 'New message',
+  messages: 'Messages',
   earlier: 'Earlier messages',
   placeholder: 'Write a message…',
   send: 'Send',
   name: 'Name',
-  email: 'E-mail',
+  email: 'Email',
   optional: (field) => `${field} (optional)`,
-  details: 'So that we know who writes',
-  waiting: 'Waiting to be sent',
-  refused: 'Not sent',
-  again: 'Try again',
-  offline: 'You are offline. What you write is sent when you are back.',
+  details: 'Your contact details',
+  pending: 'Sending…',
+  failed: 'Not sent',
+  retry: 'Try again',
+  offline: 'You are offline. Your messages are sent when you reconnect.',
   file: 'File',
   deleted: 'This message was deleted',
   you: 'You:',
-  them: 'Reply:',
+  reply: 'Reply:',
 }
 
 const de: Words = {
   lang: 'de',
   title: 'Schreiben Sie uns',
-  greeting: 'Fragen Sie uns. Die Antwort kommt hier.',
+  greeting: 'Stellen Sie uns Ihre Frage. Wir antworten direkt hier.',
   open: 'Chat öffnen',
   close: 'Chat schließen',
   unread: (count) => (count === 1 ? '1 ungelesene Nachricht' : `${count} ungelesene Nachrichten`),
-  news: 'Neue Nachricht',
-  thread: 'Nachrichten',
+  newMessage: 'Neue Nachricht',
+  messages: 'Nachrichten',
   earlier: 'Frühere Nachrichten',
   placeholder: 'Nachricht schreiben…',
   send: 'Senden',
   name: 'Name',
   email: 'E-Mail',
-  optional: (field) => `${field} (freiwillig)`,
-  details: 'Damit wir wissen, wer schreibt',
-  waiting: 'Wird noch gesendet',
-  refused: 'Nicht gesendet',
-  again: 'Noch einmal',
-  offline: 'Sie sind offline. Ihre Nachricht wird gesendet, sobald Sie wieder verbunden sind.',
+  optional: (field) => `${field} (optional)`,
+  details: 'Ihre Kontaktdaten',
+  pending: 'Wird gesendet…',
+  failed: 'Nicht gesendet',
+  retry: 'Erneut versuchen',
+  offline: 'Sie sind offline. Ihre Nachrichten werden gesendet, sobald Sie wieder verbunden sind.',
   file: 'Datei',
   deleted: 'Diese Nachricht wurde gelöscht',
   you: 'Sie:',
-  them: 'Antwort:',
+  reply: 'Antwort:',
 }
 
 const es: Words = {
@@ -84,23 +84,23 @@ const es: Words = {
   open: 'Abrir el chat',
   close: 'Cerrar el chat',
   unread: (count) => (count === 1 ? '1 mensaje sin leer' : `${count} mensajes sin leer`),
-  news: 'Mensaje nuevo',
-  thread: 'Mensajes',
+  newMessage: 'Mensaje nuevo',
+  messages: 'Mensajes',
   earlier: 'Mensajes anteriores',
   placeholder: 'Escribe un mensaje…',
   send: 'Enviar',
   name: 'Nombre',
   email: 'Correo electrónico',
   optional: (field) => `${field} (opcional)`,
-  details: 'Para saber quién escribe',
-  waiting: 'Pendiente de envío',
-  refused: 'No enviado',
-  again: 'Reintentar',
-  offline: 'Estás sin conexión. Lo que escribas se enviará cuando vuelvas.',
+  details: 'Tus datos de contacto',
+  pending: 'Enviando…',
+  failed: 'No enviado',
+  retry: 'Reintentar',
+  offline: 'Estás sin conexión. Tus mensajes se enviarán cuando vuelvas a conectarte.',
   file: 'Archivo',
   deleted: 'Este mensaje se eliminó',
   you: 'Tú:',
-  them: 'Respuesta:',
+  reply: 'Respuesta:',
 }
 
 const fr: Words = {
@@ -110,23 +110,23 @@ const fr: Words = {
   open: 'Ouvrir le chat',
   close: 'Fermer le chat',
   unread: (count) => (count === 1 ? '1 message non lu' : `${count} messages non lus`),
-  news: 'Nouveau message',
-  thread: 'Messages',
+  newMessage: 'Nouveau message',
+  messages: 'Messages',
   earlier: 'Messages précédents',
   placeholder: 'Écrire un message…',
   send: 'Envoyer',
   name: 'Nom',
   email: 'E-mail',
   optional: (field) => `${field} (facultatif)`,
-  details: 'Pour savoir qui écrit',
-  waiting: 'En attente d’envoi',
-  refused: 'Non envoyé',
-  again: 'Réessayer',
-  offline: 'Vous êtes hors ligne. Vos messages partiront dès votre retour.',
+  details: 'Vos coordonnées',
+  pending: 'Envoi en cours…',
+  failed: 'Non envoyé',
+  retry: 'Réessayer',
+  offline: 'Vous êtes hors ligne. Vos messages seront envoyés dès que vous serez reconnecté.',
   file: 'Fichier',
   deleted: 'Ce message a été supprimé',
   you: 'Vous :',
-  them: 'Réponse :',
+  reply: 'Réponse :',
 }
 
 const pt: Words = {
@@ -136,23 +136,23 @@ const pt: Words = {
   open: 'Abrir o chat',
   close: 'Fechar o chat',
   unread: (count) => (count === 1 ? '1 mensagem por ler' : `${count} mensagens por ler`),
-  news: 'Nova mensagem',
-  thread: 'Mensagens',
+  newMessage: 'Nova mensagem',
+  messages: 'Mensagens',
   earlier: 'Mensagens anteriores',
   placeholder: 'Escreva uma mensagem…',
   send: 'Enviar',
   name: 'Nome',
   email: 'E-mail',
   optional: (field) => `${field} (opcional)`,
-  details: 'Para sabermos quem escreve',
-  waiting: 'À espera de envio',
-  refused: 'Não enviada',
-  again: 'Tentar de novo',
-  offline: 'Está sem ligação. O que escrever será enviado quando voltar.',
+  details: 'Os seus dados de contacto',
+  pending: 'A enviar…',
+  failed: 'Não enviada',
+  retry: 'Tentar de novo',
+  offline: 'Está sem ligação. As suas mensagens serão enviadas quando voltar a ter ligação.',
   file: 'Ficheiro',
   deleted: 'Esta mensagem foi apagada',
   you: 'Você:',
-  them: 'Resposta:',
+  reply: 'Resposta:',
 }
 
 const ar: Words = {
@@ -162,27 +162,27 @@ const ar: Words = {
   open: 'فتح المحادثة',
   close: 'إغلاق المحادثة',
   unread: (count) => `الرسائل غير المقروءة: ${count}`,
-  news: 'رسالة جديدة',
-  thread: 'الرسائل',
+  newMessage: 'رسالة جديدة',
+  messages: 'الرسائل',
   earlier: 'رسائل سابقة',
   placeholder: 'اكتب رسالة…',
   send: 'إرسال',
   name: 'الاسم',
   email: 'البريد الإلكتروني',
   optional: (field) => `${field} (اختياري)`,
-  details: 'لنعرف من يكتب',
-  waiting: 'في انتظار الإرسال',
-  refused: 'لم تُرسل',
-  again: 'إعادة المحاولة',
-  offline: 'أنت غير متصل. سيُرسل ما تكتبه عند عودة الاتصال.',
+  details: 'بيانات الاتصال بك',
+  pending: 'جارٍ الإرسال…',
+  failed: 'لم تُرسل',
+  retry: 'إعادة المحاولة',
+  offline: 'أنت غير متصل. ستُرسل رسائلك عند عودة الاتصال.',
   file: 'ملف',
   deleted: 'حُذفت هذه الرسالة',
   you: 'أنت:',
-  them: 'الرد:',
+  reply: 'الرد:',
 }
 
 const all: Record<string, Words> = { en, de, es, fr, pt, ar }
 
-/** The first of these languages that is known. */
-export const wordsOf = (languages: readonly string[]): Words =>
+/** Returns the texts of the first supported language. */
+export const wordsFor = (languages: readonly string[]): Words =>
   languages.map((language) => all[language.slice(0, 2).toLowerCase()]).find(Boolean) ?? en

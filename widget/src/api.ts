@@ -1,0 +1,77 @@
+/** The widget's HTTP client for `/web-chat/{site_id}`. A failed call is a value, not an exception. */
+export type Settings = {
+  title: string | null
+  greeting: string | null
+  color: string
+  position: 'right' | 'left'
+  ask_details: 'never' | 'optional' | 'required'
+}
+
+export type Message = {
+  id: string
+  direction: 'inbound' | 'outbound'
+  content_text: string | null
+  media_url: string | null
+  status: string
+  deleted_at: string | null
+  created_at: string
+  /** The idempotency id that this browser chose. Only the visitor's own messages have one. */
+  client_id?: string
+}
+
+type Result<Data> =
+  | { ok: true; data: Data; nextCursor: string | null }
+  /** `status` is 0 when there was no response. Browsers also hide the response of a CORS refusal. */
+  | { ok: false; status: number; retryMs: number | undefined }
+
+type NewMessage = { text: string; client_id: string; name?: string; email?: string }
+
+export type Api = {
+  getSettings(): Promise<Result<Settings>>
+  createVisitor(): Promise<Result<{ visitor_token: string }>>
+  sendMessage(token: string, message: NewMessage): Promise<Result<Message>>
+  /** Newest first. */
+  listMessages(token: string, cursor?: string): Promise<Result<Message[]>>
+  openStream(token: string): EventSource
+}
+
+const timeoutMs = 20_000
+
+/** `baseUrl` is the folder that the script was loaded from. It ends with a slash. */
+export function createApi(baseUrl: string, siteId: string): Api {
+  const site = `${baseUrl}web-chat/${encodeURIComponent(siteId)}`
+
+  async function call<Data>(path: string, token?: string, body?: unknown, method = 'GET'): Promise<Result<Data>> {
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(), timeoutMs)
+    try {
+      const response = await fetch(site + path, {
+        method,
+        headers: {
+          ...(token ? { 'x-visitor-token': token } : {}),
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        credentials: 'omit',
+        signal: abort.signal,
+      })
+      const retryMs = Number(response.headers.get('retry-after')) * 1000 || undefined
+      if (!response.ok) return { ok: false, status: response.status, retryMs }
+      const { data, meta } = await response.json()
+      return { ok: true, data, nextCursor: meta?.next_cursor ?? null }
+    } catch {
+      return { ok: false, status: 0, retryMs: undefined }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    getSettings: () => call('/settings'),
+    createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
+    sendMessage: (token, message) => call('/messages', token, message, 'POST'),
+    listMessages: (token, cursor) =>
+      call(`/messages?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`, token),
+    openStream: (token) => new EventSource(`${site}/stream?token=${encodeURIComponent(token)}`),
+  }
+}
