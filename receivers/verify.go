@@ -1,8 +1,7 @@
-// Receive webhooks with Go: check the signature, answer at once, act once.
+// Webhook receiver for Go: verify the signature, respond at once, process each event once.
 //
-// Copy VerifyWebhook as it is. It wants the body byte for byte as it came:
-// JSON that was parsed and written again has other bytes. The rest is an
-// example: PARLEY_WEBHOOK_SECRET=whsec_… go run verify.go
+// Copy VerifyWebhook unchanged. Pass it the raw request body: JSON that was parsed and serialized again has different
+// bytes. The rest of the file is an example server: PARLEY_WEBHOOK_SECRET=whsec_… go run verify.go
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 
 var signature = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)`)
 
-// VerifyWebhook tells whether a body was signed with this secret within five minutes of now.
+// VerifyWebhook reports whether body was signed with secret within five minutes of now.
 func VerifyWebhook(secret, header string, body []byte, now time.Time) bool {
 	found := signature.FindStringSubmatch(header)
 	if secret == "" || found == nil {
@@ -46,12 +45,12 @@ type Event struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// Yours to write. By now the event is answered for: if this fails, trying again is up to you.
+// Replace this with your code. The event is already acknowledged, so retrying a failure is up to you.
 func handle(event Event) {
 	log.Println(event.ID, event.Event, string(event.Data))
 }
 
-// Better a table whose key is the id: keep the event there, answer, then work it off. A restart forgets this map.
+// In production, insert the event into a table with its id as primary key before you respond: a restart clears this map.
 var seen sync.Map
 
 func main() {

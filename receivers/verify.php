@@ -1,15 +1,14 @@
 <?php
 /**
- * Receive webhooks with PHP: check the signature, answer at once, act once.
+ * Webhook receiver for PHP: verify the signature, respond at once, process each event once.
  *
- * Copy `verify_webhook` as it is. It wants the body byte for byte as it came:
- * JSON that was parsed and written again has other bytes. The rest is an
- * example: PARLEY_WEBHOOK_SECRET=whsec_… php -S 127.0.0.1:8000 verify.php
+ * Copy `verify_webhook` unchanged. Pass it the raw request body: JSON that was parsed and serialized again has different
+ * bytes. The rest of the file is an example server: PARLEY_WEBHOOK_SECRET=whsec_… php -S 127.0.0.1:8000 verify.php
  */
 
 declare(strict_types=1);
 
-/** Whether a body was signed with this secret within the last five minutes. */
+/** Returns whether $body was signed with $secret within the last five minutes. */
 function verify_webhook(string $secret, ?string $header, string $body, ?int $now = null): bool
 {
     $pattern = '/^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|\z)/';
@@ -23,15 +22,15 @@ function verify_webhook(string $secret, ?string $header, string $body, ?int $now
     return hash_equals(hash_hmac('sha256', $t . '.' . $body, $secret), $v1);
 }
 
-/** Yours to write. By now the event is answered for: if this fails, trying again is up to you. */
+/** Replace this with your code. The event is already acknowledged, so retrying a failure is up to you. */
 function handle(array $event): void
 {
     error_log($event['id'] . ' ' . $event['event'] . ' ' . json_encode($event['data']));
 }
 
 /**
- * Whether an event is here for the first time. Better a table whose key is the id: keep the event there, answer, then
- * work it off.
+ * Returns whether this is the first delivery of the event. In production, insert the event into a table with its id as
+ * primary key before you respond.
  */
 function is_new(string $id): bool
 {
@@ -47,7 +46,7 @@ function is_new(string $id): bool
     return $file !== false;
 }
 
-// Included by another file, this one only brings its functions.
+// When another file includes this one, it only defines the functions.
 if (debug_backtrace() !== []) {
     return;
 }

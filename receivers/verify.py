@@ -1,8 +1,7 @@
-"""Receive webhooks with Python: check the signature, answer at once, act once.
+"""Webhook receiver for Python: verify the signature, respond at once, process each event once.
 
-Copy `verify_webhook` as it is. It wants the body byte for byte as it came:
-JSON that was parsed and written again has other bytes. The rest is an
-example: PARLEY_WEBHOOK_SECRET=whsec_… python3 verify.py
+Copy `verify_webhook` unchanged. Pass it the raw request body: JSON that was parsed and serialized again has different
+bytes. The rest of the file is an example server: PARLEY_WEBHOOK_SECRET=whsec_… python3 verify.py
 """
 import hashlib
 import hmac
@@ -17,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def verify_webhook(secret, header, body, now=None):
-    """Whether a body (bytes) was signed with this secret within the last five minutes."""
+    """Return whether `body` (bytes) was signed with `secret` within the last five minutes."""
     found = re.match(r't=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|\Z)', header or '')
     if not secret or not found:
         return False
@@ -29,11 +28,11 @@ def verify_webhook(secret, header, body, now=None):
 
 
 def handle(event):
-    """Yours to write. By now the event is answered for: if this fails, trying again is up to you."""
+    """Replace this with your code. The event is already acknowledged, so retrying a failure is up to you."""
     print(event['id'], event['event'], json.dumps(event['data']), flush=True)
 
 
-# Better a table whose key is the id: keep the event there, answer, then work it off. A restart forgets these two.
+# In production, insert the event into a table with its id as primary key before you respond: a restart clears these two.
 inbox = queue.Queue()
 seen = set()
 

@@ -1,14 +1,13 @@
 /**
- * Receive webhooks with Node: check the signature, answer at once, act once.
+ * Webhook receiver for Node: verify the signature, respond at once, process each event once.
  *
- * Copy `verifyWebhook` as it is. It wants the body byte for byte as it came:
- * JSON that was parsed and written again has other bytes. The rest is an
- * example: PARLEY_WEBHOOK_SECRET=whsec_… node verify.ts
+ * Copy `verifyWebhook` unchanged. Pass it the raw request body: JSON that was parsed and serialized again has different
+ * bytes. The rest of the file is an example server: PARLEY_WEBHOOK_SECRET=whsec_… node verify.ts
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
-/** Whether a body was signed with this secret within the last five minutes. */
+/** Returns whether `body` was signed with `secret` within the last five minutes. */
 export function verifyWebhook(
   secret: string,
   header: string | string[] | undefined,
@@ -23,12 +22,12 @@ export function verifyWebhook(
 
 type Event = { id: string; event: string; occurred_at: string; account_id: string; data: Record<string, unknown> }
 
-/** Yours to write. By now the event is answered for: if this fails, trying again is up to you. */
+/** Replace this with your code. The event is already acknowledged, so retrying a failure is up to you. */
 async function handle({ id, event, data }: Event): Promise<void> {
   console.log(id, event, JSON.stringify(data))
 }
 
-/** Better a table whose key is the id: keep the event there, answer, then work it off. A restart forgets this set. */
+/** In production, insert the event into a table with its id as primary key before you respond: a restart clears this set. */
 const seen = new Set<string>()
 
 function start(secret: string, port: number): void {
@@ -37,7 +36,7 @@ function start(secret: string, port: number): void {
       let body = Buffer.alloc(0)
       for await (const part of request) {
         body = Buffer.concat([body, part])
-        if (body.length > 1_048_576) throw new Error('no delivery is this long')
+        if (body.length > 1_048_576) throw new Error('the body is larger than 1 MiB')
       }
       if (!verifyWebhook(secret, request.headers['x-service-signature'], body)) {
         response.writeHead(401).end()

@@ -1,8 +1,8 @@
 /**
- * Configuration: the only reader of the environment.
+ * Configuration. This is the only file of the service that reads environment variables.
  *
- * Read and checked once, before anything starts. A wrong setting stops the
- * start, and every fault is listed, not only the first.
+ * The program reads and validates all settings once, before it starts anything. Invalid settings stop the start, and the
+ * error lists all of them.
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
@@ -12,44 +12,57 @@ import { isLoopbackHost } from '../common/address.ts'
 import { hasCode, StartError } from './lib/start-error.ts'
 import type { S3Place } from './lib/store-s3.ts'
 
-/** Every setting, with its default and meaning, in the words of `.env.example`. */
+/** All settings with default and meaning. `.env.example` repeats these texts; a test compares them. */
 export const settings = {
-  PORT: { default: '4000', meaning: 'The one port: API, dashboard, widget, channel callbacks, simulator.' },
-  HOST: { default: '127.0.0.1', meaning: 'The address to listen on.' },
-  DATABASE_URL: { default: '', meaning: 'Any PostgreSQL 15 or newer. Empty: an embedded one under DATA_DIR.' },
-  DATA_DIR: { default: './data', meaning: 'Embedded database, media, generated secrets, demo.json.' },
-  PUBLIC_URL: { default: '', meaning: 'How the outside reaches the service. Empty: http://HOST:PORT.' },
-  ROLES: { default: 'api,worker', meaning: 'Which parts this process runs; any number of processes of each.' },
+  PORT: { default: '4000', meaning: 'Port for API, dashboard, widget, channel callbacks and simulator.' },
+  HOST: { default: '127.0.0.1', meaning: 'Address to listen on.' },
+  DATABASE_URL: { default: '', meaning: 'PostgreSQL 15 or newer. Empty: embedded PostgreSQL in DATA_DIR.' },
+  DATA_DIR: {
+    default: './data',
+    meaning: 'Directory for the embedded database, media, generated secrets and demo.json.',
+  },
+  PUBLIC_URL: {
+    default: '',
+    meaning: 'URL under which clients and providers reach the service. Empty: http://HOST:PORT.',
+  },
+  ROLES: { default: 'api,worker', meaning: 'What this process runs. Any number of processes can have each role.' },
   DEMO: {
     default: '',
     meaning:
-      'A demo workspace, 1 or 0. Empty: 1 with the embedded database while HOST and PUBLIC_URL are loopback, else 0.',
+      '1 creates a demo workspace, 0 does not. Empty: 1 if the database is embedded and HOST and PUBLIC_URL are loopback.',
   },
   ENCRYPTION_KEY: {
     default: '',
-    meaning: '32 bytes as 64 hex characters; seals stored secrets. Empty: generated once, with the embedded database.',
+    meaning:
+      'Key that encrypts stored secrets: 64 hex characters. Empty: generated once; only with the embedded database.',
   },
-  WEBHOOK_ALLOWED_CIDRS: { default: '', meaning: 'Private networks that webhooks may reach, separated by commas.' },
+  WEBHOOK_ALLOWED_CIDRS: {
+    default: '',
+    meaning: 'Private networks that webhooks may connect to, separated by commas.',
+  },
   TRUSTED_PROXIES: {
     default: '',
-    meaning: 'Networks or addresses of reverse proxies whose X-Forwarded-For is believed, separated by commas.',
+    meaning: 'Reverse proxies whose X-Forwarded-For header is trusted: networks or addresses, separated by commas.',
   },
-  TLS_CERT_FILE: { default: '', meaning: 'Serve https directly: the certificate chain, PEM.' },
-  TLS_KEY_FILE: { default: '', meaning: 'Serve https directly: the private key, PEM.' },
+  TLS_CERT_FILE: { default: '', meaning: 'PEM file with the certificate chain, to serve https without a proxy.' },
+  TLS_KEY_FILE: { default: '', meaning: 'PEM file with the private key of the certificate.' },
   MEDIA_S3_ENDPOINT: {
     default: '',
-    meaning: 'Keep media in a bucket that speaks S3: where it is. Empty: in a folder of DATA_DIR.',
+    meaning: 'URL of an S3-compatible service that stores media. Empty: media are stored in DATA_DIR.',
   },
-  MEDIA_S3_BUCKET: { default: '', meaning: 'The bucket for media; it is there already, and private.' },
-  MEDIA_S3_REGION: { default: 'us-east-1', meaning: 'The region of the bucket.' },
-  MEDIA_S3_ACCESS_KEY_ID: { default: '', meaning: 'The key that may read, write and delete in the bucket.' },
-  MEDIA_S3_SECRET_ACCESS_KEY: { default: '', meaning: 'The secret of that key.' },
-  LOG_LEVEL: { default: 'info', meaning: 'fatal, error, warn, info, debug, trace or silent.' },
+  MEDIA_S3_BUCKET: { default: '', meaning: 'Bucket for media. It must exist and be private.' },
+  MEDIA_S3_REGION: { default: 'us-east-1', meaning: 'Region of the bucket.' },
+  MEDIA_S3_ACCESS_KEY_ID: {
+    default: '',
+    meaning: 'Access key with permission to read, write and delete in the bucket.',
+  },
+  MEDIA_S3_SECRET_ACCESS_KEY: { default: '', meaning: 'Secret of the access key.' },
+  LOG_LEVEL: { default: 'info', meaning: 'Lowest level to log: fatal, error, warn, info, debug, trace or silent.' },
 } as const
 
 const root = join(import.meta.dirname, '..')
 
-/** Inside the project, from wherever it is started. */
+/** In the project folder, whatever the working directory is. */
 export const defaultDataDir = join(root, settings.DATA_DIR.default)
 
 type Role = 'api' | 'worker'
@@ -57,27 +70,27 @@ type Role = 'api' | 'worker'
 export type Config = {
   port: number
   host: string
-  /** Undefined: the embedded database. */
+  /** Undefined: use the embedded database. */
   databaseUrl: string | undefined
   dataDir: string
   publicUrl: string
   roles: ReadonlySet<Role>
   demo: boolean
-  /** There is a demo, and more than this machine reaches it: its simulator then needs the demo owner's session. */
+  /** Other machines can reach the demo, so its simulator requires the demo owner's session. */
   isDemoExposed: boolean
-  /** Undefined: generated once into the data directory. */
+  /** Undefined: generated once and stored in the data directory. */
   encryptionKey: string | undefined
   webhookAllowedCidrs: readonly string[]
   trustedProxies: readonly string[]
   tls: { cert: Buffer; key: Buffer } | undefined
-  /** Undefined: media are in a folder of the data directory. */
+  /** Undefined: media are stored in the data directory. */
   mediaS3: S3Place | undefined
   logLevel: string
 }
 
 export class ConfigError extends StartError {}
 
-/** The environment of this process, completed by an `.env` file beside the program. */
+/** Returns the environment variables. An `.env` file in the project folder adds those that are not set. */
 export function environment(): Record<string, string | undefined> {
   try {
     process.loadEnvFile(join(root, '.env'))
@@ -104,17 +117,18 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const roles = new Set<Role>()
   for (const role of list(read('ROLES'))) {
     if (role === 'api' || role === 'worker') roles.add(role)
-    else fault('ROLES', `unknown role '${role}'; there are api and worker`)
+    else fault('ROLES', `unknown role '${role}'; the roles are api and worker`)
   }
-  if (roles.size === 0 && list(read('ROLES')).length === 0) fault('ROLES', 'names no role; there are api and worker')
+  if (roles.size === 0 && list(read('ROLES')).length === 0) fault('ROLES', 'must name a role: api, worker or both')
 
   const encryptionKey = read('ENCRYPTION_KEY') || undefined
   if (encryptionKey && !/^[0-9a-f]{64}$/i.test(encryptionKey)) fault('ENCRYPTION_KEY', 'must be 64 hex characters')
-  if (!encryptionKey && databaseUrl) fault('ENCRYPTION_KEY', 'required with DATABASE_URL: 64 hex characters')
+  if (!encryptionKey && databaseUrl)
+    fault('ENCRYPTION_KEY', 'required with DATABASE_URL: 64 hex characters, for example from `openssl rand -hex 32`')
 
   const webhookAllowedCidrs = list(read('WEBHOOK_ALLOWED_CIDRS'))
   for (const cidr of webhookAllowedCidrs) {
-    if (!isCidr(cidr)) fault('WEBHOOK_ALLOWED_CIDRS', `'${cidr}' is no network such as 10.0.0.0/8`)
+    if (!isCidr(cidr)) fault('WEBHOOK_ALLOWED_CIDRS', `'${cidr}' is not a network such as 10.0.0.0/8`)
   }
 
   const trustedProxies = list(read('TRUSTED_PROXIES'))
@@ -126,7 +140,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const files = { TLS_CERT_FILE: read('TLS_CERT_FILE'), TLS_KEY_FILE: read('TLS_KEY_FILE') } as const
   if (!files.TLS_CERT_FILE !== !files.TLS_KEY_FILE) {
-    fault(files.TLS_CERT_FILE ? 'TLS_KEY_FILE' : 'TLS_CERT_FILE', 'certificate and key go together')
+    fault(
+      files.TLS_CERT_FILE ? 'TLS_KEY_FILE' : 'TLS_CERT_FILE',
+      'required: set TLS_CERT_FILE and TLS_KEY_FILE together',
+    )
   }
   const pem = (name: keyof typeof files): Buffer => {
     try {
@@ -180,8 +197,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
   if (!levels.includes(logLevel)) fault('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
 
-  if (faults.length > 0)
-    throw new ConfigError(`Settings that cannot be used:\n${faults.map((f) => `  ${f}`).join('\n')}`)
+  if (faults.length > 0) throw new ConfigError(`Invalid settings:\n${faults.map((f) => `  ${f}`).join('\n')}`)
   return {
     port,
     host,
@@ -200,7 +216,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
 }
 
-/** They go together: with one of them, all of them. */
+/** If one of these is set, all are required. */
 const s3Settings = [
   'MEDIA_S3_ENDPOINT',
   'MEDIA_S3_BUCKET',
