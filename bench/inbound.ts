@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import type { Connection } from '../server/channels/channel.ts'
-import { createWamid, userIdOf, wireJson } from '../simulator/ids.ts'
+import { createWamid, userIdOf, wireJson } from '../simulator/wire/ids.ts'
 import type { Figure } from './figure.ts'
 import type { Measured } from './load.ts'
 import { phoneOf } from './people.ts'

@@ -12,7 +12,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { seedTemplates } from '../simulator/templates.ts'
+import { seedTemplates } from '../simulator/wire/templates.ts'
 import { optedOut } from './broadcasts/broadcasts.ts'
 import { addUp } from './broadcasts/counts.ts'
 import { withoutNumber } from './broadcasts/fill.ts'

@@ -12,7 +12,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Simulator } from '../simulator/simulator.ts'
-import { samplePicture } from '../simulator/templates.ts'
+import { samplePicture } from '../simulator/wire/templates.ts'
 import { getRequestSession } from './accounts/sessions.ts'
 import { isFromHere, visitOf } from './accounts/setup.ts'
 import type { Db } from './lib/db.ts'

@@ -12,7 +12,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isLoopbackHost } from '../common/address.ts'
-import { ControlError } from './http.ts'
+import { ControlError } from './wire/http.ts'
 
 /** Returns why a request is refused, or `undefined`. */
 export type Gate = (request: IncomingMessage) => ControlError | undefined

@@ -6,17 +6,18 @@
  * memory: bodies are not parsed on the way, and phones are laid out from the
  * last lines only.
  */
-import type { AccountState, Channel } from './accounts.ts'
-import { addInbound } from './control.ts'
-import { shownError } from './errors.ts'
-import type { Json } from './http.ts'
-import type { Place, Replay } from './journal.ts'
-import type { Media } from './media.ts'
-import { messageInFlight } from './messages.ts'
-import type { Bubble, PhoneEntry } from './phones.ts'
-import { socialInFlight } from './social.ts'
-import { type PlanName, plans, ranks } from './statuses.ts'
-import { createTemplate, type Template, templateKey } from './templates.ts'
+
+import { addInbound } from './control/control.ts'
+import { type PlanName, plans, ranks } from './delivery/statuses.ts'
+import { messageInFlight } from './graph/messages.ts'
+import { socialInFlight } from './graph/social.ts'
+import type { AccountState, Channel } from './state/accounts.ts'
+import type { Place, Replay } from './state/journal.ts'
+import type { Media } from './state/media.ts'
+import type { Bubble, PhoneEntry } from './state/phones.ts'
+import { shownError } from './wire/errors.ts'
+import type { Json } from './wire/http.ts'
+import { createTemplate, type Template, templateKey } from './wire/templates.ts'
 import { noteCustomer, type World } from './world.ts'
 
 type CallbackLine = {

@@ -3,19 +3,19 @@
  * down, and only then accepted.
  */
 import type { ServerResponse } from 'node:http'
-import type { AccountState } from './accounts.ts'
-import { checkContent, checkEnvelope } from './checks.ts'
-import { type Failure, failure } from './errors.ts'
-import { isObject, type Json, sendJson } from './http.ts'
-import { createWamid, keyOf, userIdOf, waIdOf } from './ids.ts'
-import { isWindowOpen, takeAllowance, takePair } from './limits.ts'
-import type { MediaStore } from './media.ts'
+import { type InFlight, type PlanName, planOf } from '../delivery/statuses.ts'
+import type { AccountState } from '../state/accounts.ts'
+import type { MediaStore } from '../state/media.ts'
+import { isWindowOpen, takeAllowance, takePair } from '../state/rate-limits.ts'
+import { type Failure, failure } from '../wire/errors.ts'
+import { isObject, type Json, sendJson } from '../wire/http.ts'
+import { createWamid, keyOf, userIdOf, waIdOf } from '../wire/ids.ts'
+import { checkContent, checkEnvelope } from '../wire/message-checks.ts'
+import type { Params } from '../wire/params.ts'
+import { checkTemplate } from '../wire/template-checks.ts'
+import { templateKey } from '../wire/templates.ts'
+import { fullFailure, refuse, sendAccepted, sendFailure, type World } from '../world.ts'
 import { isBlocked, isRegistered } from './objects.ts'
-import type { Params } from './params.ts'
-import { type InFlight, type PlanName, planOf } from './statuses.ts'
-import { checkTemplate } from './template-checks.ts'
-import { templateKey } from './templates.ts'
-import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
 export function acceptMessage(world: World, state: AccountState, params: Params, response: ServerResponse) {
   const { values, raw: text = JSON.stringify(values) } = params

@@ -4,7 +4,7 @@
  * Some twenty bytes a message are held in memory, its body is not: a million
  * messages cost 20 MB. The place in this list is the message's `seq`.
  */
-import { hash } from './ids.ts'
+import { hash } from '../wire/ids.ts'
 import type { Journal, Place } from './journal.ts'
 
 export type Sent = {

@@ -13,7 +13,7 @@
  * start.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, write } from 'node:fs'
-import type { Log } from './simulator.ts'
+import type { Log } from '../simulator.ts'
 
 export type Place = { offset: number; length: number }
 

@@ -13,9 +13,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createObjectId, wireJson } from './ids.ts'
-import { type MediaType, madeUp, mediaTypes } from './made-up.ts'
+import { createObjectId, wireJson } from '../wire/ids.ts'
 import { limitSize, type Quotas } from './quotas.ts'
+import { type MediaType, madeUp, mediaTypes } from './sample-media.ts'
 
 export type Media = {
   id: string

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
-import type { Media, MediaStore } from './media.ts'
+import type { Media, MediaStore } from './state/media.ts'
 
 const pageDir = join(import.meta.dirname, 'phone')
 const types: Record<string, string> = {

@@ -2,10 +2,10 @@
  * A callback of somebody's own making: any shape goes out, with the ids of the
  * account where it has none.
  */
-import type { AccountState } from './accounts.ts'
-import { isObject, type Json } from './http.ts'
-import { keyOf, waIdOf } from './ids.ts'
-import { noteCustomer } from './world.ts'
+import type { AccountState } from '../state/accounts.ts'
+import { isObject, type Json } from '../wire/http.ts'
+import { keyOf, waIdOf } from '../wire/ids.ts'
+import { noteCustomer } from '../world.ts'
 
 const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 

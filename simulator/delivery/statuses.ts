@@ -4,12 +4,12 @@
  * A wheel of 20 ms slots holds what is to come, so a thousand messages a
  * second cost one timer. What is due at the same time is reported together.
  */
-import type { AccountState } from './accounts.ts'
+import type { AccountState } from '../state/accounts.ts'
+import type { Fate } from '../state/faults.ts'
+import type { PhoneEntry } from '../state/phones.ts'
+import { reportedError } from '../wire/errors.ts'
+import { userIdOf, wireJson } from '../wire/ids.ts'
 import type { Callbacks, Report } from './callbacks.ts'
-import { reportedError } from './errors.ts'
-import type { Fate } from './faults.ts'
-import { userIdOf, wireJson } from './ids.ts'
-import type { PhoneEntry } from './phones.ts'
 
 export type Status = 'sent' | 'delivered' | 'read' | 'failed'
 

@@ -7,8 +7,8 @@
  * by a control call and kept in a file.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { badRequest, type Json } from './http.ts'
-import { seedTemplates, type Template, templateKey } from './templates.ts'
+import { badRequest, type Json } from '../wire/http.ts'
+import { seedTemplates, type Template, templateKey } from '../wire/templates.ts'
 
 export type SimulatorAccount = {
   workspace_id: string

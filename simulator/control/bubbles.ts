@@ -1,12 +1,13 @@
 /** What the business sent, as the customer's phone shows it. */
-import type { AccountState } from './accounts.ts'
-import { idOf } from './checks.ts'
-import { isObject, type Json } from './http.ts'
-import type { MediaStore } from './media.ts'
-import { findTemplate } from './messages.ts'
-import type { Bubble } from './phones.ts'
-import { attachmentsOf, linkOfAttachment } from './social.ts'
-import { type Rendered, type RenderedButton, renderTemplate } from './template-render.ts'
+
+import { findTemplate } from '../graph/messages.ts'
+import { attachmentsOf, linkOfAttachment } from '../graph/social.ts'
+import type { AccountState } from '../state/accounts.ts'
+import type { MediaStore } from '../state/media.ts'
+import type { Bubble } from '../state/phones.ts'
+import { isObject, type Json } from '../wire/http.ts'
+import { idOf } from '../wire/message-checks.ts'
+import { type Rendered, type RenderedButton, renderTemplate } from '../wire/template-render.ts'
 
 type Drawn = Pick<Bubble, 'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'>
 

@@ -2,9 +2,10 @@
  * Faults on order: what goes wrong with the next sends, and numbers that
  * always misbehave in their own way.
  */
+
+import { badRequest, type Json } from '../wire/http.ts'
+import { keyOf, waIdOf } from '../wire/ids.ts'
 import type { AccountState } from './accounts.ts'
-import { badRequest, type Json } from './http.ts'
-import { keyOf, waIdOf } from './ids.ts'
 
 const faultModes = [
   'reject',

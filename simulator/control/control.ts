@@ -7,9 +7,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccountState, type Channel, parseAccount } from './accounts.ts'
-import { pageUrl } from './bubbles.ts'
-import { parseFault } from './faults.ts'
+import { isBlocked } from '../graph/objects.ts'
+import { type AccountState, type Channel, parseAccount } from '../state/accounts.ts'
+import { parseFault } from '../state/faults.ts'
+import { journalFull } from '../state/journal.ts'
+import type { Bubble, PhoneEntry } from '../state/phones.ts'
 import {
   badRequest,
   ControlError,
@@ -23,14 +25,12 @@ import {
   readWhole,
   sendControlError,
   sendData,
-} from './http.ts'
-import { keyOf, waIdOf, wireJson } from './ids.ts'
+} from '../wire/http.ts'
+import { keyOf, waIdOf, wireJson } from '../wire/ids.ts'
+import { noteCustomer, type World } from '../world.ts'
+import { pageUrl } from './bubbles.ts'
+import { fillIn, noteWriters } from './custom-callback.ts'
 import { inboundBubble, inboundCallback, readInbound } from './inbound.ts'
-import { journalFull } from './journal.ts'
-import { isBlocked } from './objects.ts'
-import { fillIn, noteWriters } from './own-callback.ts'
-import type { Bubble, PhoneEntry } from './phones.ts'
-import { noteCustomer, type World } from './world.ts'
 
 export type Drawing = (entry: PhoneEntry) => Bubble
 

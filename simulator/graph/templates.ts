@@ -1,11 +1,11 @@
 /** `/{account}/message_templates`: listed in pages, made and deleted, with a callback for each change. */
 import type { ServerResponse } from 'node:http'
-import type { AccountState } from './accounts.ts'
-import { failure } from './errors.ts'
-import { type Json, sendJson } from './http.ts'
-import { wireJson } from './ids.ts'
-import { listed, parseTemplate, type Template, templateCallback, templateKey } from './templates.ts'
-import { fullFailure, record, sendFailure, type World } from './world.ts'
+import type { AccountState } from '../state/accounts.ts'
+import { failure } from '../wire/errors.ts'
+import { type Json, sendJson } from '../wire/http.ts'
+import { wireJson } from '../wire/ids.ts'
+import { listed, parseTemplate, type Template, templateCallback, templateKey } from '../wire/templates.ts'
+import { fullFailure, record, sendFailure, type World } from '../world.ts'
 
 export async function listTemplates(
   world: World,

@@ -7,8 +7,8 @@
  * its last hundred bubbles.
  */
 import type { ServerResponse } from 'node:http'
+import type { Rendered } from '../wire/template-render.ts'
 import type { Channel } from './accounts.ts'
-import type { Rendered } from './template-render.ts'
 
 type BubbleStatus = 'accepted' | 'sent' | 'delivered' | 'read' | 'failed'
 

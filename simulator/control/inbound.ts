@@ -2,15 +2,16 @@
  * A customer writes: the control call in our words becomes the provider's
  * callback.
  */
-import type { AccountState } from './accounts.ts'
+
+import { attachmentsOf, socialIdPattern } from '../graph/social.ts'
+import type { AccountState } from '../state/accounts.ts'
+import type { Media } from '../state/media.ts'
+import type { Bubble } from '../state/phones.ts'
+import { type MediaType, mediaTypes } from '../state/sample-media.ts'
+import { badRequest, isObject, type Json, readType } from '../wire/http.ts'
+import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from '../wire/ids.ts'
+import type { World } from '../world.ts'
 import { drawContact, pageUrl } from './bubbles.ts'
-import { badRequest, isObject, type Json, readType } from './http.ts'
-import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from './ids.ts'
-import { type MediaType, mediaTypes } from './made-up.ts'
-import type { Media } from './media.ts'
-import type { Bubble } from './phones.ts'
-import { attachmentsOf, socialIdPattern } from './social.ts'
-import type { World } from './world.ts'
 
 const types = [
   'text',

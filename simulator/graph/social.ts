@@ -5,16 +5,16 @@
  * delivery, and the account hears an echo of what it sent itself.
  */
 import type { ServerResponse } from 'node:http'
-import type { AccountState } from './accounts.ts'
-import { type Failure, failure } from './errors.ts'
-import { isObject, type Json, readType, sendJson } from './http.ts'
-import { createMid, createObjectId } from './ids.ts'
-import { isWindowOpen, takeAllowance } from './limits.ts'
-import type { Part } from './multipart.ts'
+import { type InFlight, planOf } from '../delivery/statuses.ts'
+import type { AccountState } from '../state/accounts.ts'
+import { isWindowOpen, takeAllowance } from '../state/rate-limits.ts'
+import { type Failure, failure } from '../wire/errors.ts'
+import { isObject, type Json, readType, sendJson } from '../wire/http.ts'
+import { createMid, createObjectId } from '../wire/ids.ts'
+import type { Part } from '../wire/multipart.ts'
+import type { Params } from '../wire/params.ts'
+import { fullFailure, refuse, sendAccepted, sendFailure, type World } from '../world.ts'
 import { put } from './objects.ts'
-import type { Params } from './params.ts'
-import { type InFlight, planOf } from './statuses.ts'
-import { fullFailure, refuse, sendAccepted, sendFailure, type World } from './world.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 

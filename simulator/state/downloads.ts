@@ -8,7 +8,7 @@
  */
 import { isIP } from 'node:net'
 import { Agent } from 'undici'
-import { isPublicAddress, notPublic, publicLookup } from '../common/address.ts'
+import { isPublicAddress, notPublic, publicLookup } from '../../common/address.ts'
 import type { Quotas } from './quotas.ts'
 
 type Download =

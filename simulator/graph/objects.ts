@@ -4,12 +4,12 @@
  * account. Kept by name in the journal, so it survives a restart.
  */
 import { randomBytes } from 'node:crypto'
-import type { AccountState } from './accounts.ts'
-import { type Failure, failure, failureBody } from './errors.ts'
-import { isObject, type Json } from './http.ts'
-import { keyOf, waIdOf, wireJson } from './ids.ts'
-import { isWindowOpen } from './limits.ts'
-import { fullFailure, record, type World } from './world.ts'
+import type { AccountState } from '../state/accounts.ts'
+import { isWindowOpen } from '../state/rate-limits.ts'
+import { type Failure, failure, failureBody } from '../wire/errors.ts'
+import { isObject, type Json } from '../wire/http.ts'
+import { keyOf, waIdOf, wireJson } from '../wire/ids.ts'
+import { fullFailure, record, type World } from '../world.ts'
 
 export type ObjectCall = {
   world: World

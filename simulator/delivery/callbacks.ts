@@ -9,10 +9,10 @@
  */
 import { createHmac } from 'node:crypto'
 import { Agent } from 'undici'
-import { isLoopbackHost } from '../common/address.ts'
-import type { AccountState } from './accounts.ts'
-import type { Journal } from './journal.ts'
-import type { Log } from './simulator.ts'
+import { isLoopbackHost } from '../../common/address.ts'
+import type { Log } from '../simulator.ts'
+import type { AccountState } from '../state/accounts.ts'
+import type { Journal } from '../state/journal.ts'
 
 /** What is reported in batches; `state.channel` says in which words. */
 export type Report = { readonly seq: number; readonly state: AccountState }

@@ -1,11 +1,11 @@
 /** Files of the business: uploaded to the number, and got in two hops. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AccountState } from './accounts.ts'
-import { badToken, type Failure, failure } from './errors.ts'
-import { maxUploadBytes, queryOf, sendJson, tokenOf } from './http.ts'
-import { fileHeaders } from './pages.ts'
-import type { Params } from './params.ts'
-import { sendFailure, type World } from './world.ts'
+import { fileHeaders } from '../page.ts'
+import type { AccountState } from '../state/accounts.ts'
+import { badToken, type Failure, failure } from '../wire/errors.ts'
+import { maxUploadBytes, queryOf, sendJson, tokenOf } from '../wire/http.ts'
+import type { Params } from '../wire/params.ts'
+import { sendFailure, type World } from '../world.ts'
 
 const uploadTypes =
   /^(image\/(jpeg|png|webp)|video\/(mp4|3gpp)|audio\/(aac|amr|mpeg|mp4|ogg)|text\/plain|application\/(pdf|msword|vnd\.[\w.-]+))\s*(;[\x20-\x7e]*)?$/i
