@@ -1,30 +1,30 @@
 /**
- * Which requests the simulator answers at all.
+ * Request admission.
  *
- * It has no users and no passwords of its own, so a browser must not be a way
- * in for other sites:
+ * The simulator has no users, so other sites must not reach it through a
+ * person's browser:
  *
  * - DNS rebinding: `Host` must be loopback or a name the operator configured.
- * - Cross-site requests: a control call that changes something comes from the
- *   same origin, or from a program, which sends no `Origin`.
+ * - Cross-site requests: a control call that changes something must have the
+ *   same `Origin`, or none, as calls of programs have.
  *
- * The provider's API needs its token on top of that.
+ * The provider's API also requires a token.
  */
 import type { IncomingMessage } from 'node:http'
 import { isLoopbackHost } from '../common/address.ts'
 import { ControlError } from './wire/http.ts'
 
-/** Returns why a request is refused, or `undefined`. */
+/** Returns the error of a refused request, or `undefined`. */
 export type Gate = (request: IncomingMessage) => ControlError | undefined
 
-export type Naming = {
-  /** Origins under which the simulator is reached. */
+type GateOptions = {
+  /** The simulator's own origins. */
   origins: () => readonly string[]
-  /** Host names and addresses under which it is reached besides. */
+  /** Further host names and addresses of the simulator. */
   hostnames?: readonly string[]
 }
 
-export function createGate({ origins, hostnames = [] }: Naming): Gate {
+export function createGate({ origins, hostnames = [] }: GateOptions): Gate {
   const isOwnHost = (hostname: string) =>
     isLoopbackHost(hostname) ||
     hostnames.includes(hostname.replace(/^\[|\]$/g, '')) ||
@@ -34,11 +34,11 @@ export function createGate({ origins, hostnames = [] }: Naming): Gate {
     const hostname = URL.parse(`http://${host}`)?.hostname ?? ''
     if (!isOwnHost(hostname)) {
       const known = origins().join(' and ')
-      const advice = 'set PUBLIC_URL to the address you use, or --public-url where it runs alone'
+      const advice = 'set PUBLIC_URL to the address you use, or --public-url for a standalone simulator'
       return new ControlError(421, 'wrong_host', `Host: the simulator answers at ${known} and on loopback; ${advice}`)
     }
-    const isReading = method === 'GET' || method === 'HEAD'
-    if (isReading || origin === undefined || !url.startsWith('/simulator/control/')) return undefined
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (isRead || origin === undefined || !url.startsWith('/simulator/control/')) return undefined
     const isSame = URL.parse(origin)?.host === host || origins().includes(origin)
     return isSame ? undefined : new ControlError(403, 'forbidden', 'Origin: must be the same origin')
   }

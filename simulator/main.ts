@@ -1,11 +1,11 @@
 /**
- * The simulator on its own, for load tests and for other programs that speak to
- * the provider.
+ * The standalone simulator, for load tests and for other programs that use the
+ * provider's API.
  *
  *   npm run -s simulator -- --port N [options]
  *
- * It listens on loopback. It has no sign-in, so a wider `--host` is for networks
- * whose every machine may read and send everything here.
+ * It listens on loopback and has no sign-in. With a wider `--host`, every
+ * machine on the network can read and send all messages.
  */
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
@@ -19,9 +19,9 @@ import { createSimulator, type Simulator } from './simulator.ts'
 
 const usage = `usage: npm run -s simulator -- --port N [options]
 
-  --host ADDRESS      where to listen (127.0.0.1)
-  --public-url URL    how others reach it, when that is not http://HOST:PORT
-  --data DIR          where to keep the journal and files (DATA_DIR/simulator)
+  --host ADDRESS      listen on this address (127.0.0.1)
+  --public-url URL    the address that clients use (http://HOST:PORT)
+  --data DIR          folder of the journal and files (DATA_DIR/simulator)
   --tls-cert FILE     serve https: the certificate chain and
   --tls-key FILE      the private key, both PEM`
 
@@ -66,53 +66,53 @@ const { port, host, publicUrl, dir, tls } = options
 const log = pino({ level: process.env.LOG_LEVEL ?? 'info' }, pino.destination(2))
 
 let simulator: Simulator | undefined
-const answer: RequestListener = (request, response) => {
-  // Some clients can be given a host only: for them the provider's API is at the root as well.
+const handle: RequestListener = (request, response) => {
+  // Some clients accept only a host name, so the provider's API is at the root as well.
   if (/^\/v\d+\.\d+\//.test(request.url ?? '')) request.url = `/simulator/graph${request.url}`
   if (simulator) simulator.handle(request, response)
   else response.writeHead(503, { 'retry-after': '1' }).end()
 }
 const limits = { keepAliveTimeout: 75_000, headersTimeout: 10_000, requestTimeout: 60_000 }
-const server = tls ? createHttpsServer({ ...limits, ...tls }, answer) : createHttpServer(limits, answer)
-await new Promise<void>((listening, failed) => {
-  server.once('error', failed)
-  server.listen(port, host, 1024, listening)
+const server = tls ? createHttpsServer({ ...limits, ...tls }, handle) : createHttpServer(limits, handle)
+await new Promise<void>((resolve, reject) => {
+  server.once('error', reject)
+  server.listen(port, host, 1024, resolve)
 }).catch((error: Error) => {
   console.error(`the simulator cannot listen on ${host}:${port}: ${error.message}`)
   process.exit(1)
 })
 const address = server.address()
 const boundPort = typeof address === 'object' && address ? address.port : port
-const isAnywhere = host === '0.0.0.0' || host === '::'
-const shownHost = isAnywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+const isWildcard = host === '0.0.0.0' || host === '::'
+const shownHost = isWildcard ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
 const url = publicUrl ?? `${tls ? 'https' : 'http'}://${shownHost}:${boundPort}`
 const isLocal = isLoopbackHost(host)
 simulator = await createSimulator({
   dir,
   name: String(boundPort),
   publicUrl: url,
-  hostnames: isAnywhere ? ownAddresses() : [host],
+  hostnames: isWildcard ? ownAddresses() : [host],
   isPrivate: isLocal,
   log,
 })
-console.log(`The simulator is at ${url}/simulator (its journal in ${dir})`)
-if (isLocal) console.log('It listens on loopback: only programs of this machine reach it (--host widens that)')
+console.log(`The simulator is at ${url}/simulator (journal: ${dir})`)
+if (isLocal) console.log('It listens on loopback, so only programs on this machine reach it (--host changes that)')
 else {
   console.error(
-    `Warning: it listens on ${host} and has no sign-in. Every machine that reaches this port can read and send all ` +
-      'messages here, and can register callback addresses that this machine then calls.',
+    `Warning: the simulator listens on ${host} and has no sign-in. Every machine that reaches this port can read and ` +
+      'send all messages here, and can register callback addresses that this machine then calls.',
   )
 }
 
-/** An address cannot be rebound as a name can, so each of this machine's own is accepted as `Host`. */
+/** DNS rebinding needs a host name, so each address of this machine is accepted as `Host`. */
 function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
 }
 
-let stopping = false
+let isStopping = false
 async function stop() {
-  if (stopping) return
-  stopping = true
+  if (isStopping) return
+  isStopping = true
   server.close()
   await simulator?.stop()
   server.closeAllConnections()

@@ -1,77 +1,79 @@
 /**
- * A simulator of the provider: both of its channels, with a memory.
+ * A simulator of the provider with both of its channels and persistent state.
  *
- * It stands for somebody else's machine, so it shares no code with the service
- * and talks to it by HTTP only. What it accepted is in its journal before it
- * answers; after a restart it goes on with the reports of what it accepted and
- * with callbacks that nobody took.
+ * It stands for a third party's service, so it shares no code with ours except
+ * `common/` and communicates by HTTP only. The journal holds every accepted
+ * message before the caller gets its answer. After a restart the simulator
+ * resumes status reports, and callbacks that the service did not accept.
  */
 import { mkdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { isLoopbackHost } from '../common/address.ts'
-import { drawSent } from './control/bubbles.ts'
+import { renderBubble } from './control/bubbles.ts'
 import { handleControl } from './control/control.ts'
 import { createCallbacks } from './delivery/callbacks.ts'
-import { type InFlight, ranks, type Status, socialBody, startStatuses, statusBody } from './delivery/statuses.ts'
+import {
+  formatSocialReports,
+  formatStatuses,
+  type InFlightMessage,
+  ranks,
+  type Status,
+  startStatuses,
+} from './delivery/statuses.ts'
 import { createGate } from './gate.ts'
 import { handleGraph } from './graph/graph.ts'
-import { handleLookaside } from './graph/media.ts'
-import { sendMedia, sendNothing, sendPage } from './page.ts'
+import { handleLookaside, sendMedia } from './graph/media.ts'
+import { sendPage } from './page.ts'
 import { createReplay } from './replay.ts'
-import { type Channel, createAccounts, type SimulatorAccount } from './state/accounts.ts'
+import { type Channel, createAccounts, recordCustomer, type SimulatorAccount } from './state/accounts.ts'
 import { createDownloads } from './state/downloads.ts'
 import { createFaults } from './state/faults.ts'
 import { openJournal } from './state/journal.ts'
+import type { Log } from './state/log.ts'
 import { createMediaStore } from './state/media.ts'
-import { type Bubble, createPhones, type PhoneEntry } from './state/phones.ts'
+import { createPhones } from './state/phones.ts'
 import { createBucket, defaultQuotas, type Quotas } from './state/quotas.ts'
-import { createSent } from './state/sent-messages.ts'
-import { shownError } from './wire/errors.ts'
-import { type Json, queryOf, sendControlError } from './wire/http.ts'
+import { createSentMessages } from './state/sent-messages.ts'
+import { phoneError } from './wire/errors.ts'
+import { queryOf, sendControlError, sendNotFound } from './wire/http.ts'
 import { keyOf, waIdOf } from './wire/ids.ts'
-import { noteCustomer, type World } from './world.ts'
+import type { World } from './world.ts'
 
 export { createGate } from './gate.ts'
 export type { SimulatorAccount } from './state/accounts.ts'
 export { sendControlError } from './wire/http.ts'
 
-export type Log = {
-  info(o: object, m?: string): void
-  warn(o: object, m?: string): void
-  error(o: object, m?: string): void
-}
-
 export type Simulator = {
-  /** Handles every request whose path starts with /simulator. Reads the body itself. */
+  /** Handles requests whose path starts with /simulator. Expects the body unread. */
   handle(request: IncomingMessage, response: ServerResponse): void
   stop(): Promise<void>
 }
 
-type Options = {
-  /** Folder of the journal; file names carry `name`, so that two processes may share the folder. */
+type SimulatorOptions = {
+  /** Folder of the journal. File names contain `name`, so several simulators can share a folder. */
   dir: string
   name: string
-  /** Origin under which the service reaches /simulator. */
+  /** Origin at which the service reaches the simulator. */
   publicUrl: string | (() => string)
-  /** Origin under which browsers reach it, when that is another one. */
+  /** Origin at which browsers reach it, if different. */
   browserUrl?: string
-  /** Host names and addresses under which it is reached besides. */
+  /** Further host names and addresses of the simulator. */
   hostnames?: readonly string[]
   /**
-   * Only programs of this machine reach the simulator, so it may download files from this machine: a caller could read
-   * them as well. Without it, it downloads from public addresses and its own origins only.
+   * Only programs on this machine reach the simulator. It may then download files from this machine, because its
+   * callers can read them anyway. Otherwise it downloads from public addresses and its own origins only.
    */
   isPrivate?: boolean
-  /** Built in: where accounts come from. Absent: alone; accounts are registered and kept in the folder. */
+  /** Loads the accounts of the built-in simulator. Without it, accounts are registered by a control call. */
   loadAccounts?: () => Promise<SimulatorAccount[]>
-  /** Who wrote to them lately, whatever the journal says: asked once, at the start. */
+  /** Loads the customers who wrote recently but may be missing from the journal. Called once, at the start. */
   loadCustomers?: () => Promise<KnownCustomer[]>
   log: Log
   quotas?: Partial<Quotas>
 }
 
-/** `id`: a number in E.164, or a user id. */
+/** `id` is a number in E.164 or a user id. */
 export type KnownCustomer = {
   workspace_id: string
   channel: Channel
@@ -83,7 +85,7 @@ export type KnownCustomer = {
 
 const flushMs = 1_000
 
-export async function createSimulator(options: Options): Promise<Simulator> {
+export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const {
     dir,
     name,
@@ -103,7 +105,7 @@ export async function createSimulator(options: Options): Promise<Simulator> {
     loadAccounts,
     () => browserUrl ?? origin(),
   )
-  const sent = createSent()
+  const sent = createSentMessages()
   const media = createMediaStore({
     dir: join(dir, `${name}-media`),
     publicUrl: origin,
@@ -117,23 +119,24 @@ export async function createSimulator(options: Options): Promise<Simulator> {
     isAllowedOrigin: (url) => origins().includes(url) || isOnThisMachine(url),
     quotas,
   })
-  const phones = createPhones(draw, quotas.streams)
+  const phones = createPhones((entry) => renderBubble({ journal, accounts, media }, entry), quotas.streams)
   const replay = createReplay({ accounts, sent, media })
   const startedAt = Date.now()
-  const journal = openJournal(join(dir, `${name}.jsonl`), quotas.journalBytes, log, replay.line)
-  if (sent.size > 0) log.info({ messages: sent.size, ms: Date.now() - startedAt }, 'the simulator read its journal')
+  const journal = openJournal(join(dir, `${name}.jsonl`), quotas.journalBytes, log, replay.replayLine)
+  if (sent.size > 0) log.info({ messages: sent.size, ms: Date.now() - startedAt }, 'the simulator replayed its journal')
 
-  const callbacks = createCallbacks<InFlight>({
+  const callbacks = createCallbacks<InFlightMessage>({
     journal,
     log,
-    write: (state, batch) => (state.channel === 'social' ? socialBody(state, batch) : statusBody(state, batch)),
+    formatBatch: (state, batch) =>
+      state.channel === 'social' ? formatSocialReports(state, batch) : formatStatuses(state, batch),
   })
-  const statuses = startStatuses(callbacks, happened)
+  const statuses = startStatuses(callbacks, showStatus)
   let callbackCount = replay.callbackCount()
   const world: World = {
     log,
     publicUrl: origin,
-    isAlone: loadAccounts === undefined,
+    isStandalone: loadAccounts === undefined,
     accounts,
     journal,
     sent,
@@ -150,27 +153,19 @@ export async function createSimulator(options: Options): Promise<Simulator> {
   }
   await accounts.refresh().catch((error) => log.warn({ err: error }, 'the simulator cannot read its accounts yet'))
   const customers = await loadCustomers?.().catch((error) => {
-    log.warn({ err: error }, 'the simulator cannot read who wrote lately')
+    log.warn({ err: error }, 'the simulator cannot read the customers who wrote recently')
   })
-  for (const { workspace_id, channel, id, last_inbound_at, ...who } of customers ?? []) {
+  for (const { workspace_id, channel, id, last_inbound_at, ...names } of customers ?? []) {
     const key = channel === 'msgapp' ? waIdOf(keyOf(id)) : id
-    noteCustomer(accounts.resolveState(workspace_id, channel), key, Date.parse(last_inbound_at), who)
+    recordCustomer(accounts.resolveState(workspace_id, channel), key, Date.parse(last_inbound_at), names)
   }
-  replay.goOn(world)
-  // Reports wait while their account is not known; a second later it may be.
+  replay.resume(world)
+  // Reports of an unregistered account stay queued; this posts them once it is registered.
   const flushing = setInterval(() => callbacks.flush(), flushMs).unref()
 
-  function happened({ entry }: InFlight, status: Status, code: number | undefined) {
+  function showStatus({ entry }: InFlightMessage, status: Status, code: number | undefined) {
     if (!entry || ranks[status] <= ranks[entry.status]) return
-    phones.setStatus(entry, status, shownError(code))
-  }
-
-  function draw(entry: PhoneEntry): Bubble {
-    const line = JSON.parse(journal.read(entry)) as { bubble: Bubble; at: string; body: Json }
-    const { id, from, status, error, phone } = entry
-    if (from === 'customer') return { ...line.bubble, status, error }
-    const state = accounts.resolveState(phone.workspace_id, phone.channel)
-    return { id, from, at: line.at, status, error, ...drawSent(state, line.body, media) }
+    phones.setStatus(entry, status, phoneError(code))
   }
 
   function handle(request: IncomingMessage, response: ServerResponse) {
@@ -183,14 +178,14 @@ export async function createSimulator(options: Options): Promise<Simulator> {
 
   async function handleRest(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     try {
-      if (path.startsWith('/simulator/control/')) return await handleControl(world, draw, request, response)
+      if (path.startsWith('/simulator/control/')) return await handleControl(world, request, response)
       if (path === '/simulator/lookaside') return handleLookaside(world, request, response)
-      if (request.method !== 'GET' && request.method !== 'HEAD') return sendNothing(response)
+      if (request.method !== 'GET' && request.method !== 'HEAD') return sendNotFound(response)
       if (path === '/simulator' || path === '/simulator/') return await sendPage('index.html', response)
       const [, folder, file = ''] = /^\/simulator\/(phone|media)\/([^/]+)$/.exec(path) ?? []
       if (folder === 'phone') return await sendPage(file, response)
       if (folder === 'media') return sendMedia(media, file, queryOf(request.url ?? ''), response)
-      sendNothing(response)
+      sendNotFound(response)
     } catch (error) {
       log.error({ err: error, path }, 'the simulator failed')
       response.destroy()

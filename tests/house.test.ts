@@ -97,6 +97,19 @@ test('ui and common import nothing of ours, and the simulator only itself and th
   }
 })
 
+test('the folders of the simulator import only to their left', () => {
+  const folders = ['wire', 'state', 'delivery', 'world.ts', 'graph', 'control']
+  for (const file of globSync('simulator/{wire,state,delivery,graph,control}/*.ts')) {
+    const [, folder = ''] = file.split('/')
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/from '(\.[^']+)'/g)) {
+      const [top, other = ''] = join(dirname(file), path).split('/')
+      if (top !== 'simulator') continue
+      assert.ok(folders.includes(other), `${file} imports ${path}`)
+      assert.ok(folders.indexOf(other) <= folders.indexOf(folder), `${file} imports ${path}`)
+    }
+  }
+})
+
 test('a room names in its SQL only tables of its own and of rooms to its left', () => {
   for (const { file, room, text } of rooms()) {
     for (const [owner, names] of Object.entries(tables)) {

@@ -1,55 +1,73 @@
-/** What the business sent, as the customer's phone shows it. */
+/** Renders messages as the customer's phone shows them. */
 
-import { findTemplate } from '../graph/messages.ts'
 import { attachmentsOf, linkOfAttachment } from '../graph/social.ts'
-import type { AccountState } from '../state/accounts.ts'
+import { type AccountState, findTemplate } from '../state/accounts.ts'
 import type { MediaStore } from '../state/media.ts'
-import type { Bubble } from '../state/phones.ts'
+import type { Bubble, PhoneEntry } from '../state/phones.ts'
 import { isObject, type Json } from '../wire/http.ts'
 import { idOf } from '../wire/message-checks.ts'
 import { type Rendered, type RenderedButton, renderTemplate } from '../wire/template-render.ts'
+import type { World } from '../world.ts'
 
-type Drawn = Pick<Bubble, 'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'>
+type RenderedContent = Pick<
+  Bubble,
+  'type' | 'text' | 'media' | 'template' | 'reply_to' | 'location' | 'contacts' | 'reaction'
+>
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const textOr = (value: unknown) => (isText(value) ? value : null)
 
 export const pageUrl = (id: string) => `/simulator/media/${id}`
 
-const plain: Drawn = { type: 'text', text: null, media: null, template: null, reply_to: null }
+const emptyContent: RenderedContent = { type: 'text', text: null, media: null, template: null, reply_to: null }
 
-export function drawSent(state: AccountState, body: Json, media: MediaStore): Drawn {
-  return state.channel === 'social' ? drawSocial(state, body) : drawMessage(state, body, media)
+/** The bubble of a journal entry. */
+export function renderBubble(
+  { journal, accounts, media }: Pick<World, 'journal' | 'accounts' | 'media'>,
+  entry: PhoneEntry,
+): Bubble {
+  const line = JSON.parse(journal.read(entry)) as { bubble: Bubble; at: string; body: Json }
+  const { id, from, status, error, phone } = entry
+  if (from === 'customer') return { ...line.bubble, status, error }
+  const state = accounts.resolveState(phone.workspace_id, phone.channel)
+  return { id, from, at: line.at, status, error, ...renderSent(state, line.body, media) }
 }
 
-function drawMessage(state: AccountState, body: Json, media: MediaStore): Drawn {
+function renderSent(state: AccountState, body: Json, media: MediaStore): RenderedContent {
+  return state.channel === 'social' ? renderSocial(state, body) : renderMessage(state, body, media)
+}
+
+function renderMessage(state: AccountState, body: Json, media: MediaStore): RenderedContent {
   const type = isText(body.type) ? body.type : 'text'
   const content = body[type]
   const reply_to = isObject(body.context) ? textOr(body.context.message_id) : null
-  const drawn: Drawn = { ...plain, type, reply_to }
+  const rendered: RenderedContent = { ...emptyContent, type, reply_to }
   if (type === 'contacts' && Array.isArray(content))
-    return { ...drawn, contacts: content.filter(isObject).map(drawContact) }
-  if (!isObject(content)) return drawn
-  if (type === 'text') return { ...drawn, text: textOr(content.body) }
+    return { ...rendered, contacts: content.filter(isObject).map(renderContact) }
+  if (!isObject(content)) return rendered
+  if (type === 'text') return { ...rendered, text: textOr(content.body) }
   if (type === 'template') {
     const template = findTemplate(state, content)
-    return { ...drawn, template: template ? renderTemplate(template, content.components, pageUrl) : null }
+    return { ...rendered, template: template ? renderTemplate(template, content.components, pageUrl) : null }
   }
-  if (type === 'interactive') return { ...drawn, template: drawInteractive(content) }
-  if (type === 'location') return { ...drawn, location: content }
+  if (type === 'interactive') return { ...rendered, template: renderInteractive(content) }
+  if (type === 'location') return { ...rendered, location: content }
   if (type === 'reaction') {
-    return { ...drawn, reaction: { message_id: textOr(content.message_id) ?? '', emoji: textOr(content.emoji) ?? '' } }
+    return {
+      ...rendered,
+      reaction: { message_id: textOr(content.message_id) ?? '', emoji: textOr(content.emoji) ?? '' },
+    }
   }
   const file = isText(content.id) ? media.get(content.id) : undefined
   const url = isText(content.link) ? content.link : isText(content.id) ? pageUrl(content.id) : ''
   return {
-    ...drawn,
+    ...rendered,
     text: textOr(content.caption),
     media: { url, mime_type: file?.mime_type ?? null, filename: textOr(content.filename) ?? file?.filename ?? null },
   }
 }
 
-export function drawContact({ name, phones }: Json) {
+export function renderContact({ name, phones }: Json) {
   const [first] = Array.isArray(phones) ? phones.filter(isObject) : []
   return {
     name: (isObject(name) ? textOr(name.formatted_name) : null) ?? '',
@@ -57,8 +75,8 @@ export function drawContact({ name, phones }: Json) {
   }
 }
 
-/** Buttons and rows of an interactive message are tapped as a template's are. */
-function drawInteractive({ header, body, footer, action }: Json): Rendered {
+/** Renders buttons and rows of an interactive message like those of a template. */
+function renderInteractive({ header, body, footer, action }: Json): Rendered {
   const heading = isObject(header) ? textOr(header.text) : null
   const tap = (type: 'QUICK_REPLY' | 'LIST_REPLY', reply: Json, index: number): RenderedButton => ({
     index,
@@ -66,13 +84,13 @@ function drawInteractive({ header, body, footer, action }: Json): Rendered {
     text: textOr(reply.title) ?? '',
     payload: idOf(reply.id) ?? '',
   })
-  const given = isObject(action) ? action : {}
-  const buttons = Array.isArray(given.buttons)
-    ? given.buttons.filter(isObject).map(({ reply }) => (isObject(reply) ? reply : {}))
+  const actions = isObject(action) ? action : {}
+  const buttons = Array.isArray(actions.buttons)
+    ? actions.buttons.filter(isObject).map(({ reply }) => (isObject(reply) ? reply : {}))
     : []
-  const sections = Array.isArray(given.sections) ? given.sections.filter(isObject) : []
+  const sections = Array.isArray(actions.sections) ? actions.sections.filter(isObject) : []
   const rows = sections.flatMap((section) => (Array.isArray(section.rows) ? section.rows.filter(isObject) : []))
-  const link = isObject(given.parameters) ? given.parameters : undefined
+  const link = isObject(actions.parameters) ? actions.parameters : undefined
   return {
     name: '',
     header: heading ? { type: 'text', text: heading } : null,
@@ -88,7 +106,7 @@ function drawInteractive({ header, body, footer, action }: Json): Rendered {
   }
 }
 
-function drawSocial(state: AccountState, body: Json): Drawn {
+function renderSocial(state: AccountState, body: Json): RenderedContent {
   const message = isObject(body.message) ? body.message : {}
   const reply_to = isObject(body.reply_to) ? textOr(body.reply_to.mid) : null
   const [attachment] = attachmentsOf(message)
@@ -96,25 +114,25 @@ function drawSocial(state: AccountState, body: Json): Drawn {
   const replies = Array.isArray(message.quick_replies) ? message.quick_replies.filter(isObject) : []
   if (!attachment && replies.length > 0) {
     return {
-      ...plain,
+      ...emptyContent,
       type: 'template',
       reply_to,
-      template: { ...noTemplate, body: text ?? '', buttons: tapped(replies) },
+      template: { ...emptyTemplate, body: text ?? '', buttons: renderButtons(replies) },
     }
   }
-  if (!attachment) return { ...plain, text, reply_to }
+  if (!attachment) return { ...emptyContent, text, reply_to }
   if (attachment.type === 'template' && isObject(attachment.payload)) {
-    return { ...plain, type: 'template', reply_to, template: drawSocialTemplate(attachment.payload) }
+    return { ...emptyContent, type: 'template', reply_to, template: renderSocialTemplate(attachment.payload) }
   }
   const type = attachment.type === 'file' ? 'document' : (textOr(attachment.type) ?? 'image')
   const url = linkOfAttachment(state, attachment) ?? ''
-  return { ...plain, type, reply_to, media: { url, mime_type: null, filename: null } }
+  return { ...emptyContent, type, reply_to, media: { url, mime_type: null, filename: null } }
 }
 
-const noTemplate: Rendered = { name: '', header: null, body: '', footer: null, buttons: [], cards: null }
+const emptyTemplate: Rendered = { name: '', header: null, body: '', footer: null, buttons: [], cards: null }
 
-/** Buttons of the social channel: an address is opened, everything else is answered. */
-const tapped = (buttons: readonly Json[]): RenderedButton[] =>
+/** Buttons of the social channel: one with a URL opens it, any other sends a reply. */
+const renderButtons = (buttons: readonly Json[]): RenderedButton[] =>
   buttons.map(({ title, url, payload }, index) =>
     isText(url)
       ? { index, type: 'URL', text: textOr(title) ?? '', url }
@@ -122,11 +140,11 @@ const tapped = (buttons: readonly Json[]): RenderedButton[] =>
   )
 
 const buttonsIn = ({ buttons }: Json): RenderedButton[] =>
-  tapped(Array.isArray(buttons) ? buttons.filter(isObject) : [])
+  renderButtons(Array.isArray(buttons) ? buttons.filter(isObject) : [])
 
-function drawSocialTemplate(payload: Json): Rendered {
+function renderSocialTemplate(payload: Json): Rendered {
   if (payload.template_type === 'button') {
-    return { ...noTemplate, body: textOr(payload.text) ?? '', buttons: buttonsIn(payload) }
+    return { ...emptyTemplate, body: textOr(payload.text) ?? '', buttons: buttonsIn(payload) }
   }
   const elements = Array.isArray(payload.elements) ? payload.elements.filter(isObject) : []
   const cards = elements.map((element) => ({
@@ -134,5 +152,5 @@ function drawSocialTemplate(payload: Json): Rendered {
     body: [element.title, element.subtitle].filter(isText).join('\n'),
     buttons: buttonsIn(element),
   }))
-  return { ...noTemplate, cards }
+  return { ...emptyTemplate, cards }
 }

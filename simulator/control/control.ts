@@ -1,17 +1,16 @@
 /**
- * `/simulator/control/…`: for people and tests, who play the customers and
- * decide what goes wrong.
+ * `/simulator/control/…`: people and tests play the customers and inject faults.
  *
- * Calls that change something want JSON, or a header that no form can send, so
- * that a page of somebody else's cannot make them.
+ * A call that changes something requires JSON, or a header that no HTML form
+ * can send, so that another site cannot make it through a browser.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { isBlocked } from '../graph/objects.ts'
-import { type AccountState, type Channel, parseAccount } from '../state/accounts.ts'
+import { type AccountState, type Channel, parseAccount, recordCustomer } from '../state/accounts.ts'
 import { parseFault } from '../state/faults.ts'
-import { journalFull } from '../state/journal.ts'
-import type { Bubble, PhoneEntry } from '../state/phones.ts'
+import { journalFullMessage } from '../state/journal.ts'
+import type { PhoneEntry } from '../state/phones.ts'
 import {
   badRequest,
   ControlError,
@@ -20,21 +19,20 @@ import {
   maxBodyBytes,
   maxUploadBytes,
   parseJson,
+  parseMimeType,
   queryOf,
-  readType,
-  readWhole,
+  readWholeBody,
   sendControlError,
   sendData,
 } from '../wire/http.ts'
 import { keyOf, waIdOf, wireJson } from '../wire/ids.ts'
-import { noteCustomer, type World } from '../world.ts'
-import { pageUrl } from './bubbles.ts'
-import { fillIn, noteWriters } from './custom-callback.ts'
-import { inboundBubble, inboundCallback, readInbound } from './inbound.ts'
+import type { World } from '../world.ts'
+import { pageUrl, renderBubble } from './bubbles.ts'
+import { fillInAccountIds, recordSenders } from './custom-callback.ts'
+import { inboundBubble, readInbound } from './inbound.ts'
+import { inboundCallback } from './inbound-callback.ts'
 
-export type Drawing = (entry: PhoneEntry) => Bubble
-
-type Call = { world: World; request: IncomingMessage; response: ServerResponse; query: URLSearchParams; draw: Drawing }
+type Call = { world: World; request: IncomingMessage; response: ServerResponse; query: URLSearchParams }
 
 const calls: Record<string, (call: Call) => Promise<void> | void> = {
   'POST inbound': postInbound,
@@ -53,12 +51,7 @@ const calls: Record<string, (call: Call) => Promise<void> | void> = {
   'GET stream': getStream,
 }
 
-export async function handleControl(
-  world: World,
-  draw: Drawing,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+export async function handleControl(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = request.url ?? ''
   const name = /^\/simulator\/control\/([a-z]+)\/?(?:\?|$)/.exec(url)?.[1]
   const call = calls[`${request.method} ${name}`]
@@ -70,15 +63,15 @@ export async function handleControl(
       response.setHeader('retry-after', '1')
       throw new ControlError(429, 'too_many_calls', `at most ${world.quotas.controlCallsPerSecond} calls a second`)
     }
-    await call({ world, request, response, query: queryOf(url), draw })
+    await call({ world, request, response, query: queryOf(url) })
   } catch (error) {
-    const known = error instanceof ControlError
-    if (!known) world.log.error({ err: error, url }, 'a control call of the simulator failed')
+    const isKnown = error instanceof ControlError
+    if (!isKnown) world.log.error({ err: error, url }, 'a control call of the simulator failed')
     if (response.headersSent) {
       response.destroy()
       return
     }
-    sendControlError(response, known ? error : new ControlError(500, 'internal', 'the simulator failed; see its log'))
+    sendControlError(response, isKnown ? error : new ControlError(500, 'internal', 'the simulator failed; see its log'))
   }
 }
 
@@ -86,7 +79,7 @@ async function readObject(request: IncomingMessage): Promise<Json> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw badRequest('content-type: application/json is required')
   }
-  const bytes = await readWhole(request, maxBodyBytes)
+  const bytes = await readWholeBody(request, maxBodyBytes)
   if (!bytes) throw new ControlError(413, 'too_large', `the body is over ${maxBodyBytes} bytes`)
   let body: unknown
   try {
@@ -113,51 +106,40 @@ function channelOf(value: unknown): Channel {
   return channel
 }
 
-/** The provider keeps messages of a blocked user to itself. */
+/** The provider does not pass on messages of a blocked user. */
 const isBlockedSender = (state: AccountState, { from, user_id }: Json): boolean =>
   [from, user_id].some((id) => typeof id === 'string' && isBlocked(state, waIdOf(keyOf(id))))
 
-/** Refuses what would be written to a full journal, or wait behind too many callbacks. */
-function requireRoom({ journal, callbacks, quotas }: World): void {
-  if (!journal.hasRoom()) throw new ControlError(507, 'journal_full', journalFull(quotas.journalBytes))
+/** Refuses the call if the journal is full, or too many callbacks wait for the service. */
+function requireCapacity({ journal, callbacks, quotas }: World): void {
+  if (!journal.hasCapacity()) throw new ControlError(507, 'journal_full', journalFullMessage(quotas.journalBytes))
   if (callbacks.waitingCount() < quotas.waitingCallbacks) return
   const message = `${quotas.waitingCallbacks} callbacks wait for the service to accept them`
   throw new ControlError(503, 'too_many_waiting', message)
 }
 
-/** A customer writes. Answered when the service took it, or refused it the first time. */
+/** A customer writes. The answer follows the first attempt to post the callback. */
 async function postInbound({ world, request, response }: Call): Promise<void> {
   const body = await readObject(request)
   const state = await requireState(world, body, channelOf(body.channel))
-  requireRoom(world)
+  requireCapacity(world)
   if (isBlockedSender(state, body)) throw new ControlError(409, 'blocked', 'from: the business has blocked this user')
-  const written = await readInbound(world, state, body)
-  const wire = wireJson(inboundCallback(world, state, written))
+  const inbound = await readInbound(world, state, body)
+  const wire = wireJson(inboundCallback(world, state, inbound))
   const number = world.nextCallback()
-  const { phone, name, username, messageId, at } = written
+  const { workspace_id, channel } = state
+  const { phone, name, username, messageId, at } = inbound
   const keys =
-    state.channel === 'social'
-      ? [written.userId]
-      : [...new Set([waIdOf(written.number), written.userId])].filter(Boolean)
-  const meta = wireJson({
-    k: 'i',
-    q: number,
-    w: state.workspace_id,
-    c: state.channel,
-    keys,
-    phone,
-    at,
-    name,
-    username,
-    bubble: inboundBubble(written),
-  })
+    channel === 'social' ? [inbound.userId] : [...new Set([waIdOf(inbound.number), inbound.userId])].filter(Boolean)
+  const bubble = inboundBubble(inbound)
+  const head = wireJson({ k: 'i', q: number, w: workspace_id, c: channel, keys, phone, at, name, username, bubble })
   const entry = await new Promise<PhoneEntry>((resolve) => {
-    world.journal.append(`${meta.slice(0, -1)},"body":${wire}}`, (offset, length) => {
-      for (const key of keys) noteCustomer(state, key, at, { name, username })
-      resolve(addInbound(world, state, phone, messageId, { name, username }, offset, length))
+    world.journal.append(`${head.slice(0, -1)},"body":${wire}}`, (offset, length) => {
+      for (const key of keys) recordCustomer(state, key, at, { name, username })
+      resolve(world.phones.addInbound({ workspace_id, channel, phone, name, username, id: messageId, offset, length }))
     })
   })
-  world.phones.changed(entry)
+  world.phones.publish(entry)
   const { ok, message } = await world.callbacks.deliver(state, wire, number, () => {
     if (entry.status !== 'delivered') world.phones.setStatus(entry, 'delivered', null)
   })
@@ -166,33 +148,11 @@ async function postInbound({ world, request, response }: Call): Promise<void> {
   throw new ControlError(
     502,
     'callback_failed',
-    `${message}; it is repeated until it is taken (message_id ${messageId})`,
+    `${message}; the callback is repeated until the service accepts it (message_id ${messageId})`,
   )
 }
 
-/** Put it on the phone, at first as if it had been taken: nearly every one is. */
-export function addInbound(
-  world: Pick<World, 'phones'>,
-  state: AccountState,
-  phone: string,
-  id: string,
-  { name, username }: { name: string | null; username: string | null },
-  offset: number,
-  length: number,
-): PhoneEntry {
-  const entry = world.phones.add(state.workspace_id, state.channel, phone, {
-    id,
-    from: 'customer',
-    offset,
-    length,
-    status: 'delivered',
-  })
-  entry.phone.name = name ?? entry.phone.name
-  entry.phone.username = username ?? entry.phone.username
-  return entry
-}
-
-/** Everything that was accepted, in order, as it is in the journal: it may be very much. */
+/** Streams all accepted messages in order; there may be millions. */
 async function getSent({ world, response, query }: Call): Promise<void> {
   const to = query.get('to')
   const key = to === null ? undefined : keyOf(to)
@@ -204,7 +164,7 @@ async function getSent({ world, response, query }: Call): Promise<void> {
     let text = ''
     for (const line of lines) {
       const from = line.indexOf('"message_id"')
-      // A hash may meet another's; the line says whom it was for.
+      // The index compares hashes of recipients, so a line may have another recipient.
       if (keys && !keys.some((each) => line.slice(0, from).includes(`"r":"${each}"`))) continue
       text += `${before}{${line.slice(from)}`
       before = ','
@@ -216,7 +176,7 @@ async function getSent({ world, response, query }: Call): Promise<void> {
       })
     }
     if (response.destroyed) return
-    await nextTurn()
+    await yieldToEventLoop()
   }
   response.end(before === ',' ? ']}' : '{"data":[]}')
 }
@@ -229,14 +189,14 @@ async function postFault({ world, request, response }: Call): Promise<void> {
   sendData(response, fault)
 }
 
-/** Post anything, once. */
+/** Posts the caller's own body once. */
 async function postCallback({ world, request, response }: Call): Promise<void> {
   const call = await readObject(request)
   if (call.body === undefined) throw badRequest('body: required')
   const isInstagram = isObject(call.body) && call.body.object === 'instagram'
   const state = await requireState(world, call, channelOf(call.channel ?? (isInstagram ? 'social' : 'msgapp')))
-  fillIn(state, call.body)
-  noteWriters(state, call.body)
+  fillInAccountIds(state, call.body)
+  recordSenders(state, call.body)
   const { status, message } = await world.callbacks.post(state, wireJson(call.body))
   if (status === 0) throw new ControlError(502, 'callback_failed', message)
   sendData(response, { status })
@@ -244,11 +204,11 @@ async function postCallback({ world, request, response }: Call): Promise<void> {
 
 async function putAccount({ world, request, response }: Call): Promise<void> {
   const account = parseAccount(await readObject(request))
-  if (!world.isAlone) {
+  if (!world.isStandalone) {
     throw new ControlError(
       409,
       'built_in',
-      'this simulator is inside the service and knows its connections: parley workspace connect-simulator',
+      'the built-in simulator reads its accounts from the service; use parley workspace connect-simulator',
     )
   }
   const { accounts: maxAccounts } = world.quotas
@@ -257,7 +217,7 @@ async function putAccount({ world, request, response }: Call): Promise<void> {
   sendData(response, { registered: true })
 }
 
-/** Who is registered; secrets stay inside. */
+/** Lists the accounts without their secrets. */
 async function getAccounts({ world, response }: Call): Promise<void> {
   await world.accounts.refresh()
   const accounts = world.accounts.list().flatMap(({ account }) => (account ? [account] : []))
@@ -269,9 +229,9 @@ async function getAccounts({ world, response }: Call): Promise<void> {
 
 async function postUpload({ world, request, response }: Call): Promise<void> {
   if (request.headers['x-simulator'] === undefined) throw badRequest('x-simulator: this header is required')
-  const mimeType = readType(request.headers['content-type'] ?? 'application/octet-stream')
+  const mimeType = parseMimeType(request.headers['content-type'] ?? 'application/octet-stream')
   if (!mimeType) throw badRequest('content-type: such as image/png')
-  const bytes = await readWhole(request, maxUploadBytes)
+  const bytes = await readWholeBody(request, maxUploadBytes)
   if (!bytes) throw new ControlError(413, 'too_large', `the file is over ${maxUploadBytes} bytes`)
   if (bytes.length === 0) throw badRequest('the body: a file is required')
   const { id } = world.media.save({ mime_type: mimeType, filename: null, workspace_id: null, from: 'customer' }, bytes)
@@ -285,7 +245,7 @@ async function requireWorkspace(world: World, query: URLSearchParams): Promise<A
   return state
 }
 
-async function getPhones({ world, response, query, draw }: Call): Promise<void> {
+async function getPhones({ world, response, query }: Call): Promise<void> {
   const { account, workspace_id } = await requireWorkspace(world, query)
   const names = new Map(world.accounts.list().map((state) => [state.workspace_id, state.account?.business_name ?? '']))
   sendData(response, {
@@ -300,13 +260,13 @@ async function getPhones({ world, response, query, draw }: Call): Promise<void> 
       id,
       name,
       username,
-      messages: entries.map(draw),
+      messages: entries.map((entry) => renderBubble(world, entry)),
     })),
   })
 }
 
 async function getStream({ world, response, query }: Call): Promise<void> {
   const { workspace_id } = await requireWorkspace(world, query)
-  if (world.phones.listen(workspace_id, response)) return
+  if (world.phones.subscribe(workspace_id, response)) return
   throw new ControlError(503, 'too_many_streams', `at most ${world.quotas.streams} streams`)
 }

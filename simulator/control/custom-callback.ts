@@ -1,18 +1,14 @@
-/**
- * A callback of somebody's own making: any shape goes out, with the ids of the
- * account where it has none.
- */
-import type { AccountState } from '../state/accounts.ts'
+/** `POST /simulator/control/callback`: a body of the caller's own, completed with the ids of the account. */
+import { type AccountState, recordCustomer } from '../state/accounts.ts'
 import { isObject, type Json } from '../wire/http.ts'
 import { keyOf, waIdOf } from '../wire/ids.ts'
-import { noteCustomer } from '../world.ts'
 
 const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
 const lacks = (object: Json, name: string) => object[name] === undefined || object[name] === null || object[name] === ''
 
-/** The ids of the account, where the body has none. What has another shape stays as it is. */
-export function fillIn({ account, channel }: AccountState, body: unknown): void {
+/** Fills in the account's ids where the body lacks them. Unknown shapes stay unchanged. */
+export function fillInAccountIds({ account, channel }: AccountState, body: unknown): void {
   if (!account || !isObject(body)) return
   for (const entry of objectsIn(body.entry)) {
     if (lacks(entry, 'id')) entry.id = account.account_id
@@ -27,7 +23,7 @@ export function fillIn({ account, channel }: AccountState, body: unknown): void 
     }
     if (channel !== 'social') continue
     for (const item of objectsIn(entry.messaging)) {
-      // In an echo the business is the one who wrote.
+      // The sender of an echo is the business.
       const own = isObject(item.message) && item.message.is_echo === true ? 'sender' : 'recipient'
       if (lacks(item, own)) item[own] = {}
       const side = item[own]
@@ -36,22 +32,22 @@ export function fillIn({ account, channel }: AccountState, body: unknown): void 
   }
 }
 
-/** Customers who write by a callback of one's own have a window as well. */
-export function noteWriters(state: AccountState, body: unknown): void {
-  const nobody = { name: null, username: null }
+/** Opens the 24-hour window of the customers whose messages are in the body. */
+export function recordSenders(state: AccountState, body: unknown): void {
+  const unnamed = { name: null, username: null }
   for (const entry of isObject(body) ? objectsIn(body.entry) : []) {
     for (const { value } of objectsIn(entry.changes)) {
       for (const { from, from_user_id, timestamp } of isObject(value) ? objectsIn(value.messages) : []) {
         const at = Number(timestamp) * 1000
         if (!(at > 0)) continue
-        if (typeof from === 'string') noteCustomer(state, waIdOf(keyOf(from)), at, nobody)
-        if (typeof from_user_id === 'string') noteCustomer(state, from_user_id, at, nobody)
+        if (typeof from === 'string') recordCustomer(state, waIdOf(keyOf(from)), at, unnamed)
+        if (typeof from_user_id === 'string') recordCustomer(state, from_user_id, at, unnamed)
       }
     }
     if (state.channel !== 'social') continue
     for (const { sender, message, timestamp } of objectsIn(entry.messaging)) {
       if (!isObject(sender) || typeof sender.id !== 'string' || !isObject(message) || message.is_echo === true) continue
-      if (typeof timestamp === 'number') noteCustomer(state, sender.id, timestamp, nobody)
+      if (typeof timestamp === 'number') recordCustomer(state, sender.id, timestamp, unnamed)
     }
   }
 }

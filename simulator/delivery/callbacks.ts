@@ -1,76 +1,86 @@
 /**
- * Callbacks: signed as the provider signs them, and repeated until they are
- * taken.
+ * Delivery of callbacks: signed as the provider signs them, and repeated until
+ * the service accepts them with a 200.
  *
- * Anything but 200 is no. Status reports of one address go together, up to 200
- * in a POST and up to four POSTs at once; a body that was refused is repeated
- * as it is, after growing pauses, for seven days, while later ones go on. As
- * soon as the address takes one, those that wait are tried again at once.
+ * Status reports of one account are batched: up to 200 per POST, up to four
+ * POSTs in flight. A refused body is repeated unchanged with exponential
+ * backoff for seven days; later batches do not wait for it. When the service
+ * accepts a callback of the account, all callbacks in backoff are retried at
+ * once.
  */
 import { createHmac } from 'node:crypto'
 import { Agent } from 'undici'
 import { isLoopbackHost } from '../../common/address.ts'
-import type { Log } from '../simulator.ts'
 import type { AccountState } from '../state/accounts.ts'
 import type { Journal } from '../state/journal.ts'
+import type { Log } from '../state/log.ts'
 
-/** What is reported in batches; `state.channel` says in which words. */
+/** A message whose status reports are batched. `state.channel` selects the wire format. */
 export type Report = { readonly seq: number; readonly state: AccountState }
 
-type Attempt = { ok: boolean; status: number; message: string }
+/** `status` is 0 when the service did not answer. */
+export type Attempt = { ok: boolean; status: number; message: string }
 
 export type Callbacks<Item extends Report> = {
-  /** One attempt, whatever comes of it. */
+  /** Posts once and returns the outcome. */
   post(state: AccountState, body: string): Promise<Attempt>
-  /** The first attempt's outcome; without a 200 the rest follows by itself. `number` is the callback's in the journal. */
-  deliver(state: AccountState, body: string, number: number, taken?: () => void): Promise<Attempt>
-  /** How many callbacks `deliver` still repeats. */
+  /**
+   * Posts until the service accepts the callback. Returns the outcome of the first attempt. `number` identifies the
+   * callback in the journal.
+   */
+  deliver(state: AccountState, body: string, number: number, onAccepted?: () => void): Promise<Attempt>
+  /** Callbacks that `deliver` has not delivered yet. */
   waitingCount(): number
-  /** Report it with others. `taken` of the journal is written when they were. */
-  report(item: Item, step: number, isRepeat: boolean): void
-  /** Send what was reported since the last time. */
+  /** Queues a status report for the next batch. The journal records it when the service has accepted it. */
+  enqueue(item: Item, step: number, isDuplicate: boolean): void
+  /** Posts the queued reports. */
   flush(): void
   stop(): Promise<void>
 }
 
-type Entry<Item> = { item: Item; step: number }
+export type QueuedReport<Item> = { item: Item; step: number }
 
 type Outbox<Item> = {
-  waiting: Entry<Item>[]
-  repeats: Entry<Item>[]
-  busy: number
-  /** Who waits to be one of the four. */
-  queue: (() => void)[]
-  /** Bodies between two attempts, and what wakes them. */
-  pausing: Set<() => void>
+  queued: QueuedReport<Item>[]
+  duplicates: QueuedReport<Item>[]
+  postCount: number
+  /** Batches that wait for one of the four slots. */
+  waitingForSlot: (() => void)[]
+  /** Ends the backoff of each refused body. */
+  wakeUps: Set<() => void>
 }
 
 const maxBatch = 200
-const maxBusy = 4
-/** So many refused bodies at once; then new reports wait, unwritten, which costs less. */
-const maxPausing = 64
-const firstPauseMs = 200
-const longestPauseMs = 30_000
+const maxPosts = 4
+/** With this many bodies in backoff, new reports stay in the queue, which needs less memory than their bodies. */
+const maxInBackoff = 64
+const firstBackoffMs = 200
+const maxBackoffMs = 30_000
 const giveUpMs = 7 * 24 * 60 * 60 * 1000
-const answerMs = 10_000
+const responseTimeoutMs = 10_000
+const stopTimeoutMs = 1_000
 
 export function createCallbacks<Item extends Report>({
   journal,
   log,
-  write,
+  formatBatch,
 }: {
   journal: Journal
   log: Log
-  /** The body of a batch. */
-  write: (state: AccountState, batch: readonly { item: Item; step: number }[]) => string
+  formatBatch: (state: AccountState, batch: readonly QueuedReport<Item>[]) => string
 }): Callbacks<Item> {
-  const limits = { connections: 64, pipelining: 1, headersTimeout: answerMs, bodyTimeout: answerMs }
+  const limits = {
+    connections: 64,
+    pipelining: 1,
+    headersTimeout: responseTimeoutMs,
+    bodyTimeout: responseTimeoutMs,
+  }
   const strict = new Agent({ ...limits, connect: { timeout: 5_000 } })
   const loopback = new Agent({ ...limits, connect: { timeout: 5_000, rejectUnauthorized: false } })
   const outboxes = new Map<AccountState, Outbox<Item>>()
-  const underWay = new Set<Promise<unknown>>()
+  const inFlight = new Set<Promise<unknown>>()
   let waitingCount = 0
-  let stopping = false
+  let isStopping = false
 
   async function post(state: AccountState, body: string): Promise<Attempt> {
     const { account } = state
@@ -78,7 +88,7 @@ export function createCallbacks<Item extends Report>({
     const target = new URL(account.callback_url)
     const bytes = Buffer.from(body)
     try {
-      const { statusCode, body: answer } = await (isLoopbackHost(target.hostname) ? loopback : strict).request({
+      const { statusCode, body: responseBody } = await (isLoopbackHost(target.hostname) ? loopback : strict).request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: 'POST',
@@ -89,7 +99,7 @@ export function createCallbacks<Item extends Report>({
         },
         body: bytes,
       })
-      await answer.dump()
+      await responseBody.dump()
       return { ok: statusCode === 200, status: statusCode, message: `the service answered ${statusCode}` }
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
@@ -100,113 +110,117 @@ export function createCallbacks<Item extends Report>({
   function outboxOf(state: AccountState): Outbox<Item> {
     let outbox = outboxes.get(state)
     if (!outbox) {
-      outbox = { waiting: [], repeats: [], busy: 0, queue: [], pausing: new Set() }
+      outbox = { queued: [], duplicates: [], postCount: 0, waitingForSlot: [], wakeUps: new Set() }
       outboxes.set(state, outbox)
     }
     return outbox
   }
 
-  /** Attempt after attempt until it is taken. Not when we stop: the journal knows what is left. */
-  async function insist(state: AccountState, body: string, attempt: () => Promise<Attempt>): Promise<boolean> {
-    const { pausing } = outboxOf(state)
+  /** Returns false when the simulator stops first; the journal then repeats the callback after the next start. */
+  async function postUntilAccepted(
+    state: AccountState,
+    body: string,
+    attempt: () => Promise<Attempt>,
+  ): Promise<boolean> {
+    const { wakeUps } = outboxOf(state)
     const since = Date.now()
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let backoffMs = firstBackoffMs; ; backoffMs = Math.min(backoffMs * 2, maxBackoffMs)) {
       const { ok, status, message } = await attempt()
       if (ok) {
-        for (const wake of pausing) wake()
+        for (const wake of wakeUps) wake()
         return true
       }
-      if (stopping) return false
+      if (isStopping) return false
+      const callback_url = state.account?.callback_url
       if (Date.now() - since > giveUpMs) {
-        log.warn(
-          { callback_url: state.account?.callback_url, bytes: body.length },
-          'a callback was never taken; given up',
-        )
+        log.warn({ callback_url, bytes: body.length }, 'a callback was not accepted for seven days; it is dropped')
         return true
       }
-      // A service that is just starting is not worth a word.
-      if (pauseMs === (status === 0 ? firstPauseMs * 8 : firstPauseMs)) {
-        log.warn(
-          { callback_url: state.account?.callback_url, reason: message },
-          'a callback was not taken; it is repeated',
-        )
+      // A service that is starting does not answer for a moment, so that is logged only from the fourth attempt on.
+      if (backoffMs === (status === 0 ? firstBackoffMs * 8 : firstBackoffMs)) {
+        log.warn({ callback_url, reason: message }, 'a callback was not accepted; it is repeated')
       }
       await new Promise<void>((resolve) => {
         const wake = () => {
           clearTimeout(timer)
-          pausing.delete(wake)
+          wakeUps.delete(wake)
           resolve()
         }
-        const timer = setTimeout(wake, pauseMs)
-        pausing.add(wake)
+        const timer = setTimeout(wake, backoffMs)
+        wakeUps.add(wake)
       })
-      if (stopping) return false
+      if (isStopping) return false
     }
   }
 
   function track(work: Promise<unknown>) {
-    underWay.add(work)
-    void work.finally(() => underWay.delete(work))
+    inFlight.add(work)
+    void work.finally(() => inFlight.delete(work))
   }
 
-  async function carry(state: AccountState, outbox: Outbox<Item>, batch: Entry<Item>[], isRepeat: boolean) {
-    const body = write(state, batch)
-    const taken = await insist(state, body, async () => {
-      while (outbox.busy >= maxBusy) await new Promise<void>((resolve) => outbox.queue.push(resolve))
-      outbox.busy++
+  async function sendBatch(
+    state: AccountState,
+    outbox: Outbox<Item>,
+    batch: QueuedReport<Item>[],
+    isDuplicate: boolean,
+  ) {
+    const body = formatBatch(state, batch)
+    const isAccepted = await postUntilAccepted(state, body, async () => {
+      while (outbox.postCount >= maxPosts) await new Promise<void>((resolve) => outbox.waitingForSlot.push(resolve))
+      outbox.postCount++
       const outcome = await post(state, body)
-      outbox.busy--
-      outbox.queue.shift()?.()
+      outbox.postCount--
+      outbox.waitingForSlot.shift()?.()
       return outcome
     })
-    if (taken && !isRepeat) {
+    if (isAccepted && !isDuplicate) {
       journal.append(`{"k":"s","d":[${batch.map(({ item, step }) => item.seq * 8 + step).join(',')}]}`)
     }
-    if (!stopping) pump(state, outbox)
+    if (!isStopping) startBatches(state, outbox)
   }
 
-  function pump(state: AccountState, outbox: Outbox<Item>) {
-    while (outbox.busy < maxBusy && outbox.pausing.size < maxPausing) {
-      const isRepeat = outbox.waiting.length === 0
-      const queue = isRepeat ? outbox.repeats : outbox.waiting
+  function startBatches(state: AccountState, outbox: Outbox<Item>) {
+    while (outbox.postCount < maxPosts && outbox.wakeUps.size < maxInBackoff) {
+      const isDuplicate = outbox.queued.length === 0
+      const queue = isDuplicate ? outbox.duplicates : outbox.queued
       if (queue.length === 0 || !state.account) return
-      track(carry(state, outbox, queue.splice(0, maxBatch), isRepeat))
+      track(sendBatch(state, outbox, queue.splice(0, maxBatch), isDuplicate))
     }
   }
 
   return {
     post,
     waitingCount: () => waitingCount,
-    deliver(state, body, number, taken) {
+    deliver(state, body, number, onAccepted) {
       waitingCount++
       return new Promise((resolve) => {
-        const work = insist(state, body, async () => {
+        const delivered = postUntilAccepted(state, body, async () => {
           const outcome = await post(state, body)
           resolve(outcome)
           return outcome
         })
-        const settled = work.then((isTaken) => {
+        const settled = delivered.then((isAccepted) => {
           waitingCount--
-          if (!isTaken) return
+          if (!isAccepted) return
           journal.append(`{"k":"x","d":[${number}]}`)
-          taken?.()
+          onAccepted?.()
         })
         track(settled)
       })
     },
-    report(item, step, isRepeat) {
+    enqueue(item, step, isDuplicate) {
       const outbox = outboxOf(item.state)
-      if (isRepeat) outbox.repeats.push({ item, step })
-      else outbox.waiting.push({ item, step })
+      if (isDuplicate) outbox.duplicates.push({ item, step })
+      else outbox.queued.push({ item, step })
     },
     flush() {
-      for (const [state, outbox] of outboxes) pump(state, outbox)
+      for (const [state, outbox] of outboxes) startBatches(state, outbox)
     },
     async stop() {
-      stopping = true
-      for (const { pausing } of outboxes.values()) for (const wake of pausing) wake()
-      // What is under way may be taken: hear it out, or it is repeated after the next start.
-      await Promise.race([Promise.all(underWay), new Promise((resolve) => setTimeout(resolve, 1_000).unref())])
+      isStopping = true
+      for (const { wakeUps } of outboxes.values()) for (const wake of wakeUps) wake()
+      // A callback in flight may be accepted; without its outcome the next start would repeat it.
+      await Promise.race([Promise.all(inFlight), new Promise((resolve) => setTimeout(resolve, stopTimeoutMs).unref())])
       await Promise.all([strict.destroy(), loopback.destroy()])
     },
   }

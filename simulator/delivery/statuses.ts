@@ -1,31 +1,36 @@
 /**
- * Status reports: which a message gets, when, and in which words.
+ * Status reports: which ones a message gets, when, and in which wire format.
  *
- * A wheel of 20 ms slots holds what is to come, so a thousand messages a
- * second cost one timer. What is due at the same time is reported together.
+ * A timer wheel with 20 ms slots holds the reports, so a thousand messages a
+ * second need one timer. Reports that are due together are batched.
  */
 import type { AccountState } from '../state/accounts.ts'
-import type { Fate } from '../state/faults.ts'
+import type { FaultEffects } from '../state/faults.ts'
 import type { PhoneEntry } from '../state/phones.ts'
-import { reportedError } from '../wire/errors.ts'
+import { statusError } from '../wire/errors.ts'
 import { userIdOf, wireJson } from '../wire/ids.ts'
-import type { Callbacks, Report } from './callbacks.ts'
+import type { Callbacks, QueuedReport, Report } from './callbacks.ts'
 
 export type Status = 'sent' | 'delivered' | 'read' | 'failed'
 
-/** How far a message got; a report that comes late does not take it back. */
+/** Order of statuses; a late report with a lower rank does not change the status. */
 export const ranks = { accepted: 0, sent: 1, failed: 2, delivered: 3, read: 4 }
 
-/** When it happened, when it is told, and why it failed. */
-type Step = { readonly status: Status; readonly afterMs: number; readonly toldMs: number; readonly error?: number }
+/** `afterMs`: the time in the report. `reportAfterMs`: when the report is sent. `error`: the code of a failure. */
+type Step = {
+  readonly status: Status
+  readonly afterMs: number
+  readonly reportAfterMs: number
+  readonly error?: number
+}
 
-const sent: Step = { status: 'sent', afterMs: 50, toldMs: 50 }
-const delivered: Step = { status: 'delivered', afterMs: 150, toldMs: 150 }
-const read: Step = { status: 'read', afterMs: 400, toldMs: 400 }
-const failed = (error: number, afterMs: number): Step => ({ status: 'failed', afterMs, toldMs: afterMs, error })
-const late = (step: Step, toldMs: number): Step => ({ ...step, toldMs })
+const sent: Step = { status: 'sent', afterMs: 50, reportAfterMs: 50 }
+const delivered: Step = { status: 'delivered', afterMs: 150, reportAfterMs: 150 }
+const read: Step = { status: 'read', afterMs: 400, reportAfterMs: 400 }
+const failed = (error: number, afterMs: number): Step => ({ status: 'failed', afterMs, reportAfterMs: afterMs, error })
+const late = (step: Step, reportAfterMs: number): Step => ({ ...step, reportAfterMs })
 
-/** By name, because the journal keeps the name: what was begun goes on after a restart. */
+/** The journal stores the name of a message's plan, so its reports resume after a restart. Do not rename plans. */
 export const plans = {
   full: [sent, delivered, read],
   reordered: [read, late(delivered, 450), late(sent, 500)],
@@ -34,7 +39,7 @@ export const plans = {
   fails_after_sent: [sent, failed(131000, 150)],
   window_closed: [failed(131047, 50)],
   bad_media: [failed(131053, 50)],
-  /** Social: an echo takes the place of `sent`, and nothing tells of delivery. */
+  /** Social: an echo stands for `sent`, and delivery is not reported. */
   echo: [sent, read],
   echo_reordered: [read, late(sent, 450)],
   silent: [],
@@ -44,75 +49,75 @@ export type PlanName = keyof typeof plans
 
 const stepsOf = (plan: PlanName): readonly Step[] => plans[plan]
 
-/** A message that still has something to report. */
-export type InFlight = Report & {
+/** A message with status reports left to send. */
+export type InFlightMessage = Report & {
   readonly id: string
   readonly at: number
   readonly plan: PlanName
-  readonly twice: boolean
-  /** The recipient's number, or user id where the number is not known. */
+  readonly duplicateStatuses: boolean
+  /** The recipient's number, or the user id if the number is unknown. */
   readonly recipient: string
   readonly callback_data: string | undefined
-  /** On msgapp what it costs, on social what an echo repeats. */
+  /** The pricing on msgapp, the message of the echo on social. */
   readonly content: Content
   readonly entry: PhoneEntry | undefined
-  /** One bit for each step that was taken already. */
-  readonly taken: number
+  /** A bit for each step of the plan that the service has accepted. */
+  readonly acceptedSteps: number
 }
 
 type Content = { readonly category: string; readonly isFree: boolean } | { readonly message: unknown }
 
-export function planOf(fate: Readonly<Fate>, isSocial: boolean): PlanName {
-  if (fate.silent) return 'silent'
-  if (isSocial) return fate.reorder ? 'echo_reordered' : 'echo'
-  if (fate.failsAfterSent) return 'fails_after_sent'
-  if (fate.unread) return fate.reorder ? 'unread_reordered' : 'unread'
-  return fate.reorder ? 'reordered' : 'full'
+export function planOf(effects: Readonly<FaultEffects>, isSocial: boolean): PlanName {
+  if (effects.noStatuses) return 'silent'
+  if (isSocial) return effects.reorderStatuses ? 'echo_reordered' : 'echo'
+  if (effects.failsAfterSent) return 'fails_after_sent'
+  if (effects.unread) return effects.reorderStatuses ? 'unread_reordered' : 'unread'
+  return effects.reorderStatuses ? 'reordered' : 'full'
 }
 
-/** A step the plan does not have: never, but for the compiler. */
+/** Unreachable: satisfies the type checker where a step is looked up by index. */
 const unknownStep: Step = failed(131000, 0)
 
 const slotMs = 20
 const slotCount = 64
 
 export type Statuses = {
-  /** Report what is left of the message, each step at its time. */
-  begin(message: InFlight): void
+  /** Schedules the remaining reports of the message. */
+  start(message: InFlightMessage): void
   stop(): void
 }
 
 export function startStatuses(
-  callbacks: Callbacks<InFlight>,
-  happened: (message: InFlight, status: Status, error: number | undefined) => void,
+  callbacks: Callbacks<InFlightMessage>,
+  onStatus: (message: InFlightMessage, status: Status, error: number | undefined) => void,
 ): Statuses {
-  const slots: { message: InFlight; step: number }[][] = Array.from({ length: slotCount }, () => [])
+  const slots: { message: InFlightMessage; step: number }[][] = Array.from({ length: slotCount }, () => [])
   let count = 0
-  let done = Math.floor(Date.now() / slotMs)
+  let lastSlot = Math.floor(Date.now() / slotMs)
   let timer: NodeJS.Timeout | undefined
 
-  function schedule(message: InFlight, from: number) {
+  function schedule(message: InFlightMessage, from: number) {
     const steps = stepsOf(message.plan)
     let step = from
-    while (step < steps.length && message.taken & (1 << step)) step++
+    while (step < steps.length && message.acceptedSteps & (1 << step)) step++
     const next = steps[step]
     if (!next) return
-    const dueAt = message.at + next.toldMs + ((message.seq * 13) % 31) - 15
-    // Never further than one turn of the wheel: a clock that was set back must not hold anything up.
-    const slot = Math.min(Math.max(Math.ceil(dueAt / slotMs), done + 1), done + slotCount - 1)
+    const dueAt = message.at + next.reportAfterMs + ((message.seq * 13) % 31) - 15
+    // Limited to one rotation of the wheel, so a clock that was set back does not delay reports.
+    const slot = Math.min(Math.max(Math.ceil(dueAt / slotMs), lastSlot + 1), lastSlot + slotCount - 1)
     slots[slot % slotCount]?.push({ message, step })
     count++
-    timer ??= setInterval(turn, slotMs)
+    timer ??= setInterval(advance, slotMs)
   }
 
-  function turn() {
+  function advance() {
     const now = Math.floor(Date.now() / slotMs)
-    if (now - done > slotCount) done = now - slotCount
-    while (done < now) {
-      done++
-      const due = slots[done % slotCount]
+    if (now - lastSlot > slotCount) lastSlot = now - slotCount
+    while (lastSlot < now) {
+      lastSlot++
+      const due = slots[lastSlot % slotCount]
       if (!due || due.length === 0) continue
-      slots[done % slotCount] = []
+      slots[lastSlot % slotCount] = []
       count -= due.length
       for (const { message, step } of due) report(message, step)
     }
@@ -123,18 +128,18 @@ export function startStatuses(
     }
   }
 
-  function report(message: InFlight, step: number) {
+  function report(message: InFlightMessage, step: number) {
     const steps = stepsOf(message.plan)
     const { status, error } = steps[step] ?? unknownStep
-    callbacks.report(message, step, false)
-    if (message.twice) callbacks.report(message, step, true)
-    happened(message, status, error)
+    callbacks.enqueue(message, step, false)
+    if (message.duplicateStatuses) callbacks.enqueue(message, step, true)
+    onStatus(message, status, error)
     schedule(message, step + 1)
   }
 
   return {
-    begin(message) {
-      if (count === 0) done = Math.floor(Date.now() / slotMs)
+    start(message) {
+      if (count === 0) lastSlot = Math.floor(Date.now() / slotMs)
       schedule(message, 0)
     },
     stop() {
@@ -143,8 +148,8 @@ export function startStatuses(
   }
 }
 
-/** A batch of reports on msgapp. */
-export function statusBody(state: AccountState, batch: readonly { item: InFlight; step: number }[]): string {
+/** The callback body of a batch of reports on msgapp. */
+export function formatStatuses(state: AccountState, batch: readonly QueuedReport<InFlightMessage>[]): string {
   const { account_id, display_phone_number, phone_number_id } = state.account ?? {
     account_id: '',
     display_phone_number: '',
@@ -165,7 +170,7 @@ export function statusBody(state: AccountState, batch: readonly { item: InFlight
       recipient_user_id: userId,
       ...(callback_data === undefined ? {} : { biz_opaque_callback_data: callback_data }),
       ...(status === 'sent' && 'category' in content ? { pricing: pricingOf(content) } : {}),
-      ...(status === 'failed' ? { errors: [reportedError(error ?? 131000)] } : {}),
+      ...(status === 'failed' ? { errors: [statusError(error ?? 131000)] } : {}),
     }
   })
   return wireJson({
@@ -190,7 +195,7 @@ export function statusBody(state: AccountState, batch: readonly { item: InFlight
 }
 
 function contactOf(state: AccountState, recipient: string, userId: string) {
-  // Every account of the network has a profile name; of one that never wrote, nothing but its number is known.
+  // Every user of the network has a profile name. The simulator knows only the number of one who never wrote.
   const name = state.customers.get(recipient)?.name ?? (recipient === userId ? userId : `+${recipient}`)
   return {
     profile: { name },
@@ -206,8 +211,8 @@ const pricingOf = ({ category, isFree }: { category: string; isFree: boolean }) 
   category,
 })
 
-/** A batch on social: echoes of what was sent, and how far it was read. */
-export function socialBody(state: AccountState, batch: readonly { item: InFlight; step: number }[]): string {
+/** The callback body of a batch on social: echoes of sent messages, and read receipts. */
+export function formatSocialReports(state: AccountState, batch: readonly QueuedReport<InFlightMessage>[]): string {
   const accountId = state.account?.account_id ?? ''
   const messaging = batch.map(({ item, step }) => {
     const { status, afterMs } = stepsOf(item.plan)[step] ?? unknownStep

@@ -1,8 +1,8 @@
 /**
  * The provider's API: `/simulator/graph/v25.0/{object}[/{edge}[/{id}]]`.
  *
- * Any version is accepted, and none. A token opens what belongs to its account;
- * everything else does not exist for it.
+ * The version is optional, and any version is accepted. A token gives access to
+ * the objects of its account. For other objects the answer is "does not exist".
  */
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -10,31 +10,32 @@ import { Agent } from 'undici'
 import type { AccountState } from '../state/accounts.ts'
 import { createBucket } from '../state/quotas.ts'
 import { badToken, type Failure, failure, noSuchObject } from '../wire/errors.ts'
-import { isObject, type Json, queryOf, readBody, sendJson, tokenOf } from '../wire/http.ts'
-import { type Params, paramsOf, readParams } from '../wire/params.ts'
-import { listed } from '../wire/templates.ts'
-import { sendFailure, type World } from '../world.ts'
+import { isObject, type Json, queryOf, sendJson, tokenOf } from '../wire/http.ts'
+import { type Params, readParams } from '../wire/params.ts'
+import { templateResource } from '../wire/templates.ts'
+import type { World } from '../world.ts'
+import { sendFailure } from './answers.ts'
 import { upload } from './media.ts'
 import { acceptMessage } from './messages.ts'
 import { objectCalls } from './objects.ts'
-import { acceptSocial, keepAttachment, sendProfile } from './social.ts'
-import { deleteTemplates, listTemplates, makeTemplate } from './templates.ts'
+import { acceptSocial, postAttachment, sendProfile } from './social.ts'
+import { deleteTemplates, listTemplates, postTemplate } from './templates.ts'
 
 const path = /^\/simulator\/graph(?:\/v\d+\.\d+)?(?:\/([^/?]+))?(?:\/([^/?]+))?(?:\/([^/?]+))?\/?(?:\?|$)/
 
-/** A body that is read before its sender is known, for the token in it. */
-const maxUnknownBytes = 256 * 1024
+/** Limit of a body that is read before authentication, because the token may be in it. */
+const maxUnauthenticatedBytes = 256 * 1024
 
 type Call = {
   world: World
   token: string
-  /** Absent in a batch. */
+  /** Undefined for a batch. */
   id: string | undefined
   edge: string | undefined
   rest: string | undefined
   request: IncomingMessage
   response: ServerResponse
-  /** The body, where it was read for the token. */
+  /** The body, if it was read for the token. */
   params: Params | undefined
 }
 
@@ -46,17 +47,17 @@ export function handleGraph(world: World, request: IncomingMessage, response: Se
   const token = tokenOf(request)
   if (token !== undefined) return handleCall({ ...call, token, params: undefined })
   if (request.method !== 'POST') return sendFailure(response, noToken())
-  readBody(request, maxUnknownBytes, (bytes) => {
-    const params = bytes && paramsOf(request, bytes)
-    const given = params?.values.access_token
-    if (typeof given === 'string') handleCall({ ...call, token: given, params: withoutToken(params) })
+  const onParams = (params: Params | undefined) => {
+    const bodyToken = params?.values.access_token
+    if (typeof bodyToken === 'string') handleCall({ ...call, token: bodyToken, params: withoutToken(params) })
     else sendFailure(response, noToken())
-  })
+  }
+  readParams(request, onParams, maxUnauthenticatedBytes)
 }
 
 const noToken = () => failure(190, undefined, { message: 'An access token is required to request this resource.' })
 
-/** The token is no part of what is kept of a message. */
+/** Removes the credentials, so the journal does not store them. */
 function withoutToken(params: Params | undefined): Params | undefined {
   const { access_token: _, appsecret_proof: __, ...values } = params?.values ?? {}
   return params && { ...params, values, raw: undefined }
@@ -67,14 +68,14 @@ function handleCall(call: Call) {
   if (id === undefined) return void handleBatch(call)
   const state = chooseState(world.accounts.byToken(token), id)
   if (state) {
-    world.accounts.refreshSoon()
+    world.accounts.refreshIfStale()
     return answer(call, state, id)
   }
-  void handleStranger(call, id)
+  void handleUnknownToken(call, id)
 }
 
-/** The token or the object is unknown: the accounts may have changed. */
-async function handleStranger(call: Call, id: string): Promise<void> {
+/** The token or the object is unknown, so the accounts may have changed: reloads them and tries again. */
+async function handleUnknownToken(call: Call, id: string): Promise<void> {
   const { world, token, edge, request, response } = call
   try {
     await world.accounts.refresh()
@@ -87,7 +88,7 @@ async function handleStranger(call: Call, id: string): Promise<void> {
   sendFailure(response, found.length === 0 ? badToken() : noSuchObject(request.method ?? 'GET', id))
 }
 
-/** Of the accounts a token opens, the one the object belongs to. */
+/** The account that owns the object, of those the token gives access to. */
 function chooseState(states: readonly AccountState[], id: string): AccountState | undefined {
   for (const state of states) {
     const { account } = state
@@ -105,7 +106,8 @@ function answer(call: Call, state: AccountState, id: string) {
   if (!isProven(call, state)) return sendFailure(response, failure(100, undefined, { message: badProof }))
   if (!isSend && !takeGraphCall(state, world.quotas.graphCallsPerSecond)) return sendFailure(response, failure(80007))
   const withParams = (params: Params | undefined) => {
-    if (!params) return sendFailure(response, failure(100, 'the body is too large, or no JSON object and no form'))
+    if (!params)
+      return sendFailure(response, failure(100, 'the body is too large, or neither a JSON object nor a form'))
     if (isSend) return (isNumber ? acceptMessage : acceptSocial)(world, state, params, response)
     answerRest({ ...call, params }, state, id).catch((error) => {
       world.log.error({ err: error, url: request.url }, 'the simulator failed')
@@ -118,12 +120,12 @@ function answer(call: Call, state: AccountState, id: string) {
 
 const badProof = 'Invalid appsecret_proof provided in the API argument'
 
-/** A caller may prove that it knows the app secret; then it must. */
+/** Checks `appsecret_proof`, which is optional. */
 function isProven({ token, request }: Call, { account }: AccountState): boolean {
-  const given = request.url?.includes('appsecret_proof=') ? queryOf(request.url).get('appsecret_proof') : null
-  if (given === null) return true
+  const proof = request.url?.includes('appsecret_proof=') ? queryOf(request.url).get('appsecret_proof') : null
+  if (proof === null) return true
   return (
-    given ===
+    proof ===
     createHmac('sha256', account?.app_secret ?? '')
       .update(token)
       .digest('hex')
@@ -132,7 +134,7 @@ function isProven({ token, request }: Call, { account }: AccountState): boolean 
 
 const graphCalls = new WeakMap<AccountState, (now: number) => boolean>()
 
-/** Takes one call from the account's quota; false when it is used up. */
+/** Takes one call from the account's quota; false when the quota is used up. */
 function takeGraphCall(state: AccountState, perSecond: number): boolean {
   const take = graphCalls.get(state) ?? createBucket(perSecond)
   graphCalls.set(state, take)
@@ -150,12 +152,12 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
 
   if (edge === 'media' && method === 'POST' && isNumber) return upload(world, state, params, response)
   if (edge === 'message_attachments' && method === 'POST' && channel === 'social') {
-    return keepAttachment(world, state, params, response)
+    return postAttachment(world, state, params, response)
   }
   if (edge === 'message_templates' && isOwn && channel === 'msgapp') {
     if (rest !== undefined) return sendTemplate(state, method, rest, response)
     if (method === 'GET') return listTemplates(world, state, query, url, response)
-    if (method === 'POST') return makeTemplate(world, state, params.values, response)
+    if (method === 'POST') return postTemplate(world, state, params.values, response)
     if (method === 'DELETE') return deleteTemplates(world, state, query, response)
   }
   if (edge === 'subscribed_apps' && isOwn) {
@@ -178,7 +180,7 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
   }
   if (edge !== undefined) return sendFailure(response, noSuchObject(method, id))
 
-  // The settings of a number were once set on the number itself, its PIN for instance.
+  // Older clients set a number's settings, such as its PIN, on the number itself.
   if (isNumber && method === 'POST') return success()
   if (isNumber && method === 'GET') return sendFields(describeNumber(state), query, response)
   if (isOwn && method === 'GET') return sendFields(describeAccount(state), query, response)
@@ -190,7 +192,7 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
     }
     if (method === 'GET') {
       const { mime_type, sha256, file_size } = media
-      const link = world.media.linkOf(id, Date.now())
+      const link = world.media.tokenLink(id, Date.now())
       return sendJson(
         response,
         200,
@@ -204,15 +206,15 @@ async function answerRest(call: Call & { params: Params }, state: AccountState, 
 
 function sendTemplate(state: AccountState, method: string, id: string, response: ServerResponse) {
   const template = [...state.templates.values()].find((each) => each.id === id)
-  if (template && method === 'GET') return sendJson(response, 200, JSON.stringify(listed(template)))
+  if (template && method === 'GET') return sendJson(response, 200, JSON.stringify(templateResource(template)))
   sendFailure(response, noSuchObject(method, id))
 }
 
 const maxBatch = 50
 
-/** Several calls in one: each is answered as if it had come alone. */
-async function handleBatch({ world, token, request, response, params: given }: Call): Promise<void> {
-  const params = given ?? (await new Promise<Params | undefined>((resolve) => readParams(request, resolve)))
+/** A batch: each call gets the answer it would get on its own. */
+async function handleBatch({ world, token, request, response, params: known }: Call): Promise<void> {
+  const params = known ?? (await new Promise<Params | undefined>((resolve) => readParams(request, resolve)))
   const { batch, include_headers } = params?.values ?? {}
   if (request.method !== 'POST' || !Array.isArray(batch) || batch.length === 0 || batch.length > maxBatch) {
     return sendFailure(response, failure(100, `batch: 1 to ${maxBatch} calls`))
@@ -237,11 +239,11 @@ async function handleBatch({ world, token, request, response, params: given }: C
     const shown = include_headers === false || include_headers === 'false' ? {} : { headers: [] }
     answers.push({ code: statusCode, ...shown, body: await body.text() })
   }
-  world.accounts.refreshSoon()
+  world.accounts.refreshIfStale()
   sendJson(response, 200, JSON.stringify(answers))
 }
 
-/** Calls of a batch go to this process itself, whatever its certificate is. */
+/** The calls of a batch go to this process itself, so its certificate is not verified. */
 const ownCalls = new Agent({ connect: { rejectUnauthorized: false } })
 
 function describeNumber({ account, workspace_id }: AccountState): Json {

@@ -1,10 +1,7 @@
-/**
- * `POST /{phone_number_id}/messages`: checked, held to the limits, written
- * down, and only then accepted.
- */
+/** `POST /{phone_number_id}/messages`: validate, apply rate limits, write to the journal, then accept. */
 import type { ServerResponse } from 'node:http'
-import { type InFlight, type PlanName, planOf } from '../delivery/statuses.ts'
-import type { AccountState } from '../state/accounts.ts'
+import { type InFlightMessage, type PlanName, planOf } from '../delivery/statuses.ts'
+import { type AccountState, findTemplate } from '../state/accounts.ts'
 import type { MediaStore } from '../state/media.ts'
 import { isWindowOpen, takeAllowance, takePair } from '../state/rate-limits.ts'
 import { type Failure, failure } from '../wire/errors.ts'
@@ -13,16 +10,16 @@ import { createWamid, keyOf, userIdOf, waIdOf } from '../wire/ids.ts'
 import { checkContent, checkEnvelope } from '../wire/message-checks.ts'
 import type { Params } from '../wire/params.ts'
 import { checkTemplate } from '../wire/template-checks.ts'
-import { templateKey } from '../wire/templates.ts'
-import { fullFailure, refuse, sendAccepted, sendFailure, type World } from '../world.ts'
+import type { World } from '../world.ts'
+import { journalFullFailure, refuse, sendAccepted, sendFailure } from './answers.ts'
 import { isBlocked, isRegistered } from './objects.ts'
 
 export function acceptMessage(world: World, state: AccountState, params: Params, response: ServerResponse) {
   const { values, raw: text = JSON.stringify(values) } = params
   const body = typeof values.to === 'number' ? { ...values, to: String(values.to) } : values
-  const wrong = checkEnvelope(body)
-  if (wrong) return sendFailure(response, wrong)
-  if (body.status !== undefined) return acceptReading(body, response)
+  const invalid = checkEnvelope(body)
+  if (invalid) return sendFailure(response, invalid)
+  if (body.status !== undefined) return acceptReadReceipt(body, response)
 
   const { account } = state
   if (!account) return sendFailure(response, failure(131000))
@@ -30,31 +27,32 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
   const to = String(body.to ?? body.recipient)
   const digits = isByUserId ? to : keyOf(to)
   const key = isByUserId ? to : waIdOf(digits)
-  const fate = world.faults.fateOf(state, key)
-  if (refuse(world, fate, response)) return
+  const effects = world.faults.effectsOn(state, key)
+  if (refuse(world, effects, response)) return
 
-  if (!isRegistered(state)) return sendFailure(response, failure(133010), fate.delayMs)
-  if (isBlocked(state, key)) return sendFailure(response, failure(130403), fate.delayMs)
+  if (!isRegistered(state)) return sendFailure(response, failure(133010), effects.delayMs)
+  if (isBlocked(state, key)) return sendFailure(response, failure(130403), effects.delayMs)
   const now = Date.now()
   const isTemplate = body.type === 'template'
-  const bad =
+  const refusal =
     (key === account.display_phone_number ? failure(131021) : undefined) ??
     (isTemplate
       ? checkTemplateSend(state, body.template, isByUserId, world.media)
       : checkContent(body, isMediaOf(state, world.media))) ??
     (takeAllowance(state, account.messages_per_second, now) ? undefined : failure(130429)) ??
     (takePair(state, key, now) ? undefined : failure(131056))
-  if (bad) return sendFailure(response, bad, fate.delayMs)
-  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
+  if (refusal) return sendFailure(response, refusal, effects.delayMs)
+  if (!world.journal.hasCapacity()) return sendFailure(response, journalFullFailure(world))
 
   const isOpen = isWindowOpen(state, key, now)
-  const plan = isTemplate || isOpen || fate.silent ? (mediaPlan(world, body) ?? planOf(fate, false)) : 'window_closed'
+  const plan =
+    isTemplate || isOpen || effects.noStatuses ? (mediaPlan(world, body) ?? planOf(effects, false)) : 'window_closed'
   const id = createWamid(isByUserId ? to.replace(/\D/g, '').slice(0, 15) : key, 'business')
   const shown = isByUserId ? to : `+${digits}`
-  // One line a message: a body that was written over several is written anew.
+  // A journal line holds no newline, so a multi-line body is serialised again.
   const raw = text.includes('\n') ? JSON.stringify(body) : text
   const line =
-    `{"k":"m","p":"${plan}"${fate.twice ? ',"x":1' : ''},"r":"${key}","message_id":"${id}",` +
+    `{"k":"m","p":"${plan}"${effects.duplicateStatuses ? ',"x":1' : ''},"r":"${key}","message_id":"${id}",` +
     `"workspace_id":"${state.workspace_id}","channel":"msgapp","to":"${shown}","at":"${new Date(now).toISOString()}","body":${raw}}`
 
   world.journal.append(line, (offset, length) => {
@@ -73,29 +71,29 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
     sendAccepted(
       response,
       `{"messaging_product":"whatsapp","contacts":[${contact}],"messages":[{"id":"${id}"${status}}]}`,
-      fate,
+      effects,
     )
-    world.phones.changed(entry)
-    world.statuses.begin({
-      ...messageInFlight(state, body, key, isOpen),
+    world.phones.publish(entry)
+    world.statuses.start({
+      ...messageReportFields(state, body, key, isOpen),
       seq,
       id,
       at: now,
       plan,
-      twice: fate.twice,
+      duplicateStatuses: effects.duplicateStatuses,
       entry,
-      taken: 0,
+      acceptedSteps: 0,
     })
   })
 }
 
-/** What a status report needs of the body, also when the journal is read back. */
-export function messageInFlight(
+/** The fields of a message that its status reports need; replay reads them from the journal. */
+export function messageReportFields(
   state: AccountState,
   body: Json,
   recipient: string,
   isOpen: boolean,
-): Pick<InFlight, 'state' | 'recipient' | 'callback_data' | 'content'> {
+): Pick<InFlightMessage, 'state' | 'recipient' | 'callback_data' | 'content'> {
   const { biz_opaque_callback_data: data, template } = body
   const category = isObject(template) ? (findTemplate(state, template)?.category.toLowerCase() ?? 'utility') : 'service'
   return {
@@ -106,30 +104,25 @@ export function messageInFlight(
   }
 }
 
-export function findTemplate(state: AccountState, template: Json) {
-  const language = isObject(template.language) ? template.language.code : undefined
-  return state.templates.get(templateKey({ name: String(template.name), language: String(language) }))
-}
-
 function checkTemplateSend(
   state: AccountState,
-  given: unknown,
+  input: unknown,
   isByUserId: boolean,
   media: MediaStore,
 ): Failure | undefined {
-  if (!isObject(given)) return failure(131008, 'Parameter template is required')
-  if (typeof given.name !== 'string' || given.name === '') return failure(131008, "template['name'] is required")
-  const language = isObject(given.language) ? given.language.code : undefined
+  if (!isObject(input)) return failure(131008, 'Parameter template is required')
+  if (typeof input.name !== 'string' || input.name === '') return failure(131008, "template['name'] is required")
+  const language = isObject(input.language) ? input.language.code : undefined
   if (typeof language !== 'string' || language === '')
     return failure(131008, "template['language']['code'] is required")
-  const template = findTemplate(state, given)
+  const template = findTemplate(state, input)
   if (template?.status === 'PAUSED') return failure(132015)
   if (template?.status === 'DISABLED') return failure(132016)
   if (template?.status !== 'APPROVED') {
-    return failure(132001, `template name (${given.name}) does not exist in ${language}`)
+    return failure(132001, `template name (${input.name}) does not exist in ${language}`)
   }
   if (isByUserId && template.category === 'AUTHENTICATION') return failure(131062)
-  return checkTemplate(template, given.components, isMediaOf(state, media))
+  return checkTemplate(template, input.components, isMediaOf(state, media))
 }
 
 const isMediaOf =
@@ -139,25 +132,25 @@ const isMediaOf =
     return owner === null || owner === workspace_id
   }
 
-const kinds: Record<string, RegExp> = {
+const fileTypes: Record<string, RegExp> = {
   image: /^image\/(jpeg|png)\b/,
   video: /^video\//,
   audio: /^audio\//,
   sticker: /^image\/webp\b/,
 }
 
-/** A file of the wrong kind is found out only after the message was accepted. */
+/** The provider accepts a message with a file of the wrong type, and reports the failure later. */
 function mediaPlan({ media }: World, body: Json): PlanName | undefined {
-  const kind = typeof body.type === 'string' ? kinds[body.type] : undefined
-  if (!kind) return undefined
+  const pattern = typeof body.type === 'string' ? fileTypes[body.type] : undefined
+  if (!pattern) return undefined
   const content = body[String(body.type)]
   const id = isObject(content) ? content.id : undefined
   const file = typeof id === 'string' ? media.get(id) : undefined
-  return file && !kind.test(file.mime_type) ? 'bad_media' : undefined
+  return file && !pattern.test(file.mime_type) ? 'bad_media' : undefined
 }
 
-/** The business read a message, or is typing: nothing is reported of it. */
-function acceptReading(body: Json, response: ServerResponse) {
+/** A read receipt or typing indicator of the business. It causes no callback. */
+function acceptReadReceipt(body: Json, response: ServerResponse) {
   if (body.status !== 'read') return sendFailure(response, failure(100, 'status: read'))
   const { message_id } = body
   if (message_id === undefined) return sendFailure(response, failure(131008, 'message_id is required'))

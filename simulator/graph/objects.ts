@@ -1,7 +1,7 @@
 /**
- * What a business sets at the provider besides templates: the profile and the
- * settings of its number, QR codes, blocked users, the menus of its social
- * account. Kept by name in the journal, so it survives a restart.
+ * Settings of a business: the profile and settings of its number, QR codes,
+ * blocked users, and the menus of its social account. The journal stores them
+ * by name, so they survive a restart.
  */
 import { randomBytes } from 'node:crypto'
 import type { AccountState } from '../state/accounts.ts'
@@ -9,24 +9,24 @@ import { isWindowOpen } from '../state/rate-limits.ts'
 import { type Failure, failure, failureBody } from '../wire/errors.ts'
 import { isObject, type Json } from '../wire/http.ts'
 import { keyOf, waIdOf, wireJson } from '../wire/ids.ts'
-import { fullFailure, record, type World } from '../world.ts'
+import type { World } from '../world.ts'
+import { journalFullFailure } from './answers.ts'
 
 export type ObjectCall = {
   world: World
   state: AccountState
   method: string
-  /** What follows the edge: `message_qrdls/{code}`. */
+  /** The path segment after the edge: `message_qrdls/{code}`. */
   rest: string | undefined
   values: Json
 }
 
-/** An answer, or why there is none. */
 export type Answer = Json | Failure
 
 const success = { success: true }
 const maxObjects = 5_000
 
-/** By edge of the number or account; `undefined` when there is no such call. */
+/** Handlers by edge of the number or account. They return `undefined` for a method that does not exist. */
 export const objectCalls: Record<string, (call: ObjectCall) => Promise<Answer | undefined>> = {
   async whatsapp_business_profile({ world, state, method, values }) {
     const profile = { ...state.objects.get('profile'), messaging_product: 'whatsapp' }
@@ -75,7 +75,7 @@ export const isBlocked = ({ objects }: AccountState, key: string): boolean =>
 
 const blockName = (key: string) => `blocked/${key}`
 
-/** Each user on its own: who did not write within a day cannot be blocked. */
+/** Blocks or unblocks each user separately. Only a user who wrote within 24 hours can be blocked. */
 async function blockUsers({ world, state, method, values }: ObjectCall): Promise<Answer | undefined> {
   if (method === 'GET') {
     const blocked = [...state.objects].filter(([name]) => name.startsWith('blocked/')).map(([, user]) => user)
@@ -90,24 +90,24 @@ async function blockUsers({ world, state, method, values }: ObjectCall): Promise
     const key = each.user === undefined ? input : waIdOf(keyOf(input))
     const shown = each.user === undefined ? { user_id: key } : { wa_id: key }
     const isAllowed = method === 'DELETE' || isWindowOpen(state, key, Date.now())
-    const wrong =
+    const error =
       method === 'DELETE'
         ? await remove(world, state, blockName(key))
         : isAllowed
           ? await put(world, state, blockName(key), shown)
           : failure(131047)
-    if (!wrong) changed.push({ input, ...shown })
-    else failed.push({ input, ...shown, errors: [{ message: wrong.message, code: wrong.code }] })
+    if (!error) changed.push({ input, ...shown })
+    else failed.push({ input, ...shown, errors: [{ message: error.message, code: error.code }] })
   }
   const users = {
     ...(changed.length > 0 ? { [method === 'DELETE' ? 'removed_users' : 'added_users']: changed } : {}),
     ...(failed.length > 0 ? { failed_users: failed } : {}),
   }
-  const partly = failed.length > 0 ? JSON.parse(failureBody(failure(139100))) : {}
-  return { messaging_product: 'whatsapp', block_users: users, ...partly }
+  const partialFailure = failed.length > 0 ? JSON.parse(failureBody(failure(139100))) : {}
+  return { messaging_product: 'whatsapp', block_users: users, ...partialFailure }
 }
 
-/** Codes that open a chat with a message in it. Their picture is a sample: there is no chat for a phone to open. */
+/** QR codes that open a chat with a prefilled message. Their image is a sample: no real chat exists. */
 async function qrCodes({ world, state, method, rest, values }: ObjectCall): Promise<Answer | undefined> {
   const code = rest ?? (typeof values.code === 'string' ? values.code : undefined)
   const known = code === undefined ? undefined : state.objects.get(`qr/${code}`)
@@ -123,11 +123,11 @@ async function qrCodes({ world, state, method, rest, values }: ObjectCall): Prom
     return failure(100, 'prefilled_message: 1 to 140 characters')
   }
   const id = code ?? randomBytes(7).toString('hex').toUpperCase()
-  const made = { code: id, prefilled_message: message, deep_link_url: `https://wa.me/message/${id}` }
-  const wrong = await put(world, state, `qr/${id}`, made)
-  if (wrong) return wrong
-  const image = format === undefined ? {} : { qr_image_url: world.media.openLinkOf(world.media.makeUp('image')) }
-  return { ...made, ...image }
+  const qrCode = { code: id, prefilled_message: message, deep_link_url: `https://wa.me/message/${id}` }
+  const error = await put(world, state, `qr/${id}`, qrCode)
+  if (error) return error
+  const image = format === undefined ? {} : { qr_image_url: world.media.publicLink(world.media.createSample('image')) }
+  return { ...qrCode, ...image }
 }
 
 export async function put(world: World, state: AccountState, name: string, value: Json): Promise<Failure | undefined> {
@@ -145,15 +145,15 @@ async function remove(world: World, state: AccountState, name: string): Promise<
 }
 
 async function write(world: World, { workspace_id: w, channel: c }: AccountState, name: string, value: Json | null) {
-  if (!world.journal.hasRoom()) return fullFailure(world)
-  await record(world, wireJson({ k: 'o', w, c, name, value }))
+  if (!world.journal.hasCapacity()) return journalFullFailure(world)
+  await world.journal.record(wireJson({ k: 'o', w, c, name, value }))
   return undefined
 }
 
 const pick = (object: Json, names: readonly string[]): Json =>
   Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)))
 
-/** `fields` as the query has it; all when it is absent. */
+/** The fields that the query names, or all of them. */
 function chooseFields(object: Json, fields: unknown, always: readonly string[]): Json {
   const wanted = Array.isArray(fields) ? fields : typeof fields === 'string' ? fields.split(',') : undefined
   return wanted ? pick(object, [...always, ...wanted.map((name) => String(name).trim())]) : object

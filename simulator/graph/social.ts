@@ -1,19 +1,19 @@
 /**
- * The social side: `POST /{account_id}/messages`, and who a user is.
+ * The social channel: `POST /{account_id}/messages`, attachments and user profiles.
  *
- * Unlike on the other channel a closed window is said at once, nobody tells of
- * delivery, and the account hears an echo of what it sent itself.
+ * Unlike msgapp it refuses a send outside the 24-hour window at once, does not
+ * report delivery, and sends the account an echo of its own messages.
  */
 import type { ServerResponse } from 'node:http'
-import { type InFlight, planOf } from '../delivery/statuses.ts'
+import { type InFlightMessage, planOf } from '../delivery/statuses.ts'
 import type { AccountState } from '../state/accounts.ts'
 import { isWindowOpen, takeAllowance } from '../state/rate-limits.ts'
 import { type Failure, failure } from '../wire/errors.ts'
-import { isObject, type Json, readType, sendJson } from '../wire/http.ts'
+import { isObject, type Json, parseMimeType, sendJson } from '../wire/http.ts'
 import { createMid, createObjectId } from '../wire/ids.ts'
-import type { Part } from '../wire/multipart.ts'
-import type { Params } from '../wire/params.ts'
-import { fullFailure, refuse, sendAccepted, sendFailure, type World } from '../world.ts'
+import type { Params, UploadedFile } from '../wire/params.ts'
+import type { World } from '../world.ts'
+import { journalFullFailure, refuse, sendAccepted, sendFailure } from './answers.ts'
 import { put } from './objects.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -43,22 +43,22 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
   }
   if (body.sender_action !== undefined) return acceptAction(state, body.sender_action, userId, response)
 
-  const fate = world.faults.fateOf(state, userId)
-  if (refuse(world, fate, response)) return
+  const effects = world.faults.effectsOn(state, userId)
+  if (refuse(world, effects, response)) return
   const now = Date.now()
-  const bad = checkSocial(state, body, userId, now)
-  if (bad) return sendFailure(response, bad, fate.delayMs)
+  const refusal = checkSocial(state, body, userId, now)
+  if (refusal) return sendFailure(response, refusal, effects.delayMs)
   const { account } = state
   if (!account) return sendFailure(response, failure(2))
-  if (!takeAllowance(state, account.messages_per_second, now)) return sendFailure(response, failure(4), fate.delayMs)
+  if (!takeAllowance(state, account.messages_per_second, now)) return sendFailure(response, failure(4), effects.delayMs)
 
-  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
+  if (!world.journal.hasCapacity()) return sendFailure(response, journalFullFailure(world))
 
   const id = createMid(account.account_id)
-  const plan = planOf(fate, true)
+  const plan = planOf(effects, true)
   const raw = text.includes('\n') ? JSON.stringify(body) : text
   const line =
-    `{"k":"m","p":"${plan}"${fate.twice ? ',"x":1' : ''},"r":"${userId}","message_id":"${id}",` +
+    `{"k":"m","p":"${plan}"${effects.duplicateStatuses ? ',"x":1' : ''},"r":"${userId}","message_id":"${id}",` +
     `"workspace_id":"${state.workspace_id}","channel":"social","to":"${userId}","at":"${new Date(now).toISOString()}","body":${raw}}`
   world.journal.append(line, (offset, length) => {
     const seq = world.sent.add(state.workspace_id, userId, offset, length)
@@ -69,22 +69,22 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
       length,
       status: 'accepted',
     })
-    sendAccepted(response, `{"recipient_id":"${userId}","message_id":"${id}"}`, fate)
-    world.phones.changed(entry)
-    world.statuses.begin({
-      ...socialInFlight(state, body, userId),
+    sendAccepted(response, `{"recipient_id":"${userId}","message_id":"${id}"}`, effects)
+    world.phones.publish(entry)
+    world.statuses.start({
+      ...socialReportFields(state, body, userId),
       seq,
       id,
       at: now,
       plan,
-      twice: fate.twice,
+      duplicateStatuses: effects.duplicateStatuses,
       entry,
-      taken: 0,
+      acceptedSteps: 0,
     })
   })
 }
 
-/** A file that came with the message becomes the attachment's link. */
+/** Stores a file that was uploaded with the message and replaces it by a link. */
 function withFile(world: World, state: AccountState, { values, files }: Params): Json {
   const file = files.get('filedata')
   const message = isObject(values.message) ? values.message : {}
@@ -94,19 +94,23 @@ function withFile(world: World, state: AccountState, { values, files }: Params):
   return { ...values, message: { attachment: { ...attachment, payload: { url } } } }
 }
 
-function saveFile({ media }: World, { workspace_id }: AccountState, { mime_type, filename, bytes }: Part): string {
-  const type = readType(mime_type) ?? 'application/octet-stream'
-  return media.openLinkOf(
+function saveFile(
+  { media }: World,
+  { workspace_id }: AccountState,
+  { mime_type, filename, bytes }: UploadedFile,
+): string {
+  const type = parseMimeType(mime_type) ?? 'application/octet-stream'
+  return media.publicLink(
     media.save({ mime_type: type, filename: filename ?? null, workspace_id, from: 'business' }, bytes),
   )
 }
 
-/** `POST /me/message_attachments`: a file or a link to send more than once. */
-export async function keepAttachment(world: World, state: AccountState, params: Params, response: ServerResponse) {
+/** `POST /me/message_attachments`: a reusable file or link. */
+export async function postAttachment(world: World, state: AccountState, params: Params, response: ServerResponse) {
   const { message } = withFile(world, state, params)
   const [attachment] = attachmentsOf(isObject(message) ? message : {})
-  const bad = attachment ? checkAttachments(state, [attachment]) : invalid('The parameter message is required')
-  if (bad || !attachment) return sendFailure(response, bad ?? failure(100))
+  const refusal = attachment ? checkAttachments(state, [attachment]) : invalid('The parameter message is required')
+  if (refusal || !attachment) return sendFailure(response, refusal ?? failure(100))
   const id = createObjectId()
   const payload = isObject(attachment.payload) ? attachment.payload : {}
   const full = await put(world, state, attachmentName(id), { url: payload.url })
@@ -116,7 +120,7 @@ export async function keepAttachment(world: World, state: AccountState, params: 
 
 const attachmentName = (id: unknown) => `attachment/${String(id)}`
 
-/** The link of an attachment: its own, or the one its id stands for. */
+/** The link of an attachment: its own, or that of the upload it refers to. */
 export function linkOfAttachment({ objects }: AccountState, { payload }: Json): string | undefined {
   if (!isObject(payload)) return undefined
   const url =
@@ -124,12 +128,12 @@ export function linkOfAttachment({ objects }: AccountState, { payload }: Json): 
   return isText(url) ? url : undefined
 }
 
-/** What an echo repeats, also when the journal is read back. */
-export function socialInFlight(
+/** The fields of a message that its echo and read receipt need; replay reads them from the journal. */
+export function socialReportFields(
   state: AccountState,
   body: Json,
   recipient: string,
-): Pick<InFlight, 'state' | 'recipient' | 'callback_data' | 'content'> {
+): Pick<InFlightMessage, 'state' | 'recipient' | 'callback_data' | 'content'> {
   const message = isObject(body.message) ? body.message : {}
   const attachments = attachmentsOf(message).map((each) => {
     const url = each.type === 'template' ? undefined : linkOfAttachment(state, each)
@@ -153,8 +157,8 @@ export function socialInFlight(
 
 /** `attachments` as an array or an object, or `attachment`. */
 export function attachmentsOf(message: Json): Json[] {
-  const given = message.attachments ?? message.attachment
-  return (Array.isArray(given) ? given : given === undefined ? [] : [given]).filter(isObject)
+  const value = message.attachments ?? message.attachment
+  return (Array.isArray(value) ? value : value === undefined ? [] : [value]).filter(isObject)
 }
 
 function checkSocial(state: AccountState, body: Json, userId: string, now: number): Failure | undefined {
@@ -169,8 +173,8 @@ function checkSocial(state: AccountState, body: Json, userId: string, now: numbe
     if (!isText(text) || text === '') return invalid('message.text: a string that is not empty')
     if (Buffer.byteLength(text) > 1000) return invalid('message.text: at most 1000 bytes in UTF-8')
   } else {
-    const wrong = checkAttachments(state, attachmentsOf(message))
-    if (wrong) return wrong
+    const error = checkAttachments(state, attachmentsOf(message))
+    if (error) return error
   }
   if (!state.customers.has(userId)) return noSuchUser()
   return isWindowOpen(state, userId, now, tag === 'HUMAN_AGENT' ? 7 : 1) ? undefined : outsideWindow()
@@ -213,8 +217,8 @@ function checkTemplate({ template_type: type, elements, text, buttons }: Json): 
     if (element.subtitle !== undefined && !isTextUpTo(element.subtitle, 80)) {
       return invalid('elements.subtitle: 1 to 80 characters')
     }
-    const wrong = element.buttons === undefined ? undefined : checkButtons(element.buttons)
-    if (wrong) return wrong
+    const error = element.buttons === undefined ? undefined : checkButtons(element.buttons)
+    if (error) return error
   }
   return undefined
 }
@@ -252,7 +256,7 @@ export function sendProfile(
   const all: Json = {
     name: customer.name,
     username: customer.username ?? `user_${userId.slice(-8)}`,
-    profile_pic: world.media.openLinkOf(world.media.makeUp('image')),
+    profile_pic: world.media.publicLink(world.media.createSample('image')),
     follower_count: 42,
     is_user_follow_business: false,
     is_business_follow_user: false,

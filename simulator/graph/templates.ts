@@ -1,11 +1,12 @@
-/** `/{account}/message_templates`: listed in pages, made and deleted, with a callback for each change. */
+/** `/{account}/message_templates`: list, create and delete templates. Each change causes a callback. */
 import type { ServerResponse } from 'node:http'
 import type { AccountState } from '../state/accounts.ts'
 import { failure } from '../wire/errors.ts'
 import { type Json, sendJson } from '../wire/http.ts'
 import { wireJson } from '../wire/ids.ts'
-import { listed, parseTemplate, type Template, templateCallback, templateKey } from '../wire/templates.ts'
-import { fullFailure, record, sendFailure, type World } from '../world.ts'
+import { parseTemplate, type Template, templateCallback, templateKey, templateResource } from '../wire/templates.ts'
+import type { World } from '../world.ts'
+import { journalFullFailure, sendFailure } from './answers.ts'
 
 export async function listTemplates(
   world: World,
@@ -33,7 +34,7 @@ export async function listTemplates(
   }
   const fields = query.get('fields')?.split(',')
   const data = page.map((template) => {
-    const entries = Object.entries(listed(template))
+    const entries = Object.entries(templateResource(template))
     return Object.fromEntries(fields ? entries.filter(([name]) => name === 'id' || fields.includes(name)) : entries)
   })
   sendJson(response, 200, JSON.stringify({ data, ...(first ? { paging } : {}) }))
@@ -41,23 +42,23 @@ export async function listTemplates(
 
 const cursorOf = (id: string) => Buffer.from(`cursor:${id}`).toString('base64url')
 
-export async function makeTemplate(
+export async function postTemplate(
   world: World,
   state: AccountState,
   values: Json,
   response: ServerResponse,
 ): Promise<void> {
-  const made = parseTemplate(state.workspace_id, values, (key) => state.templates.has(key))
-  if ('code' in made) return sendFailure(response, made)
+  const template = parseTemplate(state.workspace_id, values, (key) => state.templates.has(key))
+  if ('code' in template) return sendFailure(response, template)
   if (state.templates.size >= world.quotas.templates) {
     return sendFailure(response, failure(100, `at most ${world.quotas.templates} templates`, { subcode: 2388019 }))
   }
-  if (!world.journal.hasRoom()) return sendFailure(response, fullFailure(world))
-  await record(world, wireJson({ k: 't', w: state.workspace_id, template: listed(made) }))
-  state.templates.set(templateKey(made), made)
-  const { id, status, category } = made
+  if (!world.journal.hasCapacity()) return sendFailure(response, journalFullFailure(world))
+  await world.journal.record(wireJson({ k: 't', w: state.workspace_id, template: templateResource(template) }))
+  state.templates.set(templateKey(template), template)
+  const { id, status, category } = template
   sendJson(response, 200, JSON.stringify({ id, status, category }))
-  tellOfTemplate(world, state, made, status)
+  deliverTemplateStatus(world, state, template, status)
 }
 
 export async function deleteTemplates(
@@ -67,22 +68,22 @@ export async function deleteTemplates(
   response: ServerResponse,
 ): Promise<void> {
   const [name, id] = [query.get('name'), query.get('hsm_id')]
-  const gone = [...state.templates.values()].filter((each) => each.name === name && (id === null || each.id === id))
-  if (gone.length === 0) {
+  const deleted = [...state.templates.values()].filter((each) => each.name === name && (id === null || each.id === id))
+  if (deleted.length === 0) {
     return sendFailure(
       response,
       failure(100, 'name: no such template', { subcode: 2593002, message: '(#100) Invalid parameter' }),
     )
   }
-  for (const template of gone) {
-    await record(world, wireJson({ k: 't', w: state.workspace_id, deleted: templateKey(template) }))
+  for (const template of deleted) {
+    await world.journal.record(wireJson({ k: 't', w: state.workspace_id, deleted: templateKey(template) }))
     state.templates.delete(templateKey(template))
-    tellOfTemplate(world, state, template, 'DELETED')
+    deliverTemplateStatus(world, state, template, 'DELETED')
   }
   sendJson(response, 200, '{"success":true}')
 }
 
-function tellOfTemplate(world: World, state: AccountState, template: Template, event: string): void {
+function deliverTemplateStatus(world: World, state: AccountState, template: Template, event: string): void {
   const body = wireJson(templateCallback(state.account?.account_id ?? '', template, event, Date.now()))
   const number = world.nextCallback()
   const line = `{"k":"i","q":${number},"w":"${state.workspace_id}","c":"${state.channel}","body":${body}}`

@@ -1,23 +1,24 @@
 /**
- * The business accounts the provider knows, and what it remembers of each.
+ * The business accounts of the provider, and the state of each.
  *
- * Built in, the service's connections are the accounts: they are asked for
- * again when somebody is not found, and while calls come about once a second,
- * so that a changed pace or token is noticed. Alone, accounts are registered
- * by a control call and kept in a file.
+ * The built-in simulator loads its accounts from the service's connections. It
+ * reloads them when a token or workspace is unknown, and at most once a second
+ * while calls arrive, so a changed rate or token takes effect. A standalone
+ * simulator registers accounts by a control call and keeps them in a file.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { badRequest, type Json } from '../wire/http.ts'
+import { badRequest, isObject, type Json } from '../wire/http.ts'
 import { seedTemplates, type Template, templateKey } from '../wire/templates.ts'
+import { defaultQuotas, evictOldest } from './quotas.ts'
 
 export type SimulatorAccount = {
   workspace_id: string
   channel: 'msgapp' | 'social'
   /** The business account: `entry[].id` of its callbacks. */
   account_id: string
-  /** Empty on social, as is the next. */
+  /** Empty on social. */
   phone_number_id: string
-  /** Digits only. */
+  /** Digits only; empty on social. */
   display_phone_number: string
   business_name: string
   access_token: string
@@ -25,44 +26,44 @@ export type SimulatorAccount = {
   verify_token: string
   callback_url: string
   messages_per_second: number
-  /** The one that is meant when a control call names no workspace. */
+  /** The account of control calls that name no workspace. */
   is_default: boolean
 }
 
 export type Channel = SimulatorAccount['channel']
 
-/** Somebody who wrote to the business. */
-type Customer = { last_inbound_at: number; name: string | null; username: string | null }
+/** A customer who wrote to the business. */
+export type Customer = { last_inbound_at: number; name: string | null; username: string | null }
 
-/** An account with its memory, which outlives a change of its settings. */
+/** The state of an account. It survives a change of the account's settings. */
 export type AccountState = {
   readonly workspace_id: string
   readonly channel: Channel
-  /** Not there: the journal names it, but nobody registered it yet. */
+  /** Undefined while the journal mentions the account but it is not registered yet. */
   account: SimulatorAccount | undefined
-  /** How many messages may go out at once now, and since when. */
+  /** Tokens of the rate limit, and when they were counted. */
   allowance: number
   allowanceAt: number
-  /** By recipient, when the pair's bucket will have leaked empty. */
+  /** When the leaky bucket of each recipient will be empty. */
   pairs: Map<string, number>
   pairsSweptAt: number
   customers: Map<string, Customer>
   templates: Map<string, Template>
-  /** What the business set, by name: profile, settings, QR codes, blocked users. */
+  /** Settings of the business by name: profile, QR codes, blocked users. */
   objects: Map<string, Json>
 }
 
 export type Accounts = {
   byToken(token: string): readonly AccountState[]
-  /** Ask again who there is; calls at the same time share an answer. */
+  /** Reloads the accounts. Concurrent callers share one load. */
   refresh(): Promise<void>
-  /** For a caller that was found: look again when a second has passed. */
-  refreshSoon(): void
+  /** Starts a reload if the last one is older than a second. Does not wait for it. */
+  refreshIfStale(): void
   resolveState(workspaceId: string, channel: Channel): AccountState
-  /** The account a control call means. */
+  /** The account of a control call; reloads the accounts before it gives up. */
   find(workspaceId: string | undefined, channel: Channel): Promise<AccountState | undefined>
   list(): AccountState[]
-  /** False when there are as many as there may be. */
+  /** False when the maximum number of accounts is registered. */
   register(account: SimulatorAccount, max: number): boolean
 }
 
@@ -79,7 +80,7 @@ export function createAccounts(
   let loading: Promise<void> | undefined
   let queued: Promise<void> | undefined
   let loadedAt = 0
-  take(registered)
+  setAccounts(registered)
 
   function resolveState(workspaceId: string, channel: Channel): AccountState {
     const key = `${channel} ${workspaceId}`
@@ -106,7 +107,7 @@ export function createAccounts(
     return state
   }
 
-  function take(accounts: readonly SimulatorAccount[]) {
+  function setAccounts(accounts: readonly SimulatorAccount[]) {
     for (const state of states.values()) state.account = undefined
     tokens = new Map()
     for (const account of accounts) {
@@ -121,14 +122,14 @@ export function createAccounts(
   async function reload() {
     if (!load) return
     try {
-      take(await load())
+      setAccounts(await load())
     } finally {
       loadedAt = Date.now()
       loading = undefined
     }
   }
 
-  /** Whoever asks while one is under way may be after what it has not seen: the next is theirs. */
+  /** A load in flight may have read the table before the caller's change, so the caller gets the next load. */
   function refresh(): Promise<void> {
     if (!load) return Promise.resolve()
     if (!loading) {
@@ -155,8 +156,8 @@ export function createAccounts(
   return {
     byToken: (token) => tokens.get(token) ?? [],
     refresh,
-    refreshSoon() {
-      // A failure is seen by whoever waits for an answer; this caller has one.
+    refreshIfStale() {
+      // This caller does not need the result; a caller that waits for `refresh` gets the error.
       if (load && !loading && Date.now() - loadedAt >= freshMs) refresh().catch(() => {})
     },
     resolveState,
@@ -179,7 +180,7 @@ export function createAccounts(
         .sort((one, other) => Number(other.is_default) - Number(one.is_default))
       writeFileSync(`${file}.new`, JSON.stringify(registered, null, 2), { mode: 0o600, flush: true })
       renameSync(`${file}.new`, file)
-      take(registered)
+      setAccounts(registered)
       return true
     },
   }
@@ -194,7 +195,29 @@ function readAccounts(file: string): SimulatorAccount[] {
   }
 }
 
-/** The body of a registration. */
+/** The template that a send names, in the language it names. */
+export function findTemplate(state: AccountState, template: Json): Template | undefined {
+  const language = isObject(template.language) ? template.language.code : undefined
+  return state.templates.get(templateKey({ name: String(template.name), language: String(language) }))
+}
+
+/** Records that a customer wrote: this opens the 24-hour window. Null fields keep the known name and username. */
+export function recordCustomer(
+  state: AccountState,
+  key: string,
+  at: number,
+  { name, username }: { name: string | null; username: string | null },
+): void {
+  const known = state.customers.get(key)
+  if (!known) evictOldest(state.customers, defaultQuotas.customers)
+  state.customers.set(key, {
+    last_inbound_at: Math.max(known?.last_inbound_at ?? 0, at),
+    name: name ?? known?.name ?? null,
+    username: username ?? known?.username ?? null,
+  })
+}
+
+/** Parses the body of `PUT /simulator/control/accounts`. */
 export function parseAccount(body: Json): SimulatorAccount {
   const channel = body.channel
   if (channel !== 'msgapp' && channel !== 'social') throw badRequest('channel: msgapp or social')

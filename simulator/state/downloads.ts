@@ -1,10 +1,10 @@
 /**
- * Downloads of files that a control call names by their address.
+ * Downloads of files that a control call names by URL.
  *
- * Only public addresses are reached, and the origins the caller of this module
- * allows: who names an address gets the file to read, so anything else would
- * open the services of this machine and its network. No redirect is followed, and time, size and
- * number are bounded.
+ * The caller can read the downloaded file, so a download of a private address
+ * would expose services of this machine and its network. Only public addresses
+ * and allowed origins are reached. Redirects are not followed. Time, size and
+ * the number of concurrent downloads are bounded.
  */
 import { isIP } from 'node:net'
 import { Agent } from 'undici'
@@ -13,7 +13,7 @@ import type { Quotas } from './quotas.ts'
 
 type Download =
   | { ok: true; bytes: Buffer; mime_type: string }
-  /** `isRefused`: it was not tried. */
+  /** `isRefused`: no request was made. */
   | { ok: false; isRefused: boolean; reason: string }
 
 export type Downloads = {
@@ -21,8 +21,8 @@ export type Downloads = {
   stop(): Promise<void>
 }
 
-type Downloading = {
-  /** Whether an origin that is not public may be reached: the service's own, for instance. */
+type DownloadOptions = {
+  /** Whether a private origin may be reached, such as the service's own. */
   isAllowedOrigin: (origin: string) => boolean
   quotas: Pick<Quotas, 'downloadBytes' | 'downloadMs' | 'downloadsAtOnce'>
 }
@@ -30,10 +30,10 @@ type Downloading = {
 const refused = (reason: string): Download => ({ ok: false, isRefused: true, reason })
 const failed = (reason: string): Download => ({ ok: false, isRefused: false, reason })
 
-export function createDownloads({ isAllowedOrigin, quotas }: Downloading): Downloads {
+export function createDownloads({ isAllowedOrigin, quotas }: DownloadOptions): Downloads {
   const { downloadBytes, downloadMs, downloadsAtOnce } = quotas
   const guarded = new Agent({ connect: { timeout: 3_000, lookup: publicLookup } })
-  // The service may have a certificate of its own making.
+  // The service may have a self-signed certificate.
   const own = new Agent({ connect: { timeout: 3_000, rejectUnauthorized: false } })
   let running = 0
 
@@ -58,7 +58,7 @@ export function createDownloads({ isAllowedOrigin, quotas }: Downloading): Downl
           parts.push(part)
         }
       }
-      // What is left is not read: its end is reported as an error.
+      // Destroying a body that is not read to its end emits an error.
       body.on('error', () => {}).destroy()
       if (statusCode !== 200) return failed(`answered ${statusCode}`)
       if (isTooLarge || size > downloadBytes) return failed(`larger than ${downloadBytes} bytes`)
@@ -76,8 +76,8 @@ export function createDownloads({ isAllowedOrigin, quotas }: Downloading): Downl
     async get(url) {
       const target = URL.parse(url)
       if (!target || !/^https?:$/.test(target.protocol)) return refused('not an http address')
-      if (target.username || target.password) return refused('must not carry credentials')
-      // An address that is written as digits is not looked up, so the agent does not check it.
+      if (target.username || target.password) return refused('must not sendBatch credentials')
+      // An IP address needs no DNS lookup, so `publicLookup` does not check it.
       const host = target.hostname.replace(/^\[|\]$/g, '')
       if (isIP(host) && !isPublicAddress(host) && !isAllowedOrigin(target.origin)) return refused(notPublic(host))
       if (running >= downloadsAtOnce) return refused(`at most ${downloadsAtOnce} downloads at once`)

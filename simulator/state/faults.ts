@@ -1,7 +1,4 @@
-/**
- * Faults on order: what goes wrong with the next sends, and numbers that
- * always misbehave in their own way.
- */
+/** Injected faults: those a control call adds, and the magic numbers that always fail in the same way. */
 
 import { badRequest, type Json } from '../wire/http.ts'
 import { keyOf, waIdOf } from '../wire/ids.ts'
@@ -25,36 +22,36 @@ export type Fault = {
   workspace_id: string | null
   mode: FaultMode
   code: number | null
-  /** How many sends it still hits; null: until it is cleared. */
+  /** Sends it still applies to; null until it is cleared. */
   count: number | null
   delay_ms: number | null
 }
 
-/** What happens to one send. */
-export type Fate = {
-  /** In place of accepting. */
+/** How faults change one send. */
+export type FaultEffects = {
+  /** Refuse the send with this error, or do not answer at all. */
   refuse: { code: number; http: number | undefined } | 'hang' | undefined
-  drop: boolean
-  twice: boolean
-  reorder: boolean
-  silent: boolean
+  dropConnection: boolean
+  duplicateStatuses: boolean
+  reorderStatuses: boolean
+  noStatuses: boolean
   unread: boolean
   failsAfterSent: boolean
   delayMs: number
 }
 
-const usual: Readonly<Fate> = {
+const noEffects: Readonly<FaultEffects> = {
   refuse: undefined,
-  drop: false,
-  twice: false,
-  reorder: false,
-  silent: false,
+  dropConnection: false,
+  duplicateStatuses: false,
+  reorderStatuses: false,
+  noStatuses: false,
   unread: false,
   failsAfterSent: false,
   delayMs: 0,
 }
 
-const magic = new Map<string, Partial<Fate>>([
+const magicNumbers = new Map<string, Partial<FaultEffects>>([
   ['15005550001', { refuse: { code: 131026, http: undefined } }],
   ['15005550002', { refuse: { code: 132015, http: undefined } }],
   ['15005550003', { refuse: { code: 131000, http: 500 } }],
@@ -66,32 +63,32 @@ const magic = new Map<string, Partial<Fate>>([
 
 export type Faults = {
   list(): readonly Fault[]
-  /** False when there are as many as there may be. */
+  /** False when the maximum number of faults is active. */
   add(fault: Fault): boolean
   clear(): void
-  /** Of everything that is on order, what hits a send to `key`; counts it. */
-  fateOf(state: AccountState, key: string): Readonly<Fate>
+  /** Combines the faults that apply to a send to `key`, and counts the send against their `count`. */
+  effectsOn(state: AccountState, key: string): Readonly<FaultEffects>
 }
 
 export function createFaults(max: number): Faults {
   let faults: Fault[] = []
 
-  function fateOf(state: AccountState, key: string): Readonly<Fate> {
-    const own = state.channel === 'msgapp' ? magic.get(key) : undefined
-    if (faults.length === 0) return own ? { ...usual, ...own } : usual
+  function effectsOn(state: AccountState, key: string): Readonly<FaultEffects> {
+    const own = state.channel === 'msgapp' ? magicNumbers.get(key) : undefined
+    if (faults.length === 0) return own ? { ...noEffects, ...own } : noEffects
 
-    const fate: Fate = { ...usual, ...own }
+    const effects: FaultEffects = { ...noEffects, ...own }
     const hits = faults
-      .filter((fault) => isMeant(fault, state, key))
+      .filter((fault) => appliesTo(fault, state, key))
       .sort((one, other) => Number(other.to !== null) - Number(one.to !== null))
     const refusing = hits.find(({ mode }) => refusals.has(mode))
-    // What is refused never gets to its status reports.
+    // A refused send has no status reports, so only its delay applies.
     for (const fault of refusing ? [refusing, ...hits.filter(({ mode }) => mode === 'delay')] : hits) {
-      apply(fate, fault, state)
+      apply(effects, fault, state)
       if (fault.count !== null) fault.count--
     }
     faults = faults.filter(({ count }) => count !== 0)
-    return fate
+    return effects
   }
 
   return {
@@ -104,33 +101,33 @@ export function createFaults(max: number): Faults {
     clear() {
       faults = []
     },
-    fateOf,
+    effectsOn,
   }
 }
 
 const refusals: ReadonlySet<FaultMode> = new Set(['reject', 'hang', 'http_500', 'throttle'])
 
-function isMeant({ to, workspace_id }: Fault, state: AccountState, key: string): boolean {
+function appliesTo({ to, workspace_id }: Fault, state: AccountState, key: string): boolean {
   if (workspace_id !== null && workspace_id !== state.workspace_id) return false
   if (to === null) return true
   const wanted = keyOf(to)
   return wanted === key || (state.channel === 'msgapp' && waIdOf(wanted) === key)
 }
 
-function apply(fate: Fate, { mode, code, delay_ms }: Fault, { channel }: AccountState): void {
+function apply(effects: FaultEffects, { mode, code, delay_ms }: Fault, { channel }: AccountState): void {
   const isSocial = channel === 'social'
-  fate.delayMs += delay_ms ?? 0
-  if (mode === 'reject') fate.refuse = { code: code ?? (isSocial ? 551 : 131026), http: undefined }
-  if (mode === 'http_500') fate.refuse = { code: code ?? (isSocial ? 2 : 131000), http: 500 }
-  if (mode === 'throttle') fate.refuse = { code: code ?? (isSocial ? 4 : 130429), http: undefined }
-  if (mode === 'hang') fate.refuse = 'hang'
-  if (mode === 'drop_connection_after_accept') fate.drop = true
-  if (mode === 'duplicate_statuses') fate.twice = true
-  if (mode === 'reorder_statuses') fate.reorder = true
-  if (mode === 'no_statuses') fate.silent = true
+  effects.delayMs += delay_ms ?? 0
+  if (mode === 'reject') effects.refuse = { code: code ?? (isSocial ? 551 : 131026), http: undefined }
+  if (mode === 'http_500') effects.refuse = { code: code ?? (isSocial ? 2 : 131000), http: 500 }
+  if (mode === 'throttle') effects.refuse = { code: code ?? (isSocial ? 4 : 130429), http: undefined }
+  if (mode === 'hang') effects.refuse = 'hang'
+  if (mode === 'drop_connection_after_accept') effects.dropConnection = true
+  if (mode === 'duplicate_statuses') effects.duplicateStatuses = true
+  if (mode === 'reorder_statuses') effects.reorderStatuses = true
+  if (mode === 'no_statuses') effects.noStatuses = true
 }
 
-/** The body of `POST /simulator/control/faults`. */
+/** Parses the body of `POST /simulator/control/faults`. */
 export function parseFault(body: Json): Fault {
   const mode = faultModes.find((each) => each === body.mode)
   if (!mode) throw badRequest(`mode: one of ${faultModes.join(', ')}`)

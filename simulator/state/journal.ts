@@ -1,93 +1,104 @@
 /**
- * The journal: one file of JSON lines, appended to and never rewritten.
+ * The journal: an append-only file of JSON lines.
  *
- * `append` calls back when the line is in the file, so that whoever answers
- * afterwards can be killed at any time. Lines that wait go in one write: while
- * one is under way the next gathers.
+ * `append` calls back when the line is in the file. A caller that answers
+ * after that loses nothing when the process is killed. Lines that arrive
+ * during a write are joined into the next one.
  *
- * Kinds of lines (`k`): `m` a message that was accepted, `s` status reports
- * that were taken (`seq * 8 + step`), `i` a callback to be posted until it is
- * taken (a customer's message has its bubble with it), `x` callbacks that were
- * taken, `t` a template made or deleted, `o` an object set or deleted, `u` a file. A line that was torn by
- * the end of the process was never answered for, and is cut off at the next
- * start.
+ * The field `k` is the kind of a line:
+ *
+ *   m  a message that the simulator accepted
+ *   s  status reports that the service accepted, as `seq * 8 + step`
+ *   i  a callback to post until the service accepts it, with the bubble of a customer's message
+ *   x  callbacks that the service accepted
+ *   t  a template that was created or deleted
+ *   o  an object that was set or deleted
+ *   u  a file that was stored or deleted
+ *
+ * A last line without a newline was interrupted by a crash. Its caller got no
+ * answer, so the next start cuts it off.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, write } from 'node:fs'
-import type { Log } from '../simulator.ts'
+import type { Log } from './log.ts'
 
-export type Place = { offset: number; length: number }
+export type JournalPosition = { offset: number; length: number }
 
-type Written = (offset: number, length: number) => void
+type OnWritten = (offset: number, length: number) => void
 
-/** A line as it lies in `bytes`, and its offset in the file. */
-export type Replay = (bytes: Buffer, from: number, to: number, offset: number) => void
+/** Handles the line at `from` to `to` of `bytes`; `offset` is its position in the file. */
+export type ReplayLine = (bytes: Buffer, from: number, to: number, offset: number) => void
 
 export type Journal = {
-  /** `line` without its newline; it must not hold one. */
-  append(line: string, written?: Written): void
-  /** Whether a new message may be accepted. What follows from accepted ones is written in any case. */
-  hasRoom(): boolean
-  read(place: Place): string
+  /** `line` has no newline. `onWritten` is not called when the write fails or the journal is closed. */
+  append(line: string, onWritten?: OnWritten): void
+  /** Resolves when the line is in the file. */
+  record(line: string): Promise<void>
+  /** Whether a new message may be accepted. Lines about accepted messages are written in any case. */
+  hasCapacity(): boolean
+  read(position: JournalPosition): string
   stop(): Promise<void>
 }
 
-export const journalFull = (maxBytes: number) => `the simulator's journal is full (${maxBytes} bytes)`
+export const journalFullMessage = (maxBytes: number) => `the simulator's journal is full (${maxBytes} bytes)`
 
 const chunkBytes = 4 * 1024 * 1024
 
-/** Open the file, give every line of it to `replay`, in order, and go on after the last. */
-export function openJournal(path: string, maxBytes: number, log: Log, replay: Replay): Journal {
+/** Opens the file, passes its lines to `replay` in order, and appends after the last complete one. */
+export function openJournal(path: string, maxBytes: number, log: Log, replay: ReplayLine): Journal {
   const fd = openSync(path, 'a+', 0o600)
   let end = replayAll(fd, replay)
   ftruncateSync(fd, end)
 
   let lines: string[] = []
-  let waiting: { written: Written; offset: number; length: number }[] = []
-  let scheduled = false
-  let writing = false
-  let stopped: (() => void) | undefined
-  /** Nothing can be written any more: closed, or the disk is full. Who waits is never answered. */
-  let ended = false
+  let waiting: { onWritten: OnWritten; offset: number; length: number }[] = []
+  let isScheduled = false
+  let isWriting = false
+  let onDrained: (() => void) | undefined
+  /** Closed, or a write failed: no line is written and no waiting caller is answered. */
+  let isClosed = false
   let isFullLogged = false
 
   function flush() {
-    scheduled = false
-    if (writing || lines.length === 0) return
-    writing = true
+    isScheduled = false
+    if (isWriting || lines.length === 0) return
+    isWriting = true
     const bytes = Buffer.from(lines.join(''))
-    const told = waiting
+    const batch = waiting
     lines = []
     waiting = []
     writeAll(fd, bytes, 0, (error) => {
-      writing = false
+      isWriting = false
       if (error) {
-        ended = true
+        isClosed = true
         lines = []
-        log.error({ err: error, path }, 'the simulator cannot write its journal; it accepts nothing any more')
-      } else for (const { written, offset, length } of told) written(offset, length)
+        log.error({ err: error, path }, 'the simulator cannot write its journal and accepts no more messages')
+      } else for (const { onWritten, offset, length } of batch) onWritten(offset, length)
       if (lines.length > 0) flush()
-      else stopped?.()
+      else onDrained?.()
     })
   }
 
+  function append(line: string, onWritten?: OnWritten) {
+    if (isClosed) return
+    const length = Buffer.byteLength(line)
+    if (onWritten) waiting.push({ onWritten, offset: end, length })
+    lines.push(line, '\n')
+    end += length + 1
+    if (isScheduled || isWriting) return
+    isScheduled = true
+    setImmediate(flush)
+  }
+
   return {
-    append(line, written) {
-      if (ended) return
-      const length = Buffer.byteLength(line)
-      if (written) waiting.push({ written, offset: end, length })
-      lines.push(line, '\n')
-      end += length + 1
-      if (scheduled || writing) return
-      scheduled = true
-      setImmediate(flush)
-    },
-    hasRoom() {
-      const hasRoom = end < maxBytes
-      if (!hasRoom && !isFullLogged) {
+    append,
+    record: (line) => new Promise((resolve) => append(line, () => resolve())),
+    hasCapacity() {
+      const hasCapacity = end < maxBytes
+      if (!hasCapacity && !isFullLogged) {
         isFullLogged = true
-        log.warn({ path, bytes: end }, `${journalFull(maxBytes)}: stop it and delete the file to go on`)
+        log.warn({ path, bytes: end }, `${journalFullMessage(maxBytes)}; stop the simulator and delete the file`)
       }
-      return hasRoom
+      return hasCapacity
     },
     read({ offset, length }) {
       const bytes = Buffer.allocUnsafe(length)
@@ -95,13 +106,13 @@ export function openJournal(path: string, maxBytes: number, log: Log, replay: Re
       return bytes.toString('utf8')
     },
     async stop() {
-      if (writing || lines.length > 0) {
+      if (isWriting || lines.length > 0) {
         await new Promise<void>((resolve) => {
-          stopped = resolve
+          onDrained = resolve
           flush()
         })
       }
-      ended = true
+      isClosed = true
       fsyncSync(fd)
       closeSync(fd)
     },
@@ -116,8 +127,8 @@ function writeAll(fd: number, bytes: Buffer, from: number, done: (error: Error |
   })
 }
 
-/** Returns the offset after the last whole line. */
-function replayAll(fd: number, replay: Replay): number {
+/** Returns the offset after the last complete line. */
+function replayAll(fd: number, replay: ReplayLine): number {
   let rest = Buffer.alloc(0)
   let restOffset = 0
   for (;;) {

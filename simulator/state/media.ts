@@ -1,21 +1,21 @@
 /**
- * Files at the provider: uploads of the business, and files of customers.
+ * The provider's media store: uploads of the business and files of customers.
  *
- * The business gets a file in two steps: the file's id gives a link that is
- * good for five minutes, and the link needs the token. A link of the social
- * channel needs no token and is good as long as the file lives. Links are
- * signed with a key that is kept beside the files, so they outlive a restart.
- * An upload lives 30 days, a customer's file 7; when the quota is used up, the
- * oldest files go first.
+ * The business downloads a file in two steps: the file's id returns a link
+ * that is valid for five minutes, and the link needs the token. A link of the
+ * social channel needs no token and is valid as long as the file. Links are
+ * signed with a key that is stored beside the files, so they stay valid after
+ * a restart. An upload expires after 30 days, a customer's file after 7. When
+ * the quota is used up, new files evict the oldest.
  *
- * A sample file is not stored: its id says which one it is and how old.
+ * A sample file is not stored: its id encodes its type and its time.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createObjectId, wireJson } from '../wire/ids.ts'
-import { limitSize, type Quotas } from './quotas.ts'
-import { type MediaType, madeUp, mediaTypes } from './sample-media.ts'
+import { evictOldest, type Quotas } from './quotas.ts'
+import { type MediaType, mediaTypes, sampleFiles } from './sample-media.ts'
 
 export type Media = {
   id: string
@@ -35,18 +35,18 @@ export type MediaStore = {
   bytes(media: Media): Buffer | undefined
   /** `bytes` is undefined for a file that could not be downloaded: it has an id and no content. */
   save(file: Pick<Media, 'mime_type' | 'filename' | 'workspace_id' | 'from'>, bytes: Buffer | undefined): Media
-  makeUp(type: MediaType): Media
+  createSample(type: MediaType): Media
   delete(id: string): boolean
-  /** A link for the business, which needs its token. */
-  linkOf(id: string, now: number): string
+  /** A link that needs the business's token. */
+  tokenLink(id: string, now: number): string
   /** A link that needs no token. */
-  openLinkOf(media: Media): string
-  isLinkGood(id: string, query: URLSearchParams, now: number): boolean
-  /** A line of the journal. */
+  publicLink(media: Media): string
+  isValidLink(id: string, query: URLSearchParams, now: number): boolean
+  /** Applies a line of the journal. */
   replay(media: Media & { deleted?: boolean }): void
 }
 
-type Storing = {
+type MediaStoreOptions = {
   dir: string
   publicUrl: () => string
   quotas: Pick<Quotas, 'mediaBytes' | 'mediaFiles'>
@@ -55,10 +55,10 @@ type Storing = {
 
 const linkMs = 5 * 60 * 1000
 const dayMs = 24 * 60 * 60 * 1000
-const lifeMs = { business: 30 * dayMs, customer: 7 * dayMs }
+const lifetimeMs = { business: 30 * dayMs, customer: 7 * dayMs }
 const maxDeletedSamples = 10_000
 
-export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): MediaStore {
+export function createMediaStore({ dir, publicUrl, quotas, record }: MediaStoreOptions): MediaStore {
   /** Oldest first. */
   const files = new Map<string, Media>()
   const deletedSamples = new Set<string>()
@@ -66,7 +66,7 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
   const secret = resolveKey(dir)
   const fileOf = (id: string) => join(dir, id)
 
-  const isAlive = ({ from, created_at }: Media) => Date.now() - created_at < lifeMs[from]
+  const isUnexpired = ({ from, created_at }: Media) => Date.now() - created_at < lifetimeMs[from]
 
   function add(media: Media) {
     files.set(media.id, media)
@@ -80,11 +80,11 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
     record(wireJson({ k: 'u', id, deleted: true }))
   }
 
-  /** Removes files that have expired, and then the oldest until the new one fits. */
-  function makeRoom(bytes: number) {
+  /** Removes expired files, then the oldest ones until the new file fits. */
+  function evict(bytes: number) {
     for (const media of files.values()) {
       const fits = storedBytes + bytes <= quotas.mediaBytes && files.size < quotas.mediaFiles
-      if (fits && isAlive(media)) return
+      if (fits && isUnexpired(media)) return
       remove(media)
     }
   }
@@ -95,12 +95,12 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
   return {
     get(id) {
       if (deletedSamples.has(id)) return undefined
-      const media = files.get(id) ?? describeMadeUp(id)
-      return media && isAlive(media) ? media : undefined
+      const media = files.get(id) ?? describeSample(id)
+      return media && isUnexpired(media) ? media : undefined
     },
     bytes(media) {
-      const type = madeUpType(media.id)
-      if (type) return madeUp(type).bytes
+      const type = sampleType(media.id)
+      if (type) return sampleFiles[type].bytes
       try {
         return readFileSync(fileOf(media.id))
       } catch {
@@ -108,9 +108,9 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
       }
     },
     save(file, bytes) {
-      const about = bytes ? described(bytes) : { sha256: '', file_size: 0 }
+      const about = bytes ? digest(bytes) : { sha256: '', file_size: 0 }
       const media = { ...file, ...about, id: createObjectId(), created_at: Date.now() }
-      makeRoom(media.file_size)
+      evict(media.file_size)
       if (bytes) {
         mkdirSync(dir, { recursive: true, mode: 0o700 })
         writeFileSync(fileOf(media.id), bytes, { mode: 0o600 })
@@ -119,9 +119,9 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
       record(wireJson({ k: 'u', ...media }))
       return media
     },
-    makeUp(type) {
+    createSample(type) {
       const id = `88${mediaTypes.indexOf(type)}${Date.now()}${createObjectId().slice(-4)}`
-      const media = describeMadeUp(id)
+      const media = describeSample(id)
       if (!media) throw new Error(`there is no sample file of type ${type}`)
       return media
     },
@@ -129,22 +129,22 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
       const media = files.get(id)
       if (media) remove(media)
       else {
-        limitSize(deletedSamples, maxDeletedSamples)
+        evictOldest(deletedSamples, maxDeletedSamples)
         deletedSamples.add(id)
         record(wireJson({ k: 'u', id, deleted: true }))
       }
       return true
     },
-    linkOf(id, now) {
+    tokenLink(id, now) {
       return `${publicUrl()}/simulator/lookaside?mid=${id}&${signed(id, now + linkMs)}`
     },
-    openLinkOf({ id, from, created_at }) {
-      return `${publicUrl()}/simulator/media/${id}?${signed(id, created_at + lifeMs[from])}`
+    publicLink({ id, from, created_at }) {
+      return `${publicUrl()}/simulator/media/${id}?${signed(id, created_at + lifetimeMs[from])}`
     },
-    isLinkGood(id, query, now) {
+    isValidLink(id, query, now) {
       const until = query.get('ext') ?? ''
-      const [given, right] = [Buffer.from(query.get('hash') ?? ''), Buffer.from(sign(id, until))]
-      return given.length === right.length && timingSafeEqual(given, right) && Number(until) > now
+      const [actual, expected] = [Buffer.from(query.get('hash') ?? ''), Buffer.from(sign(id, until))]
+      return actual.length === expected.length && timingSafeEqual(actual, expected) && Number(until) > now
     },
     replay(media) {
       const known = files.get(media.id)
@@ -152,8 +152,8 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
         if (known) {
           files.delete(media.id)
           storedBytes -= known.file_size
-        } else if (madeUpType(media.id)) {
-          limitSize(deletedSamples, maxDeletedSamples)
+        } else if (sampleType(media.id)) {
+          evictOldest(deletedSamples, maxDeletedSamples)
           deletedSamples.add(media.id)
         }
       } else add(media)
@@ -161,7 +161,7 @@ export function createMediaStore({ dir, publicUrl, quotas, record }: Storing): M
   }
 }
 
-/** The key that links are signed with: made once for the folder. */
+/** Reads the key that signs links, or creates it. */
 function resolveKey(dir: string): Buffer {
   const file = `${dir}.key`
   try {
@@ -173,25 +173,25 @@ function resolveKey(dir: string): Buffer {
   }
 }
 
-const described = (bytes: Buffer) => ({
+const digest = (bytes: Buffer) => ({
   sha256: createHash('sha256').update(bytes).digest('base64'),
   file_size: bytes.length,
 })
 
-/** `88`, the kind, thirteen digits of time, four of chance. */
-const madeUpId = /^88([0-4])(\d{13})\d{4}$/
-const madeUpType = (id: string) => mediaTypes[Number(madeUpId.exec(id)?.[1] ?? -1)]
+/** `88`, the index of the type, 13 digits of time, 4 random digits. */
+const sampleIdPattern = /^88([0-4])(\d{13})\d{4}$/
+const sampleType = (id: string) => mediaTypes[Number(sampleIdPattern.exec(id)?.[1] ?? -1)]
 const descriptions = new Map<MediaType, Pick<Media, 'sha256' | 'file_size'>>()
 
-function describeMadeUp(id: string): Media | undefined {
-  const type = madeUpType(id)
+function describeSample(id: string): Media | undefined {
+  const type = sampleType(id)
   if (!type) return undefined
-  const { bytes, mime_type, filename } = madeUp(type)
+  const { bytes, mime_type, filename } = sampleFiles[type]
   let description = descriptions.get(type)
   if (!description) {
-    description = described(bytes)
+    description = digest(bytes)
     descriptions.set(type, description)
   }
-  const created_at = Number(madeUpId.exec(id)?.[2])
+  const created_at = Number(sampleIdPattern.exec(id)?.[2])
   return { id, mime_type, filename, ...description, created_at, workspace_id: null, from: 'customer' }
 }

@@ -1,14 +1,18 @@
 /**
- * The phones on the table: what each simulated customer sees, and the stream
- * that keeps the page up to date.
+ * The simulated customers' phones, and the event stream that updates the page.
  *
- * Only places in the journal are held; a bubble is drawn when somebody looks.
- * Of each workspace the phones that were used last are kept, and of each phone
- * its last hundred bubbles.
+ * A phone holds positions in the journal; bubbles are rendered when a page
+ * reads them. Each workspace keeps the 200 phones used last, and each phone
+ * its last 100 bubbles.
+ *
+ * A stream is written at the client's pace. Up to 1 MiB of events wait for a
+ * slow client. Past that the client is disconnected; the page then reconnects
+ * and loads all phones again.
  */
 import type { ServerResponse } from 'node:http'
 import type { Rendered } from '../wire/template-render.ts'
 import type { Channel } from './accounts.ts'
+import { evictOldest } from './quotas.ts'
 
 type BubbleStatus = 'accepted' | 'sent' | 'delivered' | 'read' | 'failed'
 
@@ -28,7 +32,7 @@ export type Bubble = {
   reaction?: { message_id: string; emoji: string }
 }
 
-/** One bubble: where it is in the journal, and what became of it. */
+/** One bubble: its position in the journal and its latest status. */
 export type PhoneEntry = {
   readonly phone: Phone
   readonly id: string
@@ -56,112 +60,131 @@ export type Phones = {
     phone: string,
     entry: Pick<PhoneEntry, 'id' | 'from' | 'offset' | 'length' | 'status'>,
   ): PhoneEntry
-  /** The bubble is there to be looked at, or looks different now. */
-  changed(entry: PhoneEntry): void
+  /** Adds a customer's message with the status `delivered`, which nearly every one gets. */
+  addInbound(message: InboundEntry): PhoneEntry
+  /** Sends the bubble to the open pages. */
+  publish(entry: PhoneEntry): void
   setStatus(entry: PhoneEntry, status: BubbleStatus, error: PhoneEntry['error']): void
   list(workspaceId: string): Phone[]
   find(workspaceId: string, channel: Channel, phone: string): Phone | undefined
-  /** Streams what changes; false when there are as many streams as there may be. */
-  listen(workspaceId: string, response: ServerResponse): boolean
+  /** Streams changes to the client; false when the maximum number of streams is open. */
+  subscribe(workspaceId: string, response: ServerResponse): boolean
   stop(): void
 }
 
-const maxEntries = 100
-const maxShown = 50
-const maxKept = 200
-const heartbeatMs = 15_000
-const maxUnread = 1024 * 1024
+type InboundEntry = Pick<Phone, 'workspace_id' | 'channel' | 'name' | 'username'> &
+  Pick<PhoneEntry, 'id' | 'offset' | 'length'> & { phone: string }
 
-export function createPhones(draw: (entry: PhoneEntry) => Bubble, maxStreams: number): Phones {
-  /** By workspace, the phone that was used last at the end. */
-  const tables = new Map<string, Map<string, Phone>>()
-  const listeners = new Map<string, Set<ServerResponse>>()
+const maxEntries = 100
+const maxListed = 50
+const maxPhones = 200
+const heartbeatMs = 15_000
+const maxBufferedBytes = 1024 * 1024
+
+export function createPhones(renderBubble: (entry: PhoneEntry) => Bubble, maxStreams: number): Phones {
+  /** By workspace; the phone used last is the last entry. */
+  const phonesByWorkspace = new Map<string, Map<string, Phone>>()
+  const streams = new Map<string, Set<Stream>>()
   let heartbeat: NodeJS.Timeout | undefined
   let streamCount = 0
 
-  function tell(workspaceId: string, event: string, data: () => unknown) {
-    const listening = listeners.get(workspaceId)
-    if (!listening || listening.size === 0) return
+  function send(workspaceId: string, event: string, data: () => unknown) {
+    const open = streams.get(workspaceId)
+    if (!open || open.size === 0) return
     const text = `event: ${event}\ndata: ${JSON.stringify(data())}\n\n`
-    for (const response of listening) {
-      // A page that does not read comes back by itself and reads the table anew.
-      if (response.writableLength > maxUnread) response.destroy()
-      else response.write(text)
+    for (const stream of open) stream.send(text)
+  }
+
+  const add: Phones['add'] = (workspaceId, channel, id, { id: messageId, from, offset, length, status }) => {
+    let phones = phonesByWorkspace.get(workspaceId)
+    if (!phones) {
+      phones = new Map()
+      phonesByWorkspace.set(workspaceId, phones)
     }
+    const key = channel + id
+    let phone = phones.get(key)
+    if (phone) phones.delete(key)
+    else {
+      phone = { workspace_id: workspaceId, channel, id, name: null, username: null, entries: [] }
+      evictOldest(phones, maxPhones)
+    }
+    phones.set(key, phone)
+    const entry: PhoneEntry = { phone, id: messageId, from, offset, length, status, error: null }
+    const known = from === 'customer' ? phone.entries.findIndex((each) => each.id === messageId) : -1
+    if (known >= 0) phone.entries[known] = entry
+    else {
+      phone.entries.push(entry)
+      if (phone.entries.length > maxEntries) phone.entries.shift()
+    }
+    return entry
   }
 
   return {
-    add(workspaceId, channel, id, { id: messageId, from, offset, length, status }) {
-      let table = tables.get(workspaceId)
-      if (!table) {
-        table = new Map()
-        tables.set(workspaceId, table)
-      }
-      const key = channel + id
-      let phone = table.get(key)
-      if (phone) table.delete(key)
-      else {
-        phone = { workspace_id: workspaceId, channel, id, name: null, username: null, entries: [] }
-        if (table.size >= maxKept) dropOldest(table)
-      }
-      table.set(key, phone)
-      const entry: PhoneEntry = { phone, id: messageId, from, offset, length, status, error: null }
-      const known = from === 'customer' ? phone.entries.findIndex((each) => each.id === messageId) : -1
-      if (known >= 0) phone.entries[known] = entry
-      else {
-        phone.entries.push(entry)
-        if (phone.entries.length > maxEntries) phone.entries.shift()
-      }
+    add,
+    addInbound({ workspace_id, channel, phone, name, username, id, offset, length }) {
+      const entry = add(workspace_id, channel, phone, { id, from: 'customer', offset, length, status: 'delivered' })
+      entry.phone.name = name ?? entry.phone.name
+      entry.phone.username = username ?? entry.phone.username
       return entry
     },
-    changed(entry) {
-      const { phone } = entry
-      tell(phone.workspace_id, 'bubble', () => ({
-        channel: phone.channel,
-        phone: phone.id,
-        name: phone.name,
-        username: phone.username,
-        bubble: draw(entry),
-      }))
+    publish(entry) {
+      const { workspace_id, channel, id: phone, name, username } = entry.phone
+      send(workspace_id, 'bubble', () => ({ channel, phone, name, username, bubble: renderBubble(entry) }))
     },
     setStatus(entry, status, error) {
       entry.status = status
       entry.error = error
       const { phone, id } = entry
-      tell(phone.workspace_id, 'status', () => ({ channel: phone.channel, phone: phone.id, id, status, error }))
+      send(phone.workspace_id, 'status', () => ({ channel: phone.channel, phone: phone.id, id, status, error }))
     },
-    list: (workspaceId) => [...(tables.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxShown),
-    find: (workspaceId, channel, phone) => tables.get(workspaceId)?.get(channel + phone),
-    listen(workspaceId, response) {
+    list: (workspaceId) => [...(phonesByWorkspace.get(workspaceId)?.values() ?? [])].reverse().slice(0, maxListed),
+    find: (workspaceId, channel, phone) => phonesByWorkspace.get(workspaceId)?.get(channel + phone),
+    subscribe(workspaceId, response) {
       if (streamCount >= maxStreams) return false
       streamCount++
-      response.setHeader('content-type', 'text/event-stream; charset=utf-8')
-      response.writeHead(200, {
-        'cache-control': 'no-store',
-        'x-accel-buffering': 'no',
-      })
-      response.write(': hello\n\n')
-      const listening = listeners.get(workspaceId) ?? new Set()
-      listeners.set(workspaceId, listening.add(response))
+      const stream = openStream(response)
+      const open = streams.get(workspaceId) ?? new Set()
+      streams.set(workspaceId, open.add(stream))
       heartbeat ??= setInterval(() => {
-        for (const each of listeners.values()) for (const open of each) open.write(': still here\n\n')
+        for (const each of streams.values()) for (const { send } of each) send(': heartbeat\n\n')
       }, heartbeatMs).unref()
       response.on('close', () => {
         streamCount--
-        listening.delete(response)
+        open.delete(stream)
       })
       return true
     },
     stop() {
       clearInterval(heartbeat)
-      for (const listening of listeners.values()) for (const response of listening) response.end()
+      for (const open of streams.values()) for (const { end } of open) end()
     },
   }
 }
 
-function dropOldest(table: Map<string, unknown>): void {
-  for (const oldest of table.keys()) {
-    table.delete(oldest)
-    return
+type Stream = { send(text: string): void; end(): void }
+
+function openStream(response: ServerResponse): Stream {
+  let buffered: string[] = []
+  let bufferedBytes = 0
+  response.setHeader('content-type', 'text/event-stream; charset=utf-8')
+  response.writeHead(200, { 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+  response.write(': connected\n\n')
+  response.on('drain', () => {
+    const text = buffered.join('')
+    buffered = []
+    bufferedBytes = 0
+    if (text !== '') response.write(text)
+  })
+  return {
+    send(text) {
+      if (!response.writableNeedDrain) {
+        response.write(text)
+        return
+      }
+      buffered.push(text)
+      bufferedBytes += Buffer.byteLength(text)
+      if (bufferedBytes > maxBufferedBytes) response.destroy()
+    },
+    end: () => void response.end(),
   }
 }

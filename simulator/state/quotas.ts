@@ -1,37 +1,37 @@
-/** How much of the machine one simulator may use: disk, memory, connections, calls. */
+/** Resource limits of one simulator: disk, memory, connections and calls. */
 
 const mebibyte = 1024 * 1024
 
 export const defaultQuotas = {
-  /** About six million messages. A full journal refuses new messages; what was accepted is still reported. */
+  /** About six million messages. A full journal refuses new messages; accepted ones are still reported. */
   journalBytes: 4096 * mebibyte,
-  /** Files of customers and of the business. The oldest make room for new ones. */
+  /** Files of customers and of the business. New files evict the oldest. */
   mediaBytes: 1024 * mebibyte,
   mediaFiles: 10_000,
   downloadBytes: 20 * mebibyte,
-  /** From the lookup of the name to the last byte. */
+  /** From the DNS lookup to the last byte. */
   downloadMs: 10_000,
   downloadsAtOnce: 4,
-  /** Customers of one account whose window and name are remembered. */
+  /** Customers of one account whose window and name are kept. */
   customers: 500_000,
-  /** Templates of one account, as the provider allows an unverified business. */
+  /** Templates of one account; the provider allows an unverified business the same number. */
   templates: 250,
-  /** Accounts of a simulator that runs alone. */
+  /** Accounts of a standalone simulator. */
   accounts: 1_000,
   faults: 1_000,
-  /** Pages that follow the phones. */
+  /** Open event streams of phone pages. */
   streams: 100,
-  /** Callbacks that the service has not accepted yet, apart from status reports. */
+  /** Callbacks that the service has not accepted yet, without status reports. */
   waitingCallbacks: 10_000,
   /** Control calls that change something. */
   controlCallsPerSecond: 2_000,
-  /** Calls of the provider's API of one account, apart from messages. */
+  /** Calls of the provider's API per account, without messages. */
   graphCallsPerSecond: 1_000,
 }
 
 export type Quotas = typeof defaultQuotas
 
-/** A bucket that refills at `perSecond` and holds one second of it. */
+/** A token bucket that refills at `perSecond` and holds one second's tokens. Takes a token, or returns false. */
 export function createBucket(perSecond: number): (now: number) => boolean {
   let tokens = perSecond
   let filledAt = 0
@@ -44,8 +44,8 @@ export function createBucket(perSecond: number): (now: number) => boolean {
   }
 }
 
-/** Makes room for one more entry by removing the one that was added first. */
-export function limitSize(entries: Map<string, unknown> | Set<string>, max: number): void {
+/** Deletes the entry that was added first if there are `max` entries. */
+export function evictOldest(entries: Map<string, unknown> | Set<string>, max: number): void {
   if (entries.size < max) return
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)

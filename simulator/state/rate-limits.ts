@@ -1,15 +1,12 @@
-/**
- * What the provider holds a number to: so many messages a second, so many to
- * one person.
- */
+/** The provider's rate limits: messages per second of a number, messages to one recipient, the 24-hour window. */
 import type { AccountState } from './accounts.ts'
 
-/** One message to a person leaks away in this time; 45 fit in the bucket. */
+/** Leaky bucket per recipient: it holds 45 messages, and one leaks every 6 seconds. */
 const pairLeakMs = 6_000
 const pairCapacity = 45
 const sweepAbove = 20_000
 
-/** A bucket that fills at the account's pace and holds one second of it. */
+/** Token bucket that refills at the account's rate and holds one second's tokens. */
 export function takeAllowance(state: AccountState, messagesPerSecond: number, now: number): boolean {
   const capacity = Math.max(1, messagesPerSecond)
   const gained = (Math.max(0, now - state.allowanceAt) / 1000) * messagesPerSecond
@@ -33,7 +30,7 @@ export function takePair(state: AccountState, key: string, now: number): boolean
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Whether the customer wrote within so many days. */
+/** Whether the customer wrote within the last `days` days. */
 export function isWindowOpen(state: AccountState, key: string, now: number, days = 1): boolean {
   const customer = state.customers.get(key)
   return customer !== undefined && now - customer.last_inbound_at < days * dayMs

@@ -1,18 +1,21 @@
 /**
- * Which messages were accepted, and where in the journal they are.
+ * Index of the accepted messages: each one's position in the journal.
  *
- * Some twenty bytes a message are held in memory, its body is not: a million
- * messages cost 20 MB. The place in this list is the message's `seq`.
+ * The index holds about 20 bytes per message and no body, so a million
+ * messages cost 20 MB. A message's index in this list is its `seq`.
  */
 import { hash } from '../wire/ids.ts'
-import type { Journal, Place } from './journal.ts'
+import type { Journal, JournalPosition } from './journal.ts'
 
-export type Sent = {
+export type SentMessages = {
   readonly size: number
-  /** `key`: the recipient as `keyOf` and `waIdOf` give it. Returns the `seq`. */
+  /** `key` is the recipient as `keyOf` and `waIdOf` return it. Returns the `seq`. */
   add(workspaceId: string, key: string, offset: number, length: number): number
-  placeOf(seq: number): Place
-  /** The journal's lines of those that match, in order, a few hundred at a time. */
+  positionOf(seq: number): JournalPosition
+  /**
+   * Reads the journal lines of matching messages in order, about 1 MiB at a time. Keys are compared by hash, so the
+   * caller must check the recipient in the line.
+   */
   lines(
     journal: Journal,
     filter: { keys: readonly string[] | undefined; workspaceId: string | undefined },
@@ -21,7 +24,7 @@ export type Sent = {
 
 const batchBytes = 1024 * 1024
 
-export function createSent(): Sent {
+export function createSentMessages(): SentMessages {
   let size = 0
   let offsets = new Float64Array(1024)
   let lengths = new Uint32Array(1024)
@@ -30,15 +33,15 @@ export function createSent(): Sent {
   const workspaceNumbers = new Map<string, number>()
 
   function grow() {
-    const wider = size * 2
+    const capacity = size * 2
     const copy = <Kind extends { set(from: Kind): void }>(into: Kind, from: Kind) => {
       into.set(from)
       return into
     }
-    offsets = copy(new Float64Array(wider), offsets)
-    lengths = copy(new Uint32Array(wider), lengths)
-    keyHashes = copy(new Uint32Array(wider), keyHashes)
-    workspaces = copy(new Uint16Array(wider), workspaces)
+    offsets = copy(new Float64Array(capacity), offsets)
+    lengths = copy(new Uint32Array(capacity), lengths)
+    keyHashes = copy(new Uint32Array(capacity), keyHashes)
+    workspaces = copy(new Uint16Array(capacity), workspaces)
   }
 
   return {
@@ -58,17 +61,17 @@ export function createSent(): Sent {
       workspaces[size] = workspace
       return size++
     },
-    placeOf: (seq) => ({ offset: offsets[seq] ?? 0, length: lengths[seq] ?? 0 }),
+    positionOf: (seq) => ({ offset: offsets[seq] ?? 0, length: lengths[seq] ?? 0 }),
     *lines(journal, { keys, workspaceId }) {
       const workspace = workspaceId === undefined ? undefined : workspaceNumbers.get(workspaceId)
       if (workspaceId !== undefined && workspace === undefined) return
-      const wanted = keys?.map((key) => hash(key))
+      const wantedHashes = keys?.map((key) => hash(key))
       let batch: string[] = []
       let bytes = 0
       const upTo = size
       for (let seq = 0; seq < upTo; seq++) {
         if (workspace !== undefined && workspaces[seq] !== workspace) continue
-        if (wanted && !wanted.includes(keyHashes[seq] ?? 0)) continue
+        if (wantedHashes && !wantedHashes.includes(keyHashes[seq] ?? 0)) continue
         const length = lengths[seq] ?? 0
         batch.push(journal.read({ offset: offsets[seq] ?? 0, length }))
         bytes += length

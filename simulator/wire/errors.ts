@@ -1,7 +1,4 @@
-/**
- * The provider's errors, by code: their words, the HTTP status they come with,
- * and the two shapes they take (in an answer, in a callback).
- */
+/** The provider's errors by code: message, HTTP status, and their format in an answer and in a callback. */
 import { randomBytes } from 'node:crypto'
 
 export type Failure = {
@@ -13,7 +10,7 @@ export type Failure = {
   details: string | undefined
 }
 
-/** Title and HTTP status. The provider documents no statuses any more; these are the last it did. */
+/** Title and HTTP status. The provider no longer documents the statuses; these are the last documented ones. */
 const codes: Record<number, readonly [title: string, status: number]> = {
   0: ['AuthException', 401],
   1: ['API Unknown', 400],
@@ -83,7 +80,7 @@ const codes: Record<number, readonly [title: string, status: number]> = {
   2494100: ['Phone number in maintenance', 400],
 }
 
-/** What happens when nothing more is known, for errors that reach people in a status. */
+/** Default details of errors that status reports show to people. */
 const details: Record<number, string> = {
   131000: 'Something went wrong.',
   131026: 'Message Undeliverable.',
@@ -99,7 +96,7 @@ const details: Record<number, string> = {
 
 export function failure(
   code: number,
-  why?: string,
+  reason?: string,
   { subcode, status, type, message }: { subcode?: number; status?: number; type?: string; message?: string } = {},
 ): Failure {
   const [title, usualStatus] = codes[code] ?? ['An unknown error has occurred.', 400]
@@ -109,7 +106,7 @@ export function failure(
     type: type ?? 'OAuthException',
     message: message ?? `(#${code}) ${title}`,
     subcode,
-    details: why ?? details[code],
+    details: reason ?? details[code],
   }
 }
 
@@ -123,22 +120,22 @@ export const noSuchObject = (method: string, id: string) =>
 export const badToken = () =>
   failure(190, undefined, { message: 'Invalid OAuth access token - Cannot parse access token' })
 
-/** The body of an answer that says no. */
-export function failureBody({ code, type, message, subcode, details: why }: Failure): string {
+/** The JSON body of an error answer. */
+export function failureBody({ code, type, message, subcode, details: reason }: Failure): string {
   return JSON.stringify({
     error: {
       message,
       type,
       code,
       ...(subcode === undefined ? {} : { error_subcode: subcode }),
-      ...(why === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details: why } }),
+      ...(reason === undefined ? {} : { error_data: { messaging_product: 'whatsapp', details: reason } }),
       fbtrace_id: `A${randomBytes(16).toString('base64url')}`,
     },
   })
 }
 
-/** The same in a status report. */
-export function reportedError(code: number) {
+/** The error in a status report. */
+export function statusError(code: number) {
   const title = codes[code]?.[0] ?? 'An unknown error has occurred.'
   return {
     code,
@@ -149,6 +146,6 @@ export function reportedError(code: number) {
   }
 }
 
-/** The same as a phone shows it. */
-export const shownError = (code: number | undefined): { code: number; message: string } | null =>
-  code === undefined ? null : { code, message: reportedError(code).title }
+/** The error on the phone page. */
+export const phoneError = (code: number | undefined): { code: number; message: string } | null =>
+  code === undefined ? null : { code, message: statusError(code).title }

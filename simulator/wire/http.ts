@@ -1,7 +1,7 @@
 /**
- * HTTP as the simulator needs it: bodies in, JSON out, no framework.
+ * HTTP helpers: read bodies, send JSON. No framework.
  *
- * It is one side of load tests, so the common path makes few objects.
+ * Load tests run against the simulator, so the common path allocates little.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -13,7 +13,7 @@ export const isObject = (value: unknown): value is Json =>
 export const maxBodyBytes = 4 * 1024 * 1024
 export const maxUploadBytes = 20 * 1024 * 1024
 
-/** A mistake in a control call: `{ error: { code, message } }`. */
+/** An error of a control call, sent as `{ error: { code, message } }`. */
 export class ControlError extends Error {
   readonly status: number
   readonly code: string
@@ -28,8 +28,8 @@ export class ControlError extends Error {
 export const badRequest = (message: string) => new ControlError(400, 'bad_request', message)
 
 /**
- * Reads the whole body; calls `done` with `undefined` as soon as it is over the limit. A client that goes on sending is
- * disconnected after twice the limit. When the client goes away, `done` is never called.
+ * Reads the whole body. Calls `done` with `undefined` as soon as the body exceeds the limit, and disconnects the client
+ * at twice the limit. `done` is not called when the client disconnects.
  */
 export function readBody(request: IncomingMessage, maxBytes: number, done: (bytes: Buffer | undefined) => void): void {
   let first: Buffer | undefined
@@ -52,7 +52,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, done: (byte
   })
 }
 
-export const readWhole = (request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> =>
+export const readWholeBody = (request: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> =>
   new Promise((resolve) => readBody(request, maxBytes, resolve))
 
 export function sendJson(response: ServerResponse, status: number, json: string): void {
@@ -68,23 +68,27 @@ export function sendControlError(response: ServerResponse, { status, code, messa
 export const sendData = (response: ServerResponse, data: unknown): void =>
   sendJson(response, 200, JSON.stringify({ data }))
 
-/** The query, with a raw `+` kept: numbers in E.164 are often put in an address as they are. */
+/** The query parameters. A raw `+` stays a plus sign, because callers often write E.164 numbers unescaped. */
 export function queryOf(url: string): URLSearchParams {
   const at = url.indexOf('?')
   return new URLSearchParams(at < 0 ? '' : url.slice(at + 1).replaceAll('+', '%2B'))
 }
 
-/** A media type such as `image/png` or `audio/ogg; codecs=opus`; undefined when it is none. */
-export const readType = (text: string): string | undefined =>
+/** Returns a media type such as `image/png` or `audio/ogg; codecs=opus`, or `undefined` if the text is none. */
+export const parseMimeType = (text: string): string | undefined =>
   /^[\w.+-]+\/[\w.+-]+\s*(;[\x20-\x7e]*)?$/.test(text) && text.length <= 200 ? text : undefined
 
 export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString('utf8'))
 }
 
-/** The caller's token: a header as a rule, a query value at times. */
+/** The caller's token, from the header or the query. */
 export function tokenOf(request: IncomingMessage): string | undefined {
   const header = request.headers.authorization
   if (header?.startsWith('Bearer ')) return header.slice(7)
   return queryOf(request.url ?? '').get('access_token') ?? undefined
+}
+
+export function sendNotFound(response: ServerResponse): void {
+  response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
 }

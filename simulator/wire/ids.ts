@@ -1,6 +1,4 @@
-/**
- * Names of things as the provider writes them: message ids, numbers, user ids.
- */
+/** The provider's identifiers (message ids, numbers, user ids) and its JSON encoding. */
 import { randomFillSync } from 'node:crypto'
 
 const pool = Buffer.alloc(16 * 1024)
@@ -15,7 +13,7 @@ function randomHex(bytes: number): string {
   return pool.toString('hex', used - bytes, used).toUpperCase()
 }
 
-/** `wamid.` and, in base64, the other side's number and an id of 18 (ours) or 20 (theirs) hex digits. */
+/** `wamid.` and base64 of the customer's number and a random id: 18 hex digits from the business, 20 from the customer. */
 export function createWamid(number: string, from: 'business' | 'customer'): string {
   const id = from === 'business' ? randomHex(9) : `3A${randomHex(9)}`
   const direction = from === 'business' ? '\x11' : '\x12'
@@ -35,16 +33,13 @@ export function createObjectId(): string {
     .padStart(15, '0')}`
 }
 
-/** `+1 (415) 555-0100` → `14155550100`; anything that is no number stays as it is. */
+/** `+1 (415) 555-0100` → `14155550100`. A text that is no number stays unchanged. */
 export function keyOf(to: string): string {
   const trimmed = to.trim()
   return /^\+?[\d\s().-]+$/.test(trimmed) ? trimmed.replace(/\D/g, '') : trimmed
 }
 
-/**
- * The number as the network knows it. It writes Mexican mobiles with a 1 after
- * the country code and Brazilian ones with their 9, whatever was dialled.
- */
+/** The network's form of a number: Mexican mobile numbers get a 1 after the country code, Brazilian ones a 9. */
 export function waIdOf(digits: string): string {
   if (digits.length !== 12) return digits
   if (digits.startsWith('52')) return `521${digits.slice(2)}`
@@ -61,7 +56,7 @@ const countries: Record<string, string> = {
   61: 'AU', 62: 'ID', 65: 'SG', 81: 'JP', 90: 'TR', 91: 'IN', 234: 'NG', 254: 'KE', 351: 'PT', 353: 'IE', 971: 'AE',
 }
 
-/** The user id that the business sees for a number: always the same for the same business. */
+/** The user id that a business sees for a number. It is stable per business. */
 export function userIdOf(accountId: string, waId: string): string {
   const country = countries[waId.slice(0, 3)] ?? countries[waId.slice(0, 2)] ?? countries[waId.slice(0, 1)] ?? 'XX'
   const low = hash(waId, hash(accountId, 0))
@@ -77,13 +72,13 @@ export function hash(text: string, seed = 0): number {
 }
 
 /**
- * JSON as the provider writes it: `/` escaped, and every character beyond
- * ASCII as \uXXXX. Whoever checks a signature over parsed and rewritten JSON
- * finds out here.
+ * JSON as the provider writes it: `/` is escaped, and characters beyond ASCII
+ * are \uXXXX. A receiver that verifies the signature over re-serialised JSON
+ * fails with it, as it would in production.
  */
 export function wireJson(value: unknown): string {
   const json = (JSON.stringify(value) ?? 'null').replaceAll('/', '\\/')
-  return /[\u0080-\uffff]/.test(json) ? json.replace(/[\u0080-\uffff]/g, escaped) : json
+  return /[\u0080-\uffff]/.test(json) ? json.replace(/[\u0080-\uffff]/g, escapeCharacter) : json
 }
 
-const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -1,9 +1,9 @@
 /**
- * What the provider checks before it accepts a message: structure, limits,
- * known media. Templates have their own file.
+ * The provider's validation of a message: structure, limits, known media.
+ * `template-checks.ts` validates templates.
  *
- * A required field that is missing is 131008, a value that cannot be 131009,
- * a length or a key that does not belong 100.
+ * A missing field is 131008, an invalid value 131009, a length over the limit
+ * or an unexpected key 100.
  */
 import { type Failure, failure } from './errors.ts'
 import { isObject, type Json } from './http.ts'
@@ -12,14 +12,14 @@ import { checkMediaValue } from './template-checks.ts'
 
 type IsMedia = (id: string) => boolean
 
-/** An id of a button or row as text; many clients give a number. */
+/** The id of a button or row as text; many clients send a number. */
 export const idOf = (value: unknown): string | undefined =>
   isText(value) ? value : typeof value === 'number' ? String(value) : undefined
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 const missing = (name: string) => failure(131008, `${name} is required`)
-const invalid = (why: string) => failure(131009, why)
+const invalid = (reason: string) => failure(131009, reason)
 const tooLong = (name: string, max: number) =>
   failure(100, `Param ${name} must be at most ${max} characters long.`, {
     message: `(#100) Param ${name} must be at most ${max} characters long.`,
@@ -29,7 +29,7 @@ const unexpected = (key: string, type: string) =>
     message: `(#100) Unexpected key "${key}" on param "${type}".`,
   })
 
-/** What every message has. `to` wins over `recipient`. */
+/** Validates the fields of every message. `to` takes precedence over `recipient`. */
 export function checkEnvelope(body: Json): Failure | undefined {
   if (body.messaging_product !== 'whatsapp') {
     return failure(100, 'messaging_product: whatsapp', {
@@ -53,7 +53,7 @@ export function checkEnvelope(body: Json): Failure | undefined {
 
 const mediaTypes = new Set(['image', 'video', 'audio', 'document', 'sticker'])
 
-/** Everything but templates. */
+/** Validates the content of a message that is not a template. */
 export function checkContent(body: Json, isMedia: IsMedia): Failure | undefined {
   const type = body.type ?? 'text'
   if (!isText(type)) return invalid('type: a string')
@@ -104,8 +104,8 @@ const checks: Record<string, Check> = {
 function checkMedia(content: unknown, type: string, isMedia: IsMedia): Failure | undefined {
   if (!isObject(content)) return invalid(`${type}: an object`)
   const { caption, filename } = content
-  const wrong = checkMediaValue(content, isMedia, type)
-  if (wrong) return wrong
+  const error = checkMediaValue(content, isMedia, type)
+  if (error) return error
   if (caption !== undefined) {
     if (type === 'audio' || type === 'sticker') return unexpected('caption', type)
     if (!isText(caption)) return invalid(`${type}['caption']: a string`)
@@ -128,8 +128,8 @@ function checkInteractive(content: unknown): Failure | undefined {
     ['header', header],
     ['footer', footer],
   ] as const) {
-    const words = isObject(part) ? part.text : undefined
-    if (isText(words) && words.length > 60) return tooLong(`interactive['${name}']['text']`, 60)
+    const partText = isObject(part) ? part.text : undefined
+    if (isText(partText) && partText.length > 60) return tooLong(`interactive['${name}']['text']`, 60)
   }
   if (type === 'button') return checkReplyButtons(action.buttons)
   if (type === 'list') return checkList(action)
@@ -147,7 +147,7 @@ function checkReplyButtons(buttons: unknown): Failure | undefined {
     if (id === undefined || !isText(reply.title) || reply.title === '') return missing('reply.id and reply.title')
     if (reply.title.length > 20) return tooLong('reply.title', 20)
     if (id.length > 256) return tooLong('reply.id', 256)
-    if (ids.has(id)) return invalid(`reply.id ${id} is given twice`)
+    if (ids.has(id)) return invalid(`reply.id ${id} occurs twice`)
     ids.add(id)
   }
   return undefined

@@ -1,45 +1,63 @@
 /**
  * Parameters of a call of the provider's API.
  *
- * They come in the query and in a body of JSON, form or multipart; the body
- * wins. In a form a structured value is JSON text, and so it may be in JSON.
+ * They are in the query and in the body (JSON, form or multipart); the body
+ * takes precedence. A structured value may be JSON text, in a form and in JSON.
  */
 import type { IncomingMessage } from 'node:http'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { isObject, type Json, maxBodyBytes, maxUploadBytes, queryOf, readBody } from './http.ts'
-import { type Part, parseMultipart } from './multipart.ts'
+
+export type UploadedFile = { filename: string | undefined; mime_type: string; bytes: Buffer }
 
 export type Params = {
   values: Json
-  files: ReadonlyMap<string, Part>
-  /** The body as it came, when it is JSON and all there is; otherwise the values are written anew. */
+  files: ReadonlyMap<string, UploadedFile>
+  /** The body as received, if it is JSON and holds all parameters. */
   raw: string | undefined
 }
 
-/** Parameters with structure; all others stay text, whatever it looks like. */
+/** Parameters whose text is parsed as JSON. All others stay text. */
 const structured = [
   ...['text', 'image', 'video', 'audio', 'document', 'sticker', 'location', 'contacts', 'reaction', 'interactive'],
   ...['template', 'context', 'typing_indicator', 'recipient', 'message', 'reply_to', 'payload'],
   ...['components', 'websites', 'block_users', 'fields', 'ice_breakers', 'persistent_menu', 'calling', 'batch'],
 ]
 
-/** Not about the object: who calls. */
+/** Query parameters that authenticate the caller. */
 const credentials = new Set(['access_token', 'appsecret_proof'])
 
-const isForm = (type: string) => /^(multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type)
+const noFiles: ReadonlyMap<string, UploadedFile> = new Map()
+const isMultipart = (type: string) => /^multipart\/form-data\b/i.test(type)
+const isUrlEncoded = (type: string) => /^application\/x-www-form-urlencoded\b/i.test(type)
 
-/** Reads the body; `done` gets `undefined` when it is too large or cannot be read. */
-export function readParams(request: IncomingMessage, done: (params: Params | undefined) => void): void {
-  const isMultipart = /^multipart\//i.test(request.headers['content-type'] ?? '')
-  readBody(request, isMultipart ? maxUploadBytes : maxBodyBytes, (bytes) => done(bytes && paramsOf(request, bytes)))
+/** Reads the parameters. `done` gets `undefined` if the body is too large or malformed. */
+export function readParams(
+  request: IncomingMessage,
+  done: (params: Params | undefined) => void,
+  maxBytes = isMultipart(request.headers['content-type'] ?? '') ? maxUploadBytes : maxBodyBytes,
+): void {
+  const { url = '', headers } = request
+  const type = headers['content-type'] ?? ''
+  readBody(request, maxBytes, (bytes) => {
+    if (!bytes) done(undefined)
+    else if (isMultipart(type)) void parseMultipart(type, bytes).then((form) => done(form && paramsOf(url, form)))
+    else if (isUrlEncoded(type)) {
+      const values = Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
+      done(paramsOf(url, { values, files: noFiles }))
+    } else {
+      const text = bytes.toString('utf8')
+      done(paramsOf(url, { values: text === '' ? {} : tryParse(text), files: noFiles }, text))
+    }
+  })
 }
 
-export function paramsOf({ url = '', headers }: IncomingMessage, bytes: Buffer): Params | undefined {
-  const type = headers['content-type'] ?? ''
-  const text = bytes.length === 0 || isForm(type) ? '' : bytes.toString('utf8')
-  const body = isForm(type) ? readForm(type, bytes) : { values: text === '' ? {} : tryParse(text), files: noFiles }
-  if (!body || !isObject(body.values)) return undefined
+type Body = { values: unknown; files: ReadonlyMap<string, UploadedFile> }
+
+function paramsOf(url: string, body: Body, json = ''): Params | undefined {
+  if (!isObject(body.values)) return undefined
   let values = body.values
-  let isChanged = text === ''
+  let isChanged = json === ''
   for (const [name, value] of url.includes('?') ? queryOf(url) : []) {
     if (credentials.has(name) || Object.hasOwn(values, name)) continue
     values = { ...values, [name]: value }
@@ -52,23 +70,41 @@ export function paramsOf({ url = '', headers }: IncomingMessage, bytes: Buffer):
     values = { ...values, [name]: parsed }
     isChanged = true
   }
-  return { values, files: body.files, raw: isChanged ? undefined : text }
+  return { values, files: body.files, raw: isChanged ? undefined : json }
 }
 
-const noFiles: ReadonlyMap<string, Part> = new Map()
+/** Resolves to `undefined` if the body is malformed. */
+function parseMultipart(type: string, body: Buffer): Promise<Body | undefined> {
+  return new Promise((resolve) => {
+    const values: Json = {}
+    const files = new Map<string, UploadedFile>()
+    const parser = createParser(type)
+    if (!parser) return resolve(undefined)
+    parser.on('field', (name, value) => {
+      values[name] = value
+    })
+    parser.on('file', (name, stream, filename, _encoding, mime_type) => {
+      const parts: Buffer[] = []
+      stream.on('data', (part: Buffer) => parts.push(part))
+      stream.on('end', () => files.set(name, { filename, mime_type, bytes: Buffer.concat(parts) }))
+    })
+    parser.on('error', () => resolve(undefined))
+    parser.on('finish', () => resolve({ values, files }))
+    parser.end(body)
+  })
+}
 
-function readForm(type: string, bytes: Buffer): { values: Json; files: ReadonlyMap<string, Part> } | undefined {
-  if (!/^multipart\//i.test(type)) {
-    return { values: Object.fromEntries(new URLSearchParams(bytes.toString('utf8'))), files: noFiles }
-  }
-  const parts = parseMultipart(type, bytes)
-  if (!parts) return undefined
-  const isFile = ([name, { filename }]: [string, Part]) =>
-    filename !== undefined || name === 'file' || name === 'filedata'
-  const fields = [...parts].filter((part) => !isFile(part))
-  return {
-    values: Object.fromEntries(fields.map(([name, { bytes: value }]) => [name, value.toString('utf8')])),
-    files: new Map([...parts].filter(isFile)),
+function createParser(type: string): BusboyInstance | undefined {
+  try {
+    return new Busboy({
+      headers: { 'content-type': type },
+      limits: { fieldSize: maxUploadBytes },
+      // Some clients send a file without a file name.
+      isPartAFile: (name, _type, filename) => filename !== undefined || name === 'file' || name === 'filedata',
+    })
+  } catch {
+    // The content type has no boundary.
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-/** A template with its values, checked as the provider checks it. */
+/** The provider's validation of a template's values. */
 import { type Failure, failure } from './errors.ts'
 import { isObject, type Json } from './http.ts'
 import { componentOf, fill, parametersOf, textOf, typeOf } from './template-render.ts'
@@ -6,14 +6,14 @@ import type { Button, Shape, Template } from './templates.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** `undefined` when the values fit. `isMedia` says whether a media id is known. */
+/** Returns `undefined` if the values match the template. `isMedia` tells whether a media id exists. */
 export function checkTemplate(
   template: Template,
-  given: unknown,
+  input: unknown,
   isMedia: (id: string) => boolean,
 ): Failure | undefined {
-  if (given !== undefined && !Array.isArray(given)) return failure(100, 'template.components: an array')
-  const components: readonly unknown[] = given ?? []
+  if (input !== undefined && !Array.isArray(input)) return failure(100, 'template.components: an array')
+  const components: readonly unknown[] = input ?? []
   const isNamed = template.parameter_format === 'NAMED'
   const known = new Set(['header', 'body', 'button', 'carousel', 'limited_time_offer'])
   for (const component of components) {
@@ -134,13 +134,13 @@ const subTypes: Record<string, readonly string[]> = {
   MPM: ['mpm'],
 }
 
-function checkButtons(buttons: readonly Button[], given: readonly Json[], where: string): Failure | undefined {
+function checkButtons(buttons: readonly Button[], input: readonly Json[], where: string): Failure | undefined {
   const filled = new Set<number>()
-  for (const component of given) {
+  for (const component of input) {
     const index = Number(component.index)
     const button = component.index === undefined || component.index === '' ? undefined : buttons[index]
     if (!button) return failure(132018, `${where}buttons: there is no button at index ${String(component.index)}`)
-    if (filled.has(index)) return failure(132018, `${where}buttons: the button at index ${index} is given twice`)
+    if (filled.has(index)) return failure(132018, `${where}buttons: the button at index ${index} occurs twice`)
     const subType = isText(component.sub_type) ? component.sub_type.toLowerCase() : ''
     const expected = subTypes[button.type]
     if (!expected) return failure(132018, `${where}buttons: the button at index ${index} takes no value`)
@@ -153,8 +153,8 @@ function checkButtons(buttons: readonly Button[], given: readonly Json[], where:
     if (button.type === 'URL' && !button.needsValue) {
       return failure(132018, `${where}buttons: the url of the button at index ${index} has no variable`)
     }
-    const wrong = checkButtonValue(subType, parametersOf(component), `${where}buttons: the button at index ${index}`)
-    if (wrong) return wrong
+    const error = checkButtonValue(subType, parametersOf(component), `${where}buttons: the button at index ${index}`)
+    if (error) return error
     filled.add(index)
   }
   const missing = buttons.findIndex(({ needsValue }, index) => needsValue && !filled.has(index))
@@ -191,16 +191,16 @@ function checkCards(
 ): Failure | undefined {
   const carousel = componentOf(components, 'carousel')
   if (!cards) return carousel ? failure(132012, 'carousel: the template has none') : undefined
-  const given = Array.isArray(carousel?.cards) ? carousel.cards.filter(isObject) : []
-  if (given.length !== cards.length) {
-    return failure(132018, `carousel: number of cards (${given.length}) does not match the template (${cards.length})`)
+  const input = Array.isArray(carousel?.cards) ? carousel.cards.filter(isObject) : []
+  if (input.length !== cards.length) {
+    return failure(132018, `carousel: number of cards (${input.length}) does not match the template (${cards.length})`)
   }
   for (const [index, shape] of cards.entries()) {
-    const card = given.find((each) => Number(each.card_index) === index)
+    const card = input.find((each) => Number(each.card_index) === index)
     if (!card) return failure(132018, `carousel: card_index ${index} is missing`)
     const inside = Array.isArray(card.components) ? card.components.filter(isObject) : []
-    const wrong = checkShape(shape, inside, isNamed, isMedia, `carousel card ${index} `)
-    if (wrong) return wrong
+    const error = checkShape(shape, inside, isNamed, isMedia, `carousel card ${index} `)
+    if (error) return error
   }
   return undefined
 }

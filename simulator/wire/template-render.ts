@@ -1,4 +1,4 @@
-/** A template with its values, as a person reads it on the phone. */
+/** Renders a template with its values for the phone. */
 import { isObject, type Json } from './http.ts'
 import type { Button, Shape, Template } from './templates.ts'
 
@@ -28,9 +28,9 @@ export type Rendered = {
   cards: { header: RenderedHeader | null; body: string; buttons: RenderedButton[] }[] | null
 }
 
-/** As it is shown on the phone. `urlOf` gives the link of a media id. */
-export function renderTemplate(template: Template, given: unknown, urlOf: (id: string) => string): Rendered {
-  const components = Array.isArray(given) ? given.filter(isObject) : []
+/** `urlOf` returns the link of a media id. */
+export function renderTemplate(template: Template, input: unknown, urlOf: (id: string) => string): Rendered {
+  const components = Array.isArray(input) ? input.filter(isObject) : []
   const isNamed = template.parameter_format === 'NAMED'
   const carousel = componentOf(components, 'carousel')
   const cards = Array.isArray(carousel?.cards) ? carousel.cards.filter(isObject) : []
@@ -100,7 +100,7 @@ export function fill(text: string, names: readonly string[], parameters: readonl
   })
 }
 
-/** The words of a text, currency or date value; `undefined` for anything else. */
+/** The text of a text, currency or date value; `undefined` for other values. */
 export function textOf(parameter: Json): string | undefined {
   const { type } = parameter
   if (type === 'text') return isText(parameter.text) ? parameter.text : undefined

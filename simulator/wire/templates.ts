@@ -1,10 +1,10 @@
 /**
- * Message templates: those every account starts with, and those it makes.
+ * Message templates: the seeded ones of every account, and those an account creates.
  *
- * A template is kept as it is listed, beside what a send of it must bring:
- * worked out once, because every send is checked against it.
+ * A template holds its API resource and its `shape`: the values that a send
+ * must fill in. The shape is computed once, because every send is checked
+ * against it.
  */
-
 import { type Failure, failure } from './errors.ts'
 import { isObject, type Json } from './http.ts'
 import { hash } from './ids.ts'
@@ -20,7 +20,7 @@ export type Template = {
   readonly shape: Shape
 }
 
-/** What can be filled in. The names of positional values are `1`, `2`, … */
+/** The parts of a template that take values. Positional values are named `1`, `2`, … */
 export type Shape = {
   header: { format: string; text: string; names: readonly string[] } | undefined
   body: { text: string; names: readonly string[] } | undefined
@@ -34,10 +34,10 @@ export const templateKey = ({ name, language }: { name: string; language: string
 
 const defaultLanguage = 'en_US'
 
-/** A picture that the simulator makes by itself and that does not expire. It is shown without a sign-in. */
+/** The path of a sample picture that does not expire. It needs no sign-in. */
 export const samplePicture = '/simulator/media/88099999999999990000'
 
-/** The documented templates. Ids differ between workspaces; `origin` is where the sample picture is. */
+/** The documented templates. Ids differ between workspaces. `origin` serves the sample picture. */
 export function seedTemplates(workspaceId: string, origin: string): Template[] {
   const seed = (name: string, components: Json[], more: Partial<Template> = {}) =>
     createTemplate(workspaceId, { name, language: defaultLanguage, category: 'UTILITY', components, ...more })
@@ -104,16 +104,16 @@ const urlButton = (text: string, url: string) => ({ type: 'URL', text, url, exam
 
 export function createTemplate(
   owner: string,
-  given: Pick<Template, 'name' | 'language' | 'category' | 'components'> & Partial<Template>,
+  input: Pick<Template, 'name' | 'language' | 'category' | 'components'> & Partial<Template>,
 ): Template {
-  const { name, language } = given
+  const { name, language } = input
   const id = `${String(hash(name, hash(owner))).padStart(10, '1')}${String(hash(language, hash(name))).slice(0, 5)}`
   return {
     status: 'APPROVED',
     parameter_format: 'POSITIONAL',
-    ...given,
+    ...input,
     id,
-    shape: shapeOf(given.components),
+    shape: shapeOf(input.components),
   }
 }
 
@@ -152,16 +152,16 @@ function shapeOf(components: readonly Json[]): Shape {
   return shape
 }
 
-/** `{{1}}` and `{{name}}`, each once, numbers in their order. */
+/** The names in `{{1}}` and `{{name}}`, without duplicates, numbers sorted. */
 function namesIn(text: string): string[] {
   const names = new Set([...text.matchAll(/\{\{\s*([A-Za-z0-9_]+)\s*\}\}/g)].map(([, name = '']) => name))
   return [...names].sort((one, other) => Number(one) - Number(other) || 0)
 }
 
-/** The body of `POST …/message_templates`. */
-export function parseTemplate(owner: string, given: unknown, isKnown: (key: string) => boolean): Template | Failure {
-  if (!isObject(given)) return failure(100, 'a JSON object is required')
-  const { name, language, category, components } = given
+/** Parses the body of `POST …/message_templates`. */
+export function parseTemplate(owner: string, input: unknown, isKnown: (key: string) => boolean): Template | Failure {
+  if (!isObject(input)) return failure(100, 'a JSON object is required')
+  const { name, language, category, components } = input
   if (typeof name !== 'string' || !/^[a-z0-9_]{1,512}$/.test(name)) {
     return failure(100, 'name: lower-case letters, digits and underscores, at most 512')
   }
@@ -182,7 +182,7 @@ export function parseTemplate(owner: string, given: unknown, isKnown: (key: stri
     language,
     category: kind,
     components: upper,
-    parameter_format: asText(given.parameter_format).toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+    parameter_format: asText(input.parameter_format).toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
   })
   const text = template.shape.body?.text
   if (!text) return failure(100, 'components: a BODY with text is required')
@@ -193,12 +193,12 @@ export function parseTemplate(owner: string, given: unknown, isKnown: (key: stri
   return text.includes('REJECT') ? { ...template, status: 'REJECTED' } : template
 }
 
-/** The template as it is listed. */
-export function listed({ shape: _, ...template }: Template): Json {
+/** The template as the API returns it. */
+export function templateResource({ shape: _, ...template }: Template): Json {
   return template
 }
 
-/** The callback that tells of a change. */
+/** The callback that reports a template's new status. */
 export function templateCallback(accountId: string, template: Template, event: string, now: number): Json {
   return {
     object: 'whatsapp_business_account',
