@@ -19,7 +19,7 @@ import type { Log } from '../state/log.ts'
 export type Report = { readonly seq: number; readonly state: AccountState }
 
 /** `status` is 0 when the service did not answer. */
-export type Attempt = { ok: boolean; status: number; message: string }
+type Attempt = { ok: boolean; status: number; message: string }
 
 export type Callbacks<Item extends Report> = {
   /** Posts once and returns the outcome. */

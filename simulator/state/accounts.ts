@@ -33,7 +33,7 @@ export type SimulatorAccount = {
 export type Channel = SimulatorAccount['channel']
 
 /** A customer who wrote to the business. */
-export type Customer = { last_inbound_at: number; name: string | null; username: string | null }
+type Customer = { last_inbound_at: number; name: string | null; username: string | null }
 
 /** The state of an account. It survives a change of the account's settings. */
 export type AccountState = {
