@@ -1,7 +1,7 @@
 /**
  * How the pages are built, and served while somebody works on them.
  *
- * `npm start` builds what is stale (see `server/pages.ts`). For work on the pages, `npm run dashboard` beside a running service
+ * `npm start` builds what is stale (see `server/web/pages.ts`). For work on the pages, `npm run dashboard` beside a running service
  * serves them from source on a port of its own and passes every call on.
  */
 import { defineConfig } from 'vite'

@@ -8,22 +8,28 @@ import { parseArgs } from 'node:util'
 import { usages } from '../cli/usage.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
-import { createWorkspace, requirePlan, setPlan } from './accounts/workspaces.ts'
+import { requirePlan, setPlan } from './accounts/plans.ts'
+import { createWorkspace } from './accounts/workspaces.ts'
 import { callbackUrl } from './channels/connections.ts'
 import { type Config, environment, readConfig } from './config.ts'
-import { joinDatabase } from './database.ts'
-import { readDemo, updateDemoPassword } from './demo.ts'
+import { readDemo, updateDemoPassword } from './demo/demo.ts'
 import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { syncClock } from './lib/clock.ts'
 import { createSealer } from './lib/crypto.ts'
+import { joinDatabase } from './lib/database.ts'
 import type { Db } from './lib/db.ts'
 import { badRequest } from './lib/errors.ts'
 import { isUuid } from './lib/id.ts'
 import { migrate } from './lib/migrate.ts'
 import { inWords } from './lib/start-error.ts'
 import { isWithinCalendar } from './lib/time.ts'
-import { connectSimulator, getBuiltInUrl, readSimulatorUrl, registerSimulatorAccounts } from './simulator-accounts.ts'
-import { probe } from './simulator-host.ts'
+import {
+  connectSimulator,
+  getBuiltInUrl,
+  readSimulatorUrl,
+  registerSimulatorAccounts,
+} from './simulator-host/accounts.ts'
+import { probe } from './simulator-host/host.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {

@@ -247,3 +247,10 @@ function isCidr(text: string): boolean {
     return false
   }
 }
+
+/** The address at which this process reaches itself. The public address may not be reachable from inside. */
+export function localOrigin({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>): string {
+  const anywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+  const here = anywhere[host] ?? host
+  return `${tls ? 'https' : 'http'}://${isIP(here) === 6 ? `[${here}]` : here}:${port}`
+}

@@ -18,11 +18,12 @@ import type { FastifyBaseLogger } from 'fastify'
 import { eraseReached, eraseUnreached, holdFilling, holdSenders } from './broadcasts/erase.ts'
 import { deleteContact, requireContact } from './contacts/contacts.ts'
 import { lockThreadsOf } from './conversations/threads.ts'
+import { deleteWords } from './insights/word-index.ts'
 import { type Db, type Sql, withRetries } from './lib/db.ts'
 import { notFound } from './lib/errors.ts'
 import type { Store } from './lib/store.ts'
+import { dropMedia } from './media/media.ts'
 import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from './messages/erase.ts'
-import { dropMedia } from './messages/media.ts'
 
 export type Erasing = { db: Db; store: Store; log: FastifyBaseLogger }
 
@@ -41,6 +42,7 @@ export const createEraser =
       await holdSenders(sql, workspaceId, ids)
       await lockMessagesOf(sql, workspaceId, contactId, ids)
       await eraseReached(sql, workspaceId, ids)
+      await deleteWords(sql, workspaceId, contactId, ids)
       media.push(...(await deleteMessagesOf(sql, workspaceId, contactId, ids)))
       return ids.length === chunkSize
     }

@@ -11,7 +11,8 @@ import { recipientsFollow } from './broadcasts/counts.ts'
 import { broadcastsTopic, startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
-import { filterFields } from './filter-fields.ts'
+import { filterFields } from './conversations/filter-fields.ts'
+import { startDigesting } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Db } from './lib/db.ts'
 import type { Health } from './lib/health.ts'
@@ -20,13 +21,13 @@ import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
-import { startDigesting } from './messages/digest.ts'
+import { dropMedia, startFetchingMedia } from './media/media.ts'
+import { sweepUploads } from './media/uploads.ts'
 import { sweepEarly } from './messages/early-reports.ts'
 import { applyEarly } from './messages/intake.ts'
-import { dropMedia, startFetchingMedia } from './messages/media.ts'
+import { linkMedia } from './messages/messages.ts'
 import { sweepForgotten, sweepPending } from './messages/outbound.ts'
-import { sweepUploads } from './messages/uploads.ts'
-import { sweepVisitors } from './messages/visitors.ts'
+import { sweepVisitors } from './webchat/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
 import { keepDays } from './webhooks/partitions.ts'
@@ -83,7 +84,7 @@ export function startWorker(working: Working): Worker {
     startRepeating({ ...task, log, health })
   const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
   const applying = { publicUrl, follower: recipientsFollow }
-  const media = startFetchingMedia({ db, sealer, channels, store, log, health, announce })
+  const media = startFetchingMedia({ db, sealer, channels, store, linkMessage: linkMedia, log, health, announce })
   const attempts = 'parley_webhook_attempts_total'
   const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
   const webhooks = startDelivering({ db: queueDb, sealer, poster, log, health, count })

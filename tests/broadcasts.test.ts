@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from '../server/accounts/workspaces.ts'
+import { setPlan } from '../server/accounts/plans.ts'
 import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from '../server/broadcasts/broadcasts.ts'
 import { recipientsFollow } from '../server/broadcasts/counts.ts'
 import { fillBroadcast } from '../server/broadcasts/fill.ts'
-import { filterFields } from '../server/filter-fields.ts'
+import { filterFields } from '../server/conversations/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
 import { recordEvents } from './receiver.ts'

@@ -6,7 +6,7 @@ import type { Channel, Template } from '../server/channels/channel.ts'
 import { getConnection, listConnections, noteOutcome, settleCheck } from '../server/channels/connections.ts'
 import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from '../server/channels/templates.ts'
 import { createSealer } from '../server/lib/crypto.ts'
-import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../server/simulator-accounts.ts'
+import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../server/simulator-host/accounts.ts'
 import { assertRefused, createBrowser, createDatabase, type Json, publicUrl, start, type World } from './support.ts'
 
 const settings = {

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from '../server/accounts/workspaces.ts'
+import { setPlan } from '../server/accounts/plans.ts'
 import { fillBroadcast } from '../server/broadcasts/fill.ts'
+import { filterFields } from '../server/conversations/filter-fields.ts'
 import { createEraser } from '../server/erase.ts'
-import { filterFields } from '../server/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { createChecksum, listTenantTables } from './rows.ts'

@@ -7,13 +7,12 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { listContacts } from '../server/contacts/contacts.ts'
-import { conversationFields } from '../server/conversations/filter-fields.ts'
+import { filterFields } from '../server/conversations/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
 import { newId } from '../server/lib/id.ts'
 import { readPosition } from '../server/lib/page.ts'
 import { fold } from '../server/lib/text.ts'
 import {
-  contactFields,
   type Filter,
   isGroup,
   type Rule,
@@ -24,7 +23,7 @@ import {
 import { createDatabase } from './support.ts'
 
 const seed = 20_260_131
-const fields = { ...contactFields, ...conversationFields }
+const fields = filterFields
 const channels = ['msgapp', 'social', 'web'] as const
 const statuses = ['open', 'pending', 'closed'] as const
 const textFields = ['name', 'email', 'company', 'phone', 'social_username'] as const

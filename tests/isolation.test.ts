@@ -790,6 +790,8 @@ const across: Record<string, string> = {
   'select id from messages where id > ${from}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_read is null': 'and those it has not read',
   'from message_revisits r order by r.created_at': 'and those to look at again, of all',
+  'as id, c.name, c.social_username as username, v.last_inbound_at from channel_connections k':
+    'the built-in simulator serves the connections of all workspaces that use it',
 }
 
 test('every statement on the rows of a workspace says which workspace, or has a reason not to', async (t) => {

@@ -18,8 +18,9 @@ import { newId } from '../server/lib/id.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { createServer } from '../server/lib/server.ts'
 import { createFolderStore, type Store } from '../server/lib/store.ts'
-import { mediaToken, startFetchingMedia, watchMedia } from '../server/messages/media.ts'
-import { mediaRoutes } from '../server/messages/media-routes.ts'
+import { mediaToken, startFetchingMedia, watchMedia } from '../server/media/media.ts'
+import { mediaRoutes } from '../server/media/routes.ts'
+import { linkMedia } from '../server/messages/messages.ts'
 import { createDatabase, until } from './support.ts'
 
 const log = pino({ level: 'silent' })
@@ -103,6 +104,7 @@ async function startMedia(t: TestContext) {
     let next = 0
     const loop = startFetchingMedia({
       db: database.connect(3),
+      linkMessage: linkMedia,
       sealer,
       store,
       log,

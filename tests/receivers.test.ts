@@ -213,7 +213,7 @@ test('the service hands out the very files, as text that no browser runs', async
 })
 
 test('the test vectors of the reference are true', () => {
-  const page = read('../server/reference/index.html')
+  const page = read('../server/web/reference/index.html')
   const rows = [...page.matchAll(/<tr><td><code>(.+?)<\/code><\/td><td><code>([0-9a-f]{64})<\/code>/g)]
 
   assert.deepEqual(

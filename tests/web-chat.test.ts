@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { newId } from '../server/lib/id.ts'
-import { sweepVisitors } from '../server/messages/visitors.ts'
+import { sweepVisitors } from '../server/webchat/visitors.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Answer, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
 

@@ -3,6 +3,8 @@
  * before anything is written. What is wrong with one recipient skips that one,
  * with a reason; what is wrong with all of them is the caller's to mend.
  */
+
+import { requireQuotaFor } from '../accounts/quota.ts'
 import type { Channel, Connection, Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
@@ -14,9 +16,8 @@ import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
-import { requireRoomFor } from '../messages/plan-room.ts'
+import { keepUploads, tokensIn } from '../media/uploads.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
-import { keepUploads, tokensIn } from '../messages/uploads.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
@@ -63,7 +64,7 @@ export async function checkBroadcast(
   requireName(input.name)
   const { startsAt, count } = await requireAcceptable(accepting, caller, input, requireRules(input))
   const { total, usable } = await count()
-  await requireRoomFor(accepting.db, caller.workspaceId, startsAt, async () => usable)
+  await requireQuotaFor(accepting.db, caller.workspaceId, startsAt, async () => usable)
   return { recipient_count: usable, skipped_count: total - usable }
 }
 
@@ -79,7 +80,7 @@ export async function acceptBroadcast(accepting: Accepting, caller: Caller, give
   const { isDue, startsAt, rows, count } = await requireAcceptable(accepting, caller, given, scheduledAt)
   // A list that starts now reserves its quota below. For the others the quota is only checked.
   if (!isDue || segmentId !== undefined) {
-    await requireRoomFor(db, workspaceId, startsAt, async () => (await count()).usable)
+    await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
   }
   const id = subject?.id ?? newId()
   const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]

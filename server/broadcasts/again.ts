@@ -6,6 +6,8 @@
  * There is one at most: whoever it does not reach either is reached by sending
  * that one again. So nobody gets it twice because two members thought of it.
  */
+
+import { requireQuotaFor } from '../accounts/quota.ts'
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -13,7 +15,6 @@ import { type Fragment, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
-import { requireRoomFor } from '../messages/plan-room.ts'
 import { requireTemplate } from '../messages/template.ts'
 import { type Accepting, requireName } from './accept.ts'
 import {
@@ -49,7 +50,7 @@ export async function sendAgain(
     () => true,
   )
   // Said before a million rows are copied for nothing.
-  await requireRoomFor(db, workspaceId, new Date(nowMs()), async () => count)
+  await requireQuotaFor(db, workspaceId, new Date(nowMs()), async () => count)
   const again = { id: newId(), name: wanted ?? nameAgain(first.name) }
   await withRetries(() =>
     db.begin(async (sql) => {

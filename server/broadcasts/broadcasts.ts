@@ -8,12 +8,13 @@
  * broadcast (`reserved_count`) until a recipient is handed over, and to the
  * message from then on.
  */
+
+import { quotaErrorOf, releaseQuota, reserveQuota } from '../accounts/quota.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { failUnsent } from '../messages/outbound.ts'
-import { giveRoomBack, refusalOfMany, takeRoom } from '../messages/plan-room.ts'
 import { addUp, sumUp } from './counts.ts'
 import { probeNow } from './pace.ts'
 
@@ -143,8 +144,8 @@ export async function beginSending(sql: Sql, workspaceId: string, id: string): P
     select count(*)::int as count from broadcast_recipients
     where workspace_id = ${workspaceId} and broadcast_id = ${id} and status = 'pending'`
   const count = usable?.count ?? 0
-  const month = await takeRoom(sql, workspaceId, count)
-  if (month === undefined) throw await refusalOfMany(sql, workspaceId, count)
+  const month = await reserveQuota(sql, workspaceId, count)
+  if (month === undefined) throw await quotaErrorOf(sql, workspaceId, count)
   await sql`
     update broadcasts set status = 'sending', started_at = now(), plan_month = ${month}::text::date,
       reserved_count = ${count}, is_paused = false, pause_reason = null
@@ -284,7 +285,7 @@ export async function cancelBroadcast(
         total_count = filled_count, is_filled = true, member_ids = null, reserved_count = 0
       where workspace_id = ${workspaceId} and id = ${id}`
     const { plan_month: month, reserved_count: count } = broadcast
-    if (month !== null && count > 0) await giveRoomBack(sql, workspaceId, month, count)
+    if (month !== null && count > 0) await releaseQuota(sql, workspaceId, month, count)
   })
   for (let chunk = 0; chunk < chunksAtOnce; chunk++) {
     if (!(await skipRest(db, workspaceId, id))) break

@@ -10,9 +10,10 @@
  * The lines are those of handing over: the broadcast is held before anybody of
  * it who waits is touched, so nobody is chosen and erased at once.
  */
+
+import { releaseQuota } from '../accounts/quota.ts'
 import type { Sql } from '../lib/db.ts'
 import { failUnsent } from '../messages/outbound.ts'
-import { giveRoomBack } from '../messages/plan-room.ts'
 import { addUp } from './counts.ts'
 
 export const erased = 'the contact was erased'
@@ -119,7 +120,7 @@ export async function eraseUnreached(sql: Sql, workspaceId: string, contactId: s
       update broadcasts set reserved_count = reserved_count - ${count}
       where workspace_id = ${workspaceId} and id = ${broadcast_id} and status = 'sending' and plan_month is not null
       returning plan_month::text`
-    if (reserved) await giveRoomBack(sql, workspaceId, reserved.plan_month, count)
+    if (reserved) await releaseQuota(sql, workspaceId, reserved.plan_month, count)
   }
 }
 

@@ -8,9 +8,9 @@
  * plan are taken with the list, for all of them or none.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { quotaErrorOf, releaseQuota, reserveQuota } from '../accounts/quota.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
-import { giveRoomBack, refusalOfMany, takeRoom } from '../messages/plan-room.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { cancelBroadcast, optedOut } from './broadcasts.ts'
@@ -116,8 +116,8 @@ function listMembers(db: Db, fields: FilterFields, workspaceId: string, id: stri
 }
 
 async function start(sql: Sql, workspaceId: string, id: string, usable: number): Promise<void> {
-  const month = await takeRoom(sql, workspaceId, usable)
-  if (month === undefined) throw await refusalOfMany(sql, workspaceId, usable)
+  const month = await reserveQuota(sql, workspaceId, usable)
+  if (month === undefined) throw await quotaErrorOf(sql, workspaceId, usable)
   await sql`
     update broadcasts set started_at = now(), plan_month = ${month}::text::date, reserved_count = ${usable}
     where workspace_id = ${workspaceId} and id = ${id}`
@@ -133,7 +133,7 @@ async function correctRoom(sql: Sql, workspaceId: string, id: string, usable: nu
     from broadcasts b
     where b.workspace_id = ${workspaceId} and b.id = ${id}`
   if (!room) return
-  await giveRoomBack(sql, workspaceId, room.plan_month, room.reserved - room.wanted)
+  await releaseQuota(sql, workspaceId, room.plan_month, room.reserved - room.wanted)
   await sql`
     update broadcasts set reserved_count = ${room.wanted} where workspace_id = ${workspaceId} and id = ${id}`
 }
@@ -199,7 +199,7 @@ function writeChunk(db: Db, workspaceId: string, id: string): Promise<{ isLast: 
           member_ids = case when ${isLast} then null else member_ids end
         where workspace_id = ${workspaceId} and id = ${id} and status = 'sending'`
       if (written.count === 0) throw new Canceled()
-      if (gone > 0) await giveRoomBack(sql, workspaceId, month, gone)
+      if (gone > 0) await releaseQuota(sql, workspaceId, month, gone)
       return { isLast }
     })
     .catch((error) => {

@@ -8,13 +8,14 @@
  * tries again: the channel's reports settle those, or the sweep does. So each
  * recipient is sent to at most once.
  */
+
+import { moveQuota, releaseQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Outgoing, Template } from '../channels/channel.ts'
 import type { Who } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { failUnsent, type NewOutbound, prepareReserved } from '../messages/outbound.ts'
-import { giveRoomBack, moveRoom } from '../messages/plan-room.ts'
 import type { MessageContent } from '../messages/template.ts'
 import { type Active, choose, type Judged, judge, lockActive } from './choose.ts'
 import { type Breaker, type BreakerPolicy, transition } from './circuit-breaker.ts'
@@ -197,12 +198,12 @@ async function settleChosen(
   for (const { id, plan_month: month } of broadcasts) {
     const fresh = written.filter(isFreshOf(id))
     const skipped = fresh.filter(({ message }) => !message).length
-    if (skipped > 0) await giveRoomBack(sql, workspaceId, month, skipped)
+    if (skipped > 0) await releaseQuota(sql, workspaceId, month, skipped)
     // A message counts in the month of its making, and gives its place back there.
     const elsewhere = fresh.flatMap(({ message_id }) => (message_id ? [`${timeOfId(message_id).slice(0, 7)}-01`] : []))
     const count = elsewhere.filter((other) => other !== month).length
     const to = elsewhere.find((other) => other !== month)
-    if (to !== undefined) await moveRoom(sql, workspaceId, { from: month, to, count })
+    if (to !== undefined) await moveQuota(sql, workspaceId, { from: month, to, count })
   }
   const unsent = written.flatMap(({ message, is_retry, message_id }) =>
     !message && is_retry && message_id ? [message_id] : [],

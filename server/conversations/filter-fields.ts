@@ -1,17 +1,17 @@
 /**
- * What a segment's filter can ask about conversations.
+ * The fields that a segment's filter can use: those of contacts, and those of their conversations.
  *
- * A contact has at most one conversation a channel, so "is" means one of
- * them, "is not" means none of them.
+ * A contact has at most one conversation per channel. "is" means that one of them matches, "is not" that none does.
  */
 import type { Sql } from '../lib/db.ts'
-import { type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
+import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments/filter.ts'
 
 export const statuses = ['open', 'pending', 'closed'] as const
 
 const aStatus = { value: 'status', fault: notOneOf(statuses) } as const
 
-export const conversationFields: FilterFields = {
+export const filterFields: FilterFields = {
+  ...contactFields,
   last_inbound_at: timeOps(
     (sql) => sql`(
       select max(v.last_inbound_at) from conversations v

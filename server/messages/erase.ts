@@ -8,7 +8,6 @@
  */
 import type { Sql } from '../lib/db.ts'
 import type { Store } from '../lib/store.ts'
-import { giveUploadsBack } from './uploads.ts'
 
 const mediaAtOnce = 8
 const mediaChunk = 200
@@ -74,15 +73,46 @@ export async function deleteMessagesOf(
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
       and m.conversation_id = v.id and m.message_id = any(${[...ids]}::uuid[])
     returning m.id`
-  const uploads = await giveUploadsBack(sql, workspaceId, contactId, ids)
-  // Nor may a search meet words whose message is gone, should the erasing break off.
-  await sql`
-    delete from message_words w using conversations v
-    where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and w.workspace_id = ${workspaceId}
-      and w.conversation_id = v.id and w.id = any(${[...ids]}::uuid[])`
+  const uploads = await releaseUploads(sql, workspaceId, contactId, ids)
   await sql`
     delete from messages m using conversations v
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
       and m.conversation_id = v.id and m.id = any(${[...ids]}::uuid[])`
   return [...media.map(({ id }) => id), ...uploads]
+}
+
+/**
+ * Releases the uploaded files that these messages were sent with, and deletes the rows of files that no other message
+ * uses. Returns the ids of those, for the store. The file of a broadcast stays: other recipients have it.
+ */
+async function releaseUploads(
+  sql: Sql,
+  workspaceId: string,
+  contactId: string,
+  messageIds: readonly string[],
+): Promise<string[]> {
+  const left = await sql<{ id: string; use_count: number }[]>`
+    with used as (
+      select token, count(*)::int as uses
+      from (
+        select distinct m.id, link[1] as token
+        from conversations v
+        join messages m on m.workspace_id = v.workspace_id and m.conversation_id = v.id
+        cross join lateral regexp_matches(
+          coalesce(m.media_url, '') || ' ' || coalesce(m.content::text, '') || ' ' || coalesce(m.content_text, ''),
+          '/media/([0-9A-Za-z]{43})', 'g'
+        ) as link
+        where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.id = any(${[...messageIds]}::uuid[])
+          and m.direction = 'outbound' and m.sender_type <> 'bot'
+      ) links
+      group by token
+    )
+    update uploads u set use_count = u.use_count - used.uses
+    from used
+    where u.workspace_id = ${workspaceId} and u.token = used.token
+    returning u.id, u.use_count`
+  const unused = left.filter(({ use_count }) => use_count <= 0).map(({ id }) => id)
+  if (unused.length > 0)
+    await sql`delete from uploads where workspace_id = ${workspaceId} and id = any(${unused}::uuid[])`
+  return unused
 }

@@ -14,8 +14,8 @@ import { contactJson } from '../contacts/resource.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { mediaToken } from '../media/media.ts'
 import { emit } from '../webhooks/emit.ts'
-import { mediaToken } from './media.ts'
 import { messageColumns } from './messages.ts'
 
 export type Received = {

@@ -11,6 +11,7 @@ import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { bottom, type Page, type Position, toPage, top } from '../lib/page.ts'
+import type { LinkMessage } from '../media/media.ts'
 
 export const directions = ['inbound', 'outbound'] as const
 export const senderTypes = ['customer', 'agent', 'bot'] as const
@@ -187,3 +188,10 @@ const errorJson = (sql: Sql, error: Fragment): Fragment => sql`json_build_object
     'the channel gave no reason'
   )
 )`
+
+/** The end of a statement: stores the path of a fetched file in its message. `stored` has `conversation_id, message_id`. */
+export const linkMedia: LinkMessage = (sql, workspaceId, stored, path) => sql`
+  update messages m
+  set media_url = ${path}
+  from ${stored} s
+  where m.workspace_id = ${workspaceId} and m.conversation_id = s.conversation_id and m.id = s.message_id`

@@ -7,17 +7,17 @@
  * Preparing also takes the message's place in the plan of the month; a message
  * the channel refused gives it back.
  */
-import { requirePlan, thisMonth } from '../accounts/workspaces.ts'
+import { countQuota, quotaError, releaseQuotaOf } from '../accounts/quota.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, type Fragment, jsonObject, type Sql, withRetries } from '../lib/db.ts'
-import { ApiError, notFound } from '../lib/errors.ts'
+import { type ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
 import { emit } from '../webhooks/emit.ts'
-import { doubting } from './answers.ts'
 import { type Applying, andFollow, isHeld } from './follow.ts'
 import { messageColumns } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
+import { reindexFailedReplies } from './reindex-requests.ts'
 
 export type NewOutbound = {
   workspace_id: string
@@ -88,6 +88,7 @@ async function prepareMessages(
   { isReserved = false } = {},
 ): Promise<boolean[]> {
   const rows = messages.map((message) => ({ ...message, created_at: timeOfId(message.id) }))
+  const preparable = sql`given g join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id`
   const added = await sql<{ id: string }[]>`
     with given as (
       select *
@@ -105,7 +106,7 @@ async function prepareMessages(
       order by v.id
       for no key update
     ),
-    ${isReserved ? sql`counted as (select distinct workspace_id from given)` : countInPlan(sql)},
+    ${isReserved ? sql`counted_quota as (select distinct workspace_id from given)` : countQuota(sql, preparable)},
     added as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
         content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, created_at)
@@ -113,7 +114,7 @@ async function prepareMessages(
         g.content_text, g.content, g.media_url, g.template_name, 'pending', g.reply_to_message_id, g.broadcast_id,
         g.created_at
       from given g
-      join counted c on c.workspace_id = g.workspace_id
+      join counted_quota c on c.workspace_id = g.workspace_id
       join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
       returning workspace_id, conversation_id, id, content_text, created_at
     ),
@@ -130,40 +131,6 @@ async function prepareMessages(
     select id from added`
   const ids = new Set(added.map(({ id }) => id))
   return messages.map(({ id }) => ids.has(id))
-}
-
-/** Members of a `with` list: take a place in the plan for each of `given`, once their conversations are `locked`. */
-const countInPlan = (sql: Sql) => sql`
-  wanted as (
-    select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as most, count(*)::int as n
-    from given g
-    join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
-    join workspaces w on w.id = g.workspace_id
-    group by w.id
-  ),
-  counted as (
-    insert into plan_usage as u (workspace_id, month, message_count)
-    select workspace_id, ${thisMonth(sql)}, n
-    from wanted
-    -- Conversations are locked before the count, here as everywhere.
-    where plan_state = 'active' and (most is null or n <= most) and (select count(*) from locked) >= 0
-    order by workspace_id
-    on conflict (workspace_id, month) do update set message_count = u.message_count + excluded.message_count
-      where u.message_count + excluded.message_count <=
-        coalesce((select most from wanted where wanted.workspace_id = u.workspace_id), 2147483647)
-    returning u.workspace_id
-  )`
-
-/** 402 when the plan has no room for one more; otherwise whether it has a limit at all. */
-export async function requireRoom(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {
-  const [plan] = await sql<{ has_room: boolean; is_limited: boolean }[]>`
-    select w.plan_state = 'active' and coalesce(u.message_count < w.plan_messages_per_month, true) as has_room,
-      w.plan_messages_per_month is not null as is_limited
-    from workspaces w
-    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
-    where w.id = ${workspaceId}`
-  if (!plan?.has_room) throw await refusalOf(sql, workspaceId)
-  return { isLimited: plan.is_limited }
 }
 
 /**
@@ -191,15 +158,7 @@ async function faultOf(
 ): Promise<ApiError> {
   const [there] = await sql`
     select 1 from conversations where workspace_id = ${workspace_id} and id = ${conversation_id}`
-  return there ? refusalOf(sql, workspace_id) : notFound('conversation')
-}
-
-export async function refusalOf(sql: Sql, workspaceId: string): Promise<ApiError> {
-  const plan = await requirePlan(sql, workspaceId)
-  if (plan.state === 'lapsed')
-    return new ApiError('subscription_lapsed', 'the subscription of this workspace has lapsed')
-  const most = plan.messages_per_month
-  return new ApiError('plan_limit_reached', `the plan allows ${most} messages a month, and they are used up`)
+  return there ? quotaError(sql, workspace_id) : notFound('conversation')
 }
 
 async function settleMessages(
@@ -240,7 +199,7 @@ async function settleMessages(
       from locked l
       where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
-        case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as places
+        case when l.was_given_up then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
     -- The names to store: of accepted messages only, the newest of each contact. The sort reads all of locked before the
     -- first contact is changed, so messages are locked before contacts.
@@ -256,19 +215,10 @@ async function settleMessages(
       where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
     ),
     ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
-    ${doubting(sql, sql`settled`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
-    ${giveBack(sql)}`
+    ${reindexFailedReplies(sql, sql`settled`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
+    ${releaseQuotaOf(sql, sql`settled`)}`
   return outcomes.map(() => undefined)
 }
-
-/** Give the places that messages in `settled` do not need back to the plans of their month; below 0 they need one again. */
-const giveBack = (sql: Sql) => sql`
-  update plan_usage u set message_count = greatest(0, u.message_count - r.n)
-  from (
-    select workspace_id, date_trunc('month', created_at at time zone 'utc')::date as month, sum(places)::int as n
-    from settled where places <> 0 group by 1, 2
-  ) r
-  where u.workspace_id = r.workspace_id and u.month = r.month`
 
 /**
  * Members of a `with` list: `message.status_updated` for each message of the primary channel in `settled` that this
@@ -313,10 +263,10 @@ export async function failUnsent(
       where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])
         and m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
       returning m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, m.error, 'pending' as status_before,
-        1 as places
+        1 as released_units
     ),
     ${countOutcomes(sql, sql`settled`)}${emitted}
-    ${giveBack(sql)}`
+    ${releaseQuotaOf(sql, sql`settled`)}`
 }
 
 /** How long the channel's reports are waited for. */
@@ -358,12 +308,12 @@ async function failSilent(
         and m.created_at > now() - ${from}::interval and m.created_at <= now() - ${to}::interval
         and not ${isHeld(sql, follower)}
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at,
-        'pending' as status_before, 1 as places
+        'pending' as status_before, 1 as released_units
     ),
     ${countOutcomes(sql, sql`settled`)}${andFollow(sql, follower, sql`settled`)},
-    ${doubting(sql, sql`settled`)},
+    ${reindexFailedReplies(sql, sql`settled`)},
     ${emitFailures(sql, publicUrl)}
-    ${giveBack(sql)}
+    ${releaseQuotaOf(sql, sql`settled`)}
     returning u.workspace_id`
   return given.map(({ workspace_id }) => workspace_id)
 }

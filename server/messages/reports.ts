@@ -13,11 +13,10 @@ import { identitiesOf } from '../contacts/people.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { emit } from '../webhooks/emit.ts'
-import { doubting } from './answers.ts'
 import { type Applying, andFollow } from './follow.ts'
 import { messageColumns, messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
-import { revisiting } from './revisits.ts'
+import { reindexFailedReplies, reindexMessages } from './reindex-requests.ts'
 
 type StatusReport = Extract<Report, { kind: 'status' }>
 export type Reported = { workspaceId: string; channel: ChannelName; report: StatusReport; isRetry?: boolean }
@@ -68,7 +67,7 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], app
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
     ),
     ${countOutcomes(sql, sql`moved`)}${andFollow(sql, follower, sql`moved`)},
-    ${doubting(sql, sql`moved`)},
+    ${reindexFailedReplies(sql, sql`moved`)},
     ${emitReported(sql, publicUrl)}
     select place from found`
   const places = new Set(found.map(({ place }) => place))
@@ -245,7 +244,7 @@ export async function applyCorrection(
       where m.workspace_id = ${workspaceId} and m.external_id = any(${names}) and m.id = any(${theirs}::uuid[])
       returning m.workspace_id, m.conversation_id, m.id, m.content_text
     ),
-    ${revisiting(sql, sql`corrected`)}
+    ${reindexMessages(sql, sql`corrected`)}
     update conversations v set last_message_text = c.content_text, updated_at = now()
     from corrected c
     where v.workspace_id = ${workspaceId} and v.id = c.conversation_id and not exists (

@@ -7,6 +7,7 @@
  * the moment is sent again, twice; what may have arrived never is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { requireQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Content, Person, Sent, Template } from '../channels/channel.ts'
 import { getConnection, noteOutcome, requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
@@ -21,15 +22,15 @@ import type { Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
+import { keepUploads, tokensIn } from '../media/uploads.ts'
 import type { Draft } from './draft.ts'
 import type { Follower } from './follow.ts'
 import type { Announce } from './intake.ts'
 import { getMessage, type MessageStatus } from './messages.ts'
-import { createLedger, type NewOutbound, type Outcome, prepareFirst, requireRoom } from './outbound.ts'
-import { revisitMessage } from './revisits.ts'
+import { createLedger, type NewOutbound, type Outcome, prepareFirst } from './outbound.ts'
+import { requestReindex } from './reindex-requests.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
-import { keepUploads, tokensIn } from './uploads.ts'
 
 export type Sending = {
   /** For the hot statements of every send. */
@@ -141,7 +142,7 @@ export function createSender(sending: Sending): Sender {
   async function checkToPhone(request: ToPhone): Promise<Checked> {
     const target = await readTarget(request)
     await requireAllowed(request, target)
-    await requireRoom(sql, request.workspaceId)
+    await requireQuota(sql, request.workspaceId)
     return { to: target.phone, contact_id: target.found?.contact_id ?? null }
   }
 
@@ -163,7 +164,7 @@ export function createSender(sending: Sending): Sender {
 
     const id = request.subject?.id ?? newId()
     // Its id is from before: whoever reads messages in order has read past it.
-    if (request.subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
+    if (request.subject?.isRepeat) await requestReindex(sql, workspaceId, id)
     const toRow = ({ conversation_id }: Pick<Thread, 'conversation_id'>): NewOutbound => ({
       ...message.row,
       workspace_id: workspaceId,
@@ -198,7 +199,7 @@ export function createSender(sending: Sending): Sender {
 
   /** Somebody new. Where the plan has a limit the message is prepared with them, so that neither is there alone. */
   async function makeThread(who: Who, toRow: (thread: Thread) => NewOutbound) {
-    const { isLimited } = await requireRoom(sql, who.workspace_id)
+    const { isLimited } = await requireQuota(sql, who.workspace_id)
     if (!isLimited) return { thread: await resolve(who), isPrepared: false }
     const { thread } = await prepareFirst(sql, async (tx) => {
       const [thread] = await resolveThreads(tx, [who])
@@ -228,7 +229,7 @@ export function createSender(sending: Sending): Sender {
     const content = await readContent(channel, connection, draft, template)
     const person = await requireReachable(sql, workspaceId, conversation.channel, conversation.contact)
     const message = await keepFiles(workspaceId, draft, content)
-    if (subject?.isRepeat) await revisitMessage(sql, workspaceId, id)
+    if (subject?.isRepeat) await requestReindex(sql, workspaceId, id)
     const row = {
       ...message.row,
       reply_to_message_id: replyTo ?? null,
@@ -255,7 +256,7 @@ export function createSender(sending: Sending): Sender {
   async function keepFiles(workspaceId: string, draft: Draft, message: MessageContent): Promise<MessageContent> {
     const tokens = tokensIn(JSON.stringify(draft), publicUrl)
     if (tokens.length === 0) return message
-    await requireRoom(sql, workspaceId)
+    await requireQuota(sql, workspaceId)
     const ours = await keepUploads(sql, workspaceId, tokens)
     const { media_url } = message.row
     const [file] = media_url === null ? [] : ours.filter(({ token }) => tokensIn(media_url, publicUrl).includes(token))

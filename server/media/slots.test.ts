@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMediaSlots, slowMs } from './media-slots.ts'
+import { createMediaSlots, slowMs } from './slots.ts'
 
 function startSlots() {
   let now = 0

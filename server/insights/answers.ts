@@ -7,7 +7,7 @@
  * Only the last answer of a conversation is known: of one that fails when a
  * later question was answered already, the count stays.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/db.ts'
 import {
   type Answer,
   addDays,
@@ -20,16 +20,6 @@ import {
   setWaits,
   type Wait,
 } from './days.ts'
-
-/**
- * Member of a `with` list: look again at replies of a relation of messages that failed. Also at those that do not count as
- * an answer: the digest may be counting one in this very moment, from before it failed, and nobody sees that yet.
- */
-export const doubting = (sql: Sql, moved: Fragment): Fragment => sql`
-  doubted as (
-    insert into message_revisits (workspace_id, message_id)
-    select m.workspace_id, m.id from ${moved} m where m.status = 'failed' and m.sender_type = 'agent'
-  )`
 
 /** Count no longer as answers what failed among messages that were read before. They are few: one at a time. */
 export async function recountMessages(sql: Sql, messages: readonly Counted[]): Promise<void> {

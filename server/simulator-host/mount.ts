@@ -11,12 +11,12 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Simulator } from '../simulator/simulator.ts'
-import { samplePicture } from '../simulator/wire/templates.ts'
-import { getRequestSession } from './accounts/sessions.ts'
-import { isFromHere, visitOf } from './accounts/setup.ts'
-import type { Db } from './lib/db.ts'
-import type { App } from './lib/server.ts'
+import type { Simulator } from '../../simulator/simulator.ts'
+import { samplePicture } from '../../simulator/wire/templates.ts'
+import { getRequestSession } from '../accounts/sessions.ts'
+import { isFromHere, visitOf } from '../accounts/setup.ts'
+import type { Db } from '../lib/db.ts'
+import type { App } from '../lib/server.ts'
 
 export type Mounting = {
   simulator: Pick<Simulator, 'handle'>

@@ -10,7 +10,7 @@
  * `message_words`, written in the same transaction as all that is kept of it,
  * and what was read is looked over again: the last two seconds at every turn,
  * the last two minutes every quarter of a minute. `position` is where even
- * that has been done. One that is later still comes through `revisits.ts`, as
+ * that has been done. One that is later still comes through `reindex-requests.ts`, as
  * do those whose text was changed.
  *
  * One process at a time: whoever has the row of the position. It is a row and
@@ -24,9 +24,14 @@ import type { Db, Sql } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import { idAt } from '../lib/id.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
+import {
+  deleteReindexRequests,
+  listReindexRequests,
+  type ReindexRequest,
+  requestReindex,
+} from '../messages/reindex-requests.ts'
 import { recountMessages } from './answers.ts'
 import { type Counted, countMessages } from './days.ts'
-import { endRevisits, listRevisits, type Revisit, revisitMessage } from './revisits.ts'
 import { addWords, changeWords, type Texted } from './word-index.ts'
 
 const everyMs = 1_000
@@ -89,8 +94,8 @@ async function digest(sql: Sql, given: Pass | undefined, lastMs: number | undefi
   const pass = given ?? { from: isWide ? position : near, beganMs: nowMs, isWide }
 
   const end = await findEnd(sql, pass.from)
-  const revisits = given ? [] : await listRevisits(sql, batchSize)
-  const again = revisits.length > 0 ? await readRevisited(sql, revisits) : []
+  const requests = given ? [] : await listReindexRequests(sql, batchSize)
+  const again = requests.length > 0 ? await readRequested(sql, requests) : []
   const fresh = await readFresh(sql, pass.from, end ?? top)
   const seen = new Set(fresh.map(({ id }) => id))
   const outOfOrder = again.filter(({ id, is_read }) => !is_read && !seen.has(id))
@@ -99,9 +104,9 @@ async function digest(sql: Sql, given: Pass | undefined, lastMs: number | undefi
   await changeWords(sql, known)
   await recountMessages(sql, await withChannels(sql, known))
   const found = new Set(again.map(({ id }) => id))
-  await endRevisits(
+  await deleteReindexRequests(
     sql,
-    revisits.filter(({ message_id, is_over }) => is_over || found.has(message_id)),
+    requests.filter(({ message_id, is_expired }) => is_expired || found.has(message_id)),
   )
 
   const settled = idAt(pass.beganMs - lateMs)
@@ -123,7 +128,7 @@ async function keep(sql: Sql, fresh: readonly Fresh[], sliceCount: number): Prom
   const held = new Set(messages.map(({ id }) => id))
   // Somebody is just deleting the conversation. If they do not after all, its messages are read then.
   for (const { workspace_id, id } of fresh) {
-    if (!held.has(id)) await revisitMessage(sql, workspace_id, id)
+    if (!held.has(id)) await requestReindex(sql, workspace_id, id)
   }
   if (messages.length === 0) return sliceCount
   await breathe()
@@ -157,7 +162,7 @@ async function readFresh(sql: Sql, from: string, to: string): Promise<Fresh[]> {
 }
 
 /** Those of the messages asked for that are there, with their texts of now. */
-async function readRevisited(sql: Sql, revisits: readonly Revisit[]): Promise<(Fresh & { is_read: boolean })[]> {
+async function readRequested(sql: Sql, requests: readonly ReindexRequest[]): Promise<(Fresh & { is_read: boolean })[]> {
   return sql<(Fresh & { is_read: boolean })[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text,
       exists (
@@ -166,8 +171,8 @@ async function readRevisited(sql: Sql, revisits: readonly Revisit[]): Promise<(F
       ) as is_read
     from (
       select distinct workspace_id, message_id
-      from unnest(${revisits.map(({ workspace_id }) => workspace_id)}::uuid[],
-        ${revisits.map(({ message_id }) => message_id)}::uuid[]) as g (workspace_id, message_id)
+      from unnest(${requests.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${requests.map(({ message_id }) => message_id)}::uuid[]) as g (workspace_id, message_id)
     ) g
     join messages m on m.workspace_id = g.workspace_id and m.id = g.message_id`
 }

@@ -24,7 +24,7 @@ import { createGate } from '../lib/gate.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
-import { allColumns, listMessageIds, type Message, type MessageDetails } from './messages.ts'
+import { allColumns, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
 
 export type Watching = {
   db: Db

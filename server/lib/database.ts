@@ -2,10 +2,12 @@
  * The database this process works on: the one in `DATABASE_URL`, or the
  * embedded one in the data directory.
  */
-import type { Config } from './config.ts'
-import { type Connecting, connect, type Db } from './lib/db.ts'
-import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './lib/embedded-postgres.ts'
-import { StartError } from './lib/start-error.ts'
+import { type Connecting, connect, type Db } from './db.ts'
+import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
+import { StartError } from './start-error.ts'
+
+/** `databaseUrl` names an external database. Without it the embedded one in `dataDir` is used. */
+export type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
 
 export type Database = {
   connect(max: number, options?: Pick<Connecting, 'hot' | 'byIndex' | 'relaxed'>): Db
@@ -15,17 +17,14 @@ export type Database = {
 }
 
 /** For the service: the embedded database is this process's own, and nobody else's. */
-export async function openDatabase({
-  databaseUrl,
-  dataDir,
-}: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Database> {
+export async function openDatabase({ databaseUrl, dataDir }: DatabaseChoice): Promise<Database> {
   if (databaseUrl) return external(databaseUrl)
   const { address, exited, stop } = await startEmbeddedPostgres({ dataDir })
   return { connect: (max, options) => connect({ database: address, max, ...options }), exited, stop }
 }
 
 /** For a command beside it: a running service's embedded database, or our own until the command is done. */
-export async function joinDatabase(config: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Database> {
+export async function joinDatabase(config: DatabaseChoice): Promise<Database> {
   const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
   return running ? external(running) : openDatabase(config)
 }

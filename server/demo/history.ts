@@ -6,15 +6,15 @@
  * order, and what happens from now on comes after it.
  */
 import { randomBytes } from 'node:crypto'
-import { readWish } from './accounts/opt-out-words.ts'
-import { expandValues } from './broadcasts/values.ts'
-import type { Template, TemplateParams } from './channels/channel.ts'
-import { fillTemplate } from './channels/msgapp/template.ts'
-import type { ChannelName } from './contacts/contacts.ts'
-import { demoBroadcast, demoPeople, guestList, type PersonKey } from './demo-people.ts'
-import { type DemoLine, type DemoThread, demoThreads } from './demo-texts.ts'
-import { pastId, timeOfId } from './lib/id.ts'
-import { fold } from './lib/text.ts'
+import { readWish } from '../accounts/opt-out-words.ts'
+import { expandValues } from '../broadcasts/values.ts'
+import type { Template, TemplateParams } from '../channels/channel.ts'
+import { fillTemplate } from '../channels/msgapp/template.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { pastId, timeOfId } from '../lib/id.ts'
+import { fold } from '../lib/text.ts'
+import { demoBroadcast, demoPeople, guestList, type PersonKey } from './people.ts'
+import { type DemoLine, type DemoThread, demoThreads } from './texts.ts'
 
 export type Picture = { id: string; path: string; token: string; filename: string }
 

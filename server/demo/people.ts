@@ -5,7 +5,7 @@
  * Numbers are of ranges that were set aside for fiction, or belong to nobody.
  * None is one that examples and the simulator's rehearsals use.
  */
-import type { Filter } from './segments/filter.ts'
+import type { Filter } from '../segments/filter.ts'
 
 export type DemoPerson = {
   name: string

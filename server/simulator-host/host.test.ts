@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { handOn } from './simulator-host.ts'
+import { handOn } from './host.ts'
 
 async function listen(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener)

@@ -11,9 +11,9 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chooseEncoding } from './lib/encoding.ts'
+import { chooseEncoding } from '../lib/encoding.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 const stampFile = 'stamp'
 
 export type Source = {

@@ -14,7 +14,7 @@
  */
 import type { Sql } from '../lib/db.ts'
 import { listWords, type Term } from '../lib/words.ts'
-import type { Message } from './messages.ts'
+import type { Message } from '../messages/messages.ts'
 
 /** Larger, and a common word costs more; smaller, and a rare one does. */
 const sliceSize = 25_000
@@ -176,4 +176,17 @@ async function findSlices(sql: Sql, messages: readonly Texted[]): Promise<Map<st
       limit 1
     ) s`
   return new Map(slices.map(({ id, slice }) => [id, slice]))
+}
+
+/** Deletes the words of messages that the same transaction erases, so that no search finds a message that is gone. */
+export async function deleteWords(
+  sql: Sql,
+  workspaceId: string,
+  contactId: string,
+  messageIds: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from message_words w using conversations v
+    where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and w.workspace_id = ${workspaceId}
+      and w.conversation_id = v.id and w.id = any(${[...messageIds]}::uuid[])`
 }

@@ -9,14 +9,14 @@
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createKey, scopes } from './accounts/keys.ts'
-import { createWorkspace } from './accounts/workspaces.ts'
-import { seedDemo } from './demo-data.ts'
-import type { Sealer } from './lib/crypto.ts'
-import { type Db, isDuplicate, type Sql } from './lib/db.ts'
-import { giveToOwnerOf } from './lib/embedded-postgres-root.ts'
-import type { Store } from './lib/store.ts'
-import { connectSimulator } from './simulator-accounts.ts'
+import { createKey, scopes } from '../accounts/keys.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import { type Db, isDuplicate, type Sql } from '../lib/db.ts'
+import { giveToOwnerOf } from '../lib/embedded-postgres-root.ts'
+import type { Store } from '../lib/store.ts'
+import { connectSimulator } from '../simulator-host/accounts.ts'
+import { seedDemo } from './data.ts'
 
 export type Demo = {
   base_url: string

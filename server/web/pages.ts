@@ -8,8 +8,8 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../lib/server.ts'
 import { buildStale, builtDir, type File, readFile, sendFile } from './build.ts'
-import type { App } from './lib/server.ts'
 import { widget } from './widget.ts'
 
 const dashboard = {

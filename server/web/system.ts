@@ -4,11 +4,11 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import type { Db } from './lib/db.ts'
-import type { Health } from './lib/health.ts'
-import type { Metrics } from './lib/metrics.ts'
-import { isMigrated } from './lib/migrate.ts'
-import type { App } from './lib/server.ts'
+import type { Db } from '../lib/db.ts'
+import type { Health } from '../lib/health.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import { isMigrated } from '../lib/migrate.ts'
+import type { App } from '../lib/server.ts'
 
 type System = { db: Db; metrics: Metrics; health: Health; document: object | undefined }
 
@@ -24,7 +24,7 @@ const pageHeaders = {
 
 const referenceDir = join(import.meta.dirname, 'reference')
 /** Shown on the page as they are, so that what readers copy is what is tested. */
-const receiversDir = join(import.meta.dirname, '../receivers')
+const receiversDir = join(import.meta.dirname, '../../receivers')
 const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 const types: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
 

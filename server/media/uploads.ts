@@ -177,42 +177,6 @@ export async function keepUploads(
   return used.map(({ token, filename }) => ({ token, path: mediaPath(token, filename) }))
 }
 
-/**
- * Messages with somebody are about to go: of the files that were sent with them, those nobody else was sent go too.
- * Answers their ids, to be dropped from the store. A broadcast's file is everybody's, and stays.
- */
-export async function giveUploadsBack(
-  sql: Sql,
-  workspaceId: string,
-  contactId: string,
-  messageIds: readonly string[],
-): Promise<string[]> {
-  const left = await sql<{ id: string; use_count: number }[]>`
-    with used as (
-      select token, count(*)::int as uses
-      from (
-        select distinct m.id, link[1] as token
-        from conversations v
-        join messages m on m.workspace_id = v.workspace_id and m.conversation_id = v.id
-        cross join lateral regexp_matches(
-          coalesce(m.media_url, '') || ' ' || coalesce(m.content::text, '') || ' ' || coalesce(m.content_text, ''),
-          '/media/([0-9A-Za-z]{43})', 'g'
-        ) as link
-        where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.id = any(${[...messageIds]}::uuid[])
-          and m.direction = 'outbound' and m.sender_type <> 'bot'
-      ) links
-      group by token
-    )
-    update uploads u set use_count = u.use_count - used.uses
-    from used
-    where u.workspace_id = ${workspaceId} and u.token = used.token
-    returning u.id, u.use_count`
-  const unused = left.filter(({ use_count }) => use_count <= 0).map(({ id }) => id)
-  if (unused.length > 0)
-    await sql`delete from uploads where workspace_id = ${workspaceId} and id = any(${unused}::uuid[])`
-  return unused
-}
-
 /** Forget what was not sent within a day. */
 export async function sweepUploads(sql: Sql, store: Store, log: FastifyBaseLogger): Promise<void> {
   for (;;) {

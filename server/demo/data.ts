@@ -12,13 +12,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { seedTemplates } from '../simulator/wire/templates.ts'
-import { optedOut } from './broadcasts/broadcasts.ts'
-import { addUp } from './broadcasts/counts.ts'
-import { withoutNumber } from './broadcasts/fill.ts'
-import type { Template } from './channels/channel.ts'
-import { replaceTemplates } from './channels/templates.ts'
-import { addTags, readTagNames, resolveTags } from './contacts/tags.ts'
+import { seedTemplates } from '../../simulator/wire/templates.ts'
+import { optedOut } from '../broadcasts/broadcasts.ts'
+import { addUp } from '../broadcasts/counts.ts'
+import { withoutNumber } from '../broadcasts/fill.ts'
+import type { Template } from '../channels/channel.ts'
+import { replaceTemplates } from '../channels/templates.ts'
+import { addTags, readTagNames, resolveTags } from '../contacts/tags.ts'
+import { filterFields } from '../conversations/filter-fields.ts'
+import { noteHistory } from '../insights/checklist.ts'
+import { nowMs } from '../lib/clock.ts'
+import { randomToken } from '../lib/crypto.ts'
+import type { Sql } from '../lib/db.ts'
+import { pastId, timeOfId } from '../lib/id.ts'
+import type { Store } from '../lib/store.ts'
+import { colorOf, fold } from '../lib/text.ts'
+import { mediaPath } from '../media/media.ts'
+import { countOutcomes } from '../messages/outcomes.ts'
+import { reindexMessages } from '../messages/reindex-requests.ts'
+import { requireFilter } from '../segments/filter.ts'
 import {
   createPeople,
   createThreads,
@@ -29,20 +41,8 @@ import {
   type Picture,
   paramsOf,
   spanOf,
-} from './demo-history.ts'
-import { demoBroadcast, demoSegments, guests, type PersonKey } from './demo-people.ts'
-import { filterFields } from './filter-fields.ts'
-import { nowMs } from './lib/clock.ts'
-import { randomToken } from './lib/crypto.ts'
-import type { Sql } from './lib/db.ts'
-import { pastId, timeOfId } from './lib/id.ts'
-import type { Store } from './lib/store.ts'
-import { colorOf, fold } from './lib/text.ts'
-import { noteHistory } from './messages/checklist.ts'
-import { mediaPath } from './messages/media.ts'
-import { countOutcomes } from './messages/outcomes.ts'
-import { revisiting } from './messages/revisits.ts'
-import { requireFilter } from './segments/filter.ts'
+} from './history.ts'
+import { demoBroadcast, demoSegments, guests, type PersonKey } from './people.ts'
 
 type Seeding = { sql: Sql; workspaceId: string; publicUrl: string; store: Store }
 
@@ -100,7 +100,7 @@ function toPicture(filename: string): Picture {
 }
 
 async function putPicture(store: Store, { id, filename }: Picture): Promise<number> {
-  const bytes = readFileSync(join(import.meta.dirname, 'demo-media', filename))
+  const bytes = readFileSync(join(import.meta.dirname, 'media', filename))
   const source = Readable.from([bytes], { objectMode: false })
   return (await store.put(id, source, { mime_type: pictureType, maxBytes: maxPicture })).size_bytes
 }
@@ -169,7 +169,7 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
     ),
     sent as (select workspace_id, created_at, status, status_before from added where direction = 'outbound'),
     ${countOutcomes(sql, sql`sent`)},
-    ${revisiting(sql, sql`added`)}
+    ${reindexMessages(sql, sql`added`)}
     select count(*) from added`
 }
 

@@ -7,9 +7,8 @@
  * told.
  */
 import { randomInt } from 'node:crypto'
-import { isIP } from 'node:net'
-import type { KnownCustomer, SimulatorAccount } from '../simulator/simulator.ts'
-import type { Connection } from './channels/channel.ts'
+import type { KnownCustomer, SimulatorAccount } from '../../simulator/simulator.ts'
+import type { Connection } from '../channels/channel.ts'
 import {
   callbackUrl,
   defaultPace,
@@ -20,14 +19,13 @@ import {
   type SimulatorKind,
   saveConnection,
   webConnection,
-} from './channels/connections.ts'
-import { deleteTemplates } from './channels/templates.ts'
-import type { Config } from './config.ts'
-import type { ChannelName } from './contacts/contacts.ts'
-import { randomToken, type Sealer } from './lib/crypto.ts'
-import type { Db, Sql } from './lib/db.ts'
-import { badRequest } from './lib/errors.ts'
-import { StartError } from './lib/start-error.ts'
+} from '../channels/connections.ts'
+import { deleteTemplates } from '../channels/templates.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import { randomToken, type Sealer } from '../lib/crypto.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import { StartError } from '../lib/start-error.ts'
 
 export type Simulating = {
   /** Best a transaction: the three are connected together. */
@@ -183,13 +181,6 @@ export function readSimulatorUrl(text: string): string {
 }
 
 export const graphUrl = (simulatorUrl: string): string => `${simulatorUrl}/graph`
-
-/** How this process reaches itself; the public address may not be reachable from inside. */
-export function localOrigin({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>): string {
-  const anywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
-  const here = anywhere[host] ?? host
-  return `${tls ? 'https' : 'http'}://${isIP(here) === 6 ? `[${here}]` : here}:${port}`
-}
 
 /** A provider's id: 16 digits, none of them a leading zero. */
 const randomDigits = (): string => `${randomInt(1, 10)}${Array.from({ length: 15 }, () => randomInt(10)).join('')}`

@@ -6,9 +6,9 @@
  * are in order; `quotes` and `reacts` name a line of the thread by its place,
  * counted from 0.
  */
-import type { TemplateParams } from './channels/channel.ts'
-import type { ChannelName } from './contacts/contacts.ts'
-import type { PersonKey } from './demo-people.ts'
+import type { TemplateParams } from '../channels/channel.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { PersonKey } from './people.ts'
 
 export type DemoLine = {
   ago: string

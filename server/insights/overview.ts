@@ -9,8 +9,8 @@ import { type ChannelName, channels } from '../contacts/contacts.ts'
 import { isUnassigned } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
+import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/endpoints.ts'
-import { type Funnel, sumOutcomes } from './outcomes.ts'
 
 type Traffic = { inbound: number; outbound: number }
 type OverviewDay = { day: string } & Record<ChannelName, Traffic>

@@ -9,12 +9,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { App } from '../lib/server.ts'
 import { builtDir, readFile, sendFile } from './build.ts'
-import type { App } from './lib/server.ts'
 
 export const widget = { folder: 'widget', files: ['widget/src/**/*.*', 'widget/*.{ts,json}'] }
 
-const demoDir = join(import.meta.dirname, '../widget/demo')
+const demoDir = join(import.meta.dirname, '../../widget/demo')
 
 const scriptHeaders = {
   'cache-control': 'public, max-age=300',

@@ -16,14 +16,17 @@ import type { Channel, FetchedMedia, MediaReference } from '../channels/channel.
 import { getConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { within } from '../lib/time.ts'
-import { createMediaSlots, type MediaSlots, slowMs } from './media-slots.ts'
+import { createMediaSlots, type MediaSlots, slowMs } from './slots.ts'
+
+/** `stored`: a relation with the `conversation_id, message_id` of a file. */
+export type LinkMessage = (sql: Sql, workspaceId: string, stored: Fragment, path: string) => Fragment
 
 export type Fetching = {
   db: Db
@@ -32,6 +35,8 @@ export type Fetching = {
   store: Store
   log: FastifyBaseLogger
   health: Health
+  /** The end of a statement that stores the path of a file in the message that has it (`messages` hands it over). */
+  linkMessage: LinkMessage
   /** A message of this workspace has its media now, or never will. */
   announce?: (workspaceId: string) => void
   /** For a fetch, from the question to the last byte kept. */
@@ -159,7 +164,7 @@ async function fetchAndSettle(
     }
   }
   if (!outcome.ok) await settleFailed(db, row, outcome)
-  else if (!(await settleStored(db, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
+  else if (!(await settleStored(fetching, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
   announce(row.workspace_id)
   return outcome.ok
 }
@@ -260,7 +265,7 @@ async function isKept(sql: Sql, { workspace_id: workspaceId, id }: Claimed): Pro
 
 /** From now on it is served, and its message says where. False: somebody else settled it, or it is gone. */
 async function settleStored(
-  sql: Sql,
+  { db: sql, linkMessage }: Pick<Fetching, 'db' | 'linkMessage'>,
   row: Claimed,
   { size_bytes, mime_type }: Outcome & { ok: true },
 ): Promise<boolean> {
@@ -272,10 +277,7 @@ async function settleStored(
       where workspace_id = ${workspaceId} and id = ${id} and state = 'pending' and attempt_count = ${attempt_count}
       returning conversation_id, message_id
     )
-    update messages m
-    set media_url = ${mediaPath(token, filename)}
-    from stored
-    where m.workspace_id = ${workspaceId} and m.conversation_id = stored.conversation_id and m.id = stored.message_id`
+    ${linkMessage(sql, workspaceId, sql`stored`, mediaPath(token, filename))}`
   return stored.count > 0
 }
 

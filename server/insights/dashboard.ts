@@ -15,9 +15,9 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { directions } from '../messages/messages.ts'
 import { lastAttempt } from '../webhooks/dashboard.ts'
 import { providers } from '../webhooks/endpoints.ts'
-import { directions } from './messages.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
 
