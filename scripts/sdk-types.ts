@@ -1,10 +1,8 @@
 /**
- * `npm run sdk-types`: write `sdk/src/types.ts` and `sdk/src/calls.ts`, what
- * goes in and out of the public API and by which calls, read off its OpenAPI
- * document. A test keeps both files true.
+ * `npm run sdk-types` generates `sdk/src/types.ts` and `sdk/src/calls.ts` from the OpenAPI document. A test checks that both
+ * files are current.
  *
- * What has a name in the document keeps it. A query, and an answer without a
- * name, are called after their operation. An open line of events is no call.
+ * Schemas keep their names. Queries and unnamed responses are named after their operation. The event stream is not a call.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,19 +32,19 @@ export async function describeSdkTypes(): Promise<SdkFile[]> {
     {
       path: join(folder, 'types.ts'),
       text: [
-        '/** What goes in and out of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */',
+        '/** Request and response types of the API. Generated from the OpenAPI document by `npm run sdk-types`. */',
         ...types,
       ].join('\n'),
     },
     {
       path: join(folder, 'calls.ts'),
       text: [
-        '/** Every call of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */',
+        '/** All calls of the API. Generated from the OpenAPI document by `npm run sdk-types`. */',
         'import type {',
         ...used.map((name) => `  ${name},`),
         "} from './types.ts'",
         '',
-        '/** `data` is what a call answers, `item` what it lists. */',
+        '/** `data` is the response of a call, `item` the element type of a list. */',
         'export type Calls = {',
         ...calls.map(({ name, type }) => `  '${name}': ${type}`).sort(),
         '}',
@@ -66,7 +64,7 @@ function describeCall(path: string, operation: ApiOperation, { write }: Writer):
     ...(params.length > 0 ? [`params: { ${params.join('; ')} }`] : []),
     ...(query.length > 0 ? [`query: ${write({ title: `${name}Query`, ...toSchema(query) })}`] : []),
     ...(body ? [`body: ${write(body)}`] : []),
-    describeAnswer(name, responses, write),
+    describeResponse(name, responses, write),
   ]
   return `{ ${parts.join('; ')} }`
 }
@@ -74,11 +72,11 @@ function describeCall(path: string, operation: ApiOperation, { write }: Writer):
 const isStream = ({ responses }: { responses: Record<string, { content: object }> }): boolean =>
   'text/event-stream' in (responses['200']?.content ?? {})
 
-/** The first success. */
-function describeAnswer(name: string, responses: ApiOperation['responses'], write: Writer['write']): string {
+/** The type of the first 2xx response. */
+function describeResponse(name: string, responses: ApiOperation['responses'], write: Writer['write']): string {
   const [status = ''] = Object.keys(responses).filter((each) => each.startsWith('2'))
   const { data, meta } = responses[status]?.content['application/json'].schema.properties ?? {}
-  if (!data) throw new Error(`${name} answers no data`)
+  if (!data) throw new Error(`${name} has no data in its response`)
   if (meta) return `item: ${write(data.items)}`
   return `data: ${write(data.$ref ? data : { ...data, title: `${name}Result` })}`
 }

@@ -1,7 +1,4 @@
-/**
- * The SDK as a package: its types are those of the API, it needs nothing that
- * only Node has, and what is published works as its README says.
- */
+/** The SDK as a package: current types, no dependencies, no Node-only APIs, and a README whose examples run. */
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +15,7 @@ import { start } from './support.ts'
 const root = join(import.meta.dirname, '..')
 const secret = 'whsec_of_the_readme'
 
-/** A folder of somebody who installed what `npm publish` would publish. */
+/** A project folder with the package installed as `npm publish` would publish it. */
 let folder: string | undefined
 after(() => folder && rmSync(folder, { recursive: true, force: true }))
 
@@ -40,12 +37,12 @@ function run(command: string, args: string[], cwd: string): string {
   return stdout.trim()
 }
 
-test('the types of the SDK are those of the API', async () => {
+test('the generated types of the SDK match the API', async () => {
   for (const { path, text } of await describeSdkTypes())
     assert.equal(readFileSync(path, 'utf8'), text, 'run `npm run sdk-types`')
 })
 
-test('the SDK depends on nothing, and on nothing that only Node has', () => {
+test('the SDK has no dependencies and uses no Node-only APIs', () => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'sdk/package.json'), 'utf8'))
   assert.deepEqual([dependencies, peerDependencies], [undefined, undefined])
   const files = globSync(join(root, 'sdk/src/*.ts'))
@@ -57,7 +54,7 @@ test('the SDK depends on nothing, and on nothing that only Node has', () => {
   }
 })
 
-/** All examples as one module, with their imports together at its head. */
+/** All examples of the README as one module, with merged imports. */
 function readExamples(): string {
   const readme = readFileSync(join(root, 'sdk/README.md'), 'utf8')
   const blocks = [...readme.matchAll(/```ts\n([\s\S]+?)```/g)].map(([, block = '']) => block)
@@ -70,7 +67,7 @@ function readExamples(): string {
   return `import { ${[...names].join(', ')} } from 'parley-sdk'\n${code.join('\n')}`
 }
 
-test('the examples of the README compile against the published package, and do what they say', async (t) => {
+test('the examples of the README compile against the published package and run', async (t) => {
   const folder = resolveFolder()
   const example = join(folder, 'example.ts')
   writeFileSync(example, readExamples())
@@ -82,7 +79,7 @@ test('the examples of the README compile against the published package, and do w
     types: [],
     strict: true,
     exactOptionalPropertyTypes: true,
-    // Declarations of the package are looked at, those of the platform are not.
+    // Checks the declarations of the package, but not those of the platform.
     skipDefaultLibCheck: true,
     noEmit: true,
   }
@@ -95,11 +92,11 @@ test('the examples of the README compile against the published package, and do w
   const world = await start(t)
   const provider = await world.connect()
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Where is it?' })
-  const said: string[] = []
+  const logged: string[] = []
   t.mock.method(console, 'log', (...words: unknown[]) => {
-    said.push(words.join(' '))
-    // The example listens: now a customer writes what it waits for.
-    if (words[0] === 'from now on') void provider.writes({ from: '+14155550100', text: 'That is all.' })
+    logged.push(words.join(' '))
+    // The example is connected and waits for this message.
+    if (words[0] === 'Connected.') void provider.writes({ from: '+14155550100', text: 'That is all.' })
   })
   process.env.PARLEY_API_KEY = await world.api.key(...scopes)
   process.env.PARLEY_URL = `${world.url}/v1`
@@ -116,11 +113,11 @@ test('the examples of the README compile against the published package, and do w
     /^1 contacts$/,
     /of 2$/,
     /^[0-9a-f-]{36} That is all\.$/,
-    /^nobody has this id$/,
+    /^No contact has this id\.$/,
   ])
     assert.ok(
-      said.some((each) => line.test(each)),
-      `${line} is not in\n${said.join('\n')}`,
+      logged.some((each) => line.test(each)),
+      `${line} is not in\n${logged.join('\n')}`,
     )
 
   const body = JSON.stringify({ id: 'x', event: 'message.received', data: { conversation_id: 'c', text: 'Thanks' } })
@@ -130,10 +127,10 @@ test('the examples of the README compile against the published package, and do w
     return (await handler.fetch(new Request('http://receiver.test', { method: 'POST', headers, body }))).status
   }
   assert.deepEqual([await deliver('whsec_other'), await deliver(secret)], [401, 204])
-  assert.equal(said.at(-1), 'c Thanks')
+  assert.equal(logged.at(-1), 'c Thanks')
 })
 
-test('a CommonJS program requires the published package, and TypeScript finds its types', () => {
+test('a CommonJS program can require the published package with its types', () => {
   const folder = join(resolveFolder(), 'commonjs')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
@@ -147,12 +144,12 @@ test('a CommonJS program requires the published package, and TypeScript finds it
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
   run(join(root, 'node_modules/.bin/tsc'), ['-p', folder], folder)
   assert.match(readFileSync(join(folder, 'program.js'), 'utf8'), /require\("parley-sdk"\)/)
-  // As on a Node that cannot require an ES module.
+  // Node 20 cannot require an ES module.
   const args = ['--no-experimental-require-module', join(folder, 'program.js')]
   assert.equal(run(process.execPath, args, folder), 'network_error')
 })
 
-/** The program of this name on the PATH whose version begins so, if there is one. */
+/** The path of a program whose `--version` output starts with `version`. */
 function find(name: string, version: string): string | undefined {
   const paths = (process.env.PATH ?? '').split(delimiter).map((dir) => join(dir, name))
   return paths.find((path) => spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.startsWith(version))
@@ -196,10 +193,10 @@ for (const { name, program, run } of platforms) {
     const at = Math.floor(Date.now() / 1_000)
     const body = '{"id":"x","event":"contact.created","data":{}}'
     const header = `t=${at},v1=${signatureOf(secret, at, body)}`
-    const given = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
-    // Beside us: it is we who answer it.
+    const programArgs = [await world.api.key(...scopes), `${world.url}/v1`, body, header, secret]
+    // Asynchronous, because this process also runs the service that the program calls.
     const options = { cwd: resolveFolder(), timeout: 60_000 }
-    const { stdout } = await promisify(execFile)(program ?? '', [...run, file, ...given], options)
+    const { stdout } = await promisify(execFile)(program ?? '', [...run, file, ...programArgs], options)
     const contacts = ['+14155550100', '+14155550101']
     assert.deepEqual(JSON.parse(stdout), ['Acme', contacts, 'not_found', 'aborted', 'x', 'invalid_signature'])
   })

@@ -1,4 +1,4 @@
-/** Events followed by the SDK, from a service that is made up here: what a line can do to whoever holds it. */
+/** The event stream of the SDK against a fake service that breaks connections. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader } from '../sdk/src/frames.ts'
@@ -12,36 +12,36 @@ const bodyOf = (id: string) => `{ "id":"${id}", "event":"contact.created", "data
 const ready = `id: ${a}\nevent: ready\ndata: {"listener_id":"l"}\n\n`
 const frameOf = (id: string) => `id: ${id}\nevent: contact.created\ndata: ${bodyOf(id)}\n\n`
 
-type Line = { write(text: string): void; end(): void; break(): void; isOpen(): boolean }
-type Asked = { url: string; headers: Headers; line: Line | undefined }
+type Connection = { write(text: string): void; end(): void; break(): void; isOpen(): boolean }
+type ReceivedRequest = { url: string; headers: Headers; connection: Connection | undefined }
 
-/** A service that answers so, one each and the last again; a list of texts is a line that stays open. */
+/** A fake service with one response per request; the last one repeats. An array of texts is a stream that stays open. */
 function createFake(...answers: (Response | Error | readonly string[])[]) {
-  const asked: Asked[] = []
+  const requests: ReceivedRequest[] = []
   const fetch: Fetch = async (url, { headers, signal }) => {
-    const answer = answers[Math.min(asked.length, answers.length - 1)]
-    const made = Array.isArray(answer) ? createLine(answer, signal) : undefined
-    asked.push({ url, headers: new Headers(headers), line: made?.line })
-    if (made) return new Response(made.body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+    const answer = answers[Math.min(requests.length, answers.length - 1)]
+    const opened = Array.isArray(answer) ? createConnection(answer, signal) : undefined
+    requests.push({ url, headers: new Headers(headers), connection: opened?.connection })
+    if (opened) return new Response(opened.body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
     if (answer instanceof Response) return answer.clone()
     throw answer
   }
-  return { asked, parley: new Parley({ apiKey: 'svc_live_x', baseUrl: 'https://parley.test/v1', fetch }) }
+  return { requests, parley: new Parley({ apiKey: 'svc_live_x', baseUrl: 'https://parley.test/v1', fetch }) }
 }
 
-/** One byte a part, so that no part is a whole of anything. */
-function createLine(texts: readonly string[], signal: AbortSignal | null | undefined) {
+/** A stream that sends one byte per chunk, so that no chunk is a complete frame. */
+function createConnection(texts: readonly string[], signal: AbortSignal | null | undefined) {
   let isOpen = true
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   const close = () => {
     isOpen = false
   }
-  const keep = (given: ReadableStreamDefaultController<Uint8Array>) => {
-    controller = given
+  const start = (opened: ReadableStreamDefaultController<Uint8Array>) => {
+    controller = opened
   }
-  const body = new ReadableStream<Uint8Array>({ start: keep, cancel: close })
+  const body = new ReadableStream<Uint8Array>({ start, cancel: close })
   signal?.addEventListener('abort', close)
-  const line: Line = {
+  const connection: Connection = {
     write: (text) => {
       for (const byte of new TextEncoder().encode(text)) controller?.enqueue(Uint8Array.of(byte))
     },
@@ -49,74 +49,74 @@ function createLine(texts: readonly string[], signal: AbortSignal | null | undef
     break: () => controller?.error(new TypeError('terminated')),
     isOpen: () => isOpen,
   }
-  for (const text of texts) line.write(text)
-  return { body, line }
+  for (const text of texts) connection.write(text)
+  return { body, connection }
 }
 
-/** No wait is waited for: those between attempts, and silence, are over at once. */
-function hurry(t: TestContext): void {
+/** Lets retry delays and the idle timeout expire at once. */
+function skipDelays(t: TestContext): void {
   const { setTimeout } = globalThis
   t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => setTimeout(run, ms === 60_000 ? ms : 0))
 }
 
-/** Follow until so many came. */
+/** Reads `count` events from a stream. */
 async function follow(parley: Parley, count: number, options: StreamOptions = {}): Promise<StreamedEvent[]> {
-  const came: StreamedEvent[] = []
-  for await (const frame of parley.events.stream({}, options).frames()) if (came.push(frame) === count) break
-  return came
+  const frames: StreamedEvent[] = []
+  for await (const frame of parley.events.stream({}, options).frames()) if (frames.push(frame) === count) break
+  return frames
 }
 
-const idsOf = (came: StreamedEvent[]) => came.map(({ event }) => event.id)
+const idsOf = (frames: StreamedEvent[]) => frames.map(({ event }) => event.id)
 const refusal = (status: number, code: string) => Response.json({ error: { code, message: 'because' } }, { status })
 const failureOf = (call: Promise<unknown>): Promise<ParleyError> =>
   call.then(
-    () => assert.fail('nothing was thrown'),
+    () => assert.fail('the call did not fail'),
     (error) => (error instanceof ParleyError ? error : assert.fail(error)),
   )
 
-test('a broken line is taken up where it was, and each event comes once and to the byte', async (t) => {
-  hurry(t)
+test('a lost connection resumes, and each event arrives once with its exact bytes', async (t) => {
+  skipDelays(t)
   const down = refusal(503, 'internal')
   const again = [`id: ${b}\nevent: ready\ndata: {"listener_id":"l2"}\n\n`, frameOf(a), frameOf(b), frameOf(c)]
-  const { asked, parley } = createFake(
+  const { requests, parley } = createFake(
     [': welcome\n\n', ready, frameOf(a), frameOf(b)],
     down,
     new TypeError('x'),
     again,
   )
-  const said: unknown[] = []
+  const calls: unknown[] = []
   const options = {
-    onReady: ({ listener_id }) => said.push(listener_id),
-    onBreak: ({ code }) => said.push(code),
-    onReturn: (awayMs) => said.push(typeof awayMs),
+    onReady: ({ listener_id }) => calls.push(listener_id),
+    onBreak: ({ code }) => calls.push(code),
+    onReturn: (awayMs) => calls.push(typeof awayMs),
   } satisfies StreamOptions
 
-  const came = await follow(parley, 3, options)
+  const frames = await follow(parley, 3, options)
 
-  assert.deepEqual(idsOf(came), [a, b, c])
+  assert.deepEqual(idsOf(frames), [a, b, c])
   assert.deepEqual(
-    came.map(({ body, lastEventId }) => [body, lastEventId]),
+    frames.map(({ body, lastEventId }) => [body, lastEventId]),
     [a, b, c].map((id) => [bodyOf(id), id]),
   )
-  // Nothing came for a while, and nobody waited for it here.
-  assert.deepEqual(said, ['l', 'timeout', 'internal', 'network_error', 'number'])
+  // The first connection stays silent until the idle timeout, which expires at once here.
+  assert.deepEqual(calls, ['l', 'timeout', 'internal', 'network_error', 'number'])
   assert.deepEqual(
-    asked.map(({ headers }) => headers.get('last-event-id')),
+    requests.map(({ headers }) => headers.get('last-event-id')),
     [null, b, b, b],
   )
-  assert.deepEqual(new Set(asked.map(({ url }) => url)), new Set(['https://parley.test/v1/events/stream']))
+  assert.deepEqual(new Set(requests.map(({ url }) => url)), new Set(['https://parley.test/v1/events/stream']))
 })
 
-test('a line that breaks, ends or says nothing is a break; whoever refuses is believed', async (t) => {
-  for (const what of ['break', 'end'] as const) {
-    const { asked, parley } = createFake([ready, frameOf(a)], refusal(401, 'unauthorized'))
+test('a failed, ended or silent connection is retried; a rejection is final', async (t) => {
+  for (const failure of ['break', 'end'] as const) {
+    const { requests, parley } = createFake([ready, frameOf(a)], refusal(401, 'unauthorized'))
     const breaks: string[] = []
     const onBreak = (error: ParleyError) => void breaks.push(error.code)
-    const ended = failureOf(follow(parley, 2, { onBreak, onReady: () => asked[0]?.line?.[what]() }))
+    const ended = failureOf(follow(parley, 2, { onBreak, onReady: () => requests[0]?.connection?.[failure]() }))
     assert.equal((await ended).code, 'unauthorized')
-    assert.deepEqual([breaks, asked.length], [['network_error'], 2])
+    assert.deepEqual([breaks, requests.length], [['network_error'], 2])
   }
-  hurry(t)
+  skipDelays(t)
   const refusals: [Parameters<typeof createFake>[0], string][] = [
     [refusal(403, 'forbidden'), 'forbidden'],
     [Response.json({ data: [] }), 'unexpected_response'],
@@ -125,38 +125,38 @@ test('a line that breaks, ends or says nothing is a break; whoever refuses is be
     [['event: ready\ndata: {\n\n'], 'unexpected_response'],
   ]
   for (const [answer, code] of refusals) {
-    const { asked, parley } = createFake(answer)
-    assert.deepEqual([(await failureOf(follow(parley, 1))).code, asked.length], [code, 1])
+    const { requests, parley } = createFake(answer)
+    assert.deepEqual([(await failureOf(follow(parley, 1))).code, requests.length], [code, 1])
   }
 })
 
-test('a first attempt that fails is repeated as any other call is', async (t) => {
-  hurry(t)
-  const { asked, parley } = createFake(new TypeError('fetch failed'))
+test('a failed first connection is retried like any other call', async (t) => {
+  skipDelays(t)
+  const { requests, parley } = createFake(new TypeError('fetch failed'))
   assert.equal((await failureOf(follow(parley, 1))).code, 'network_error')
-  assert.equal(asked.length, 3)
+  assert.equal(requests.length, 3)
   await failureOf(follow(parley, 1, { maxRetries: 0, lastEventId: c }))
-  assert.equal(asked.length, 4)
-  assert.equal(asked[3]?.headers.get('last-event-id'), c)
+  assert.equal(requests.length, 4)
+  assert.equal(requests[3]?.headers.get('last-event-id'), c)
   const late = createFake(refusal(429, 'rate_limited'), [ready, frameOf(a)])
   assert.deepEqual(idsOf(await follow(late.parley, 1)), [a])
 })
 
-test('whoever leaves, or whose signal says so, is gone from the line', async () => {
-  const { asked, parley } = createFake([ready, frameOf(a), frameOf(b)])
+test('leaving the loop or aborting the signal closes the connection', async () => {
+  const { requests, parley } = createFake([ready, frameOf(a), frameOf(b)])
   const stream = parley.events.stream({ events: ['contact.created', 'message.received'] })
-  assert.equal(asked.length, 0, 'nothing is asked before')
+  assert.equal(requests.length, 0, 'no request is sent before the loop starts')
   for await (const { id } of stream) {
     assert.equal(id, a)
     break
   }
-  assert.equal(asked[0]?.line?.isOpen(), false)
-  assert.match(asked[0]?.url ?? '', /\?events=contact\.created%2Cmessage\.received$/)
+  assert.equal(requests[0]?.connection?.isOpen(), false)
+  assert.match(requests[0]?.url ?? '', /\?events=contact\.created%2Cmessage\.received$/)
 
   assert.deepEqual(await follow(parley, 1, { signal: AbortSignal.abort() }), [])
-  assert.equal(asked.length, 1)
+  assert.equal(requests.length, 1)
 
-  // With an event, waiting for one, and waiting to come back.
+  // Abort while processing an event, while waiting for one, and during the retry delay.
   const within = new AbortController()
   for await (const _ of parley.events.stream({}, { signal: within.signal })) within.abort()
   const idle = new AbortController()
@@ -168,26 +168,26 @@ test('whoever leaves, or whose signal says so, is gone from the line', async () 
   await until('both events', async () => came.length === 2)
   idle.abort()
   await ended
-  assert.equal(asked[2]?.line?.isOpen(), false)
+  assert.equal(requests[2]?.connection?.isOpen(), false)
   const away = new AbortController()
   const dead = createFake([ready], refusal(503, 'internal'))
   await follow(dead.parley, 1, {
     signal: away.signal,
-    onReady: () => dead.asked[0]?.line?.end(),
+    onReady: () => dead.requests[0]?.connection?.end(),
     onBreak: () => away.abort(),
   })
-  assert.equal(dead.asked.length, 1)
+  assert.equal(dead.requests.length, 1)
 })
 
-test('what a listener throws is thrown, and taken for no break', async () => {
-  const { asked, parley } = createFake([ready, frameOf(a)])
+test('an exception in a callback is thrown and does not count as a lost connection', async () => {
+  const { requests, parley } = createFake([ready, frameOf(a)])
   const onReady = () => assert.fail('mine')
   await assert.rejects(follow(parley, 1, { onReady }), /mine/)
-  assert.equal(asked.length, 1)
-  assert.equal(asked[0]?.line?.isOpen(), false)
+  assert.equal(requests.length, 1)
+  assert.equal(requests[0]?.connection?.isOpen(), false)
 })
 
-test('lines end in every way that they may, wherever the bytes are parted', () => {
+test('the frame reader handles all line endings, wherever the chunks split', () => {
   const text =
     '\ufeffid: 1\r\nevent:x\r\ndata: é\r\n\r\n: a comment\n\ndata:two\ndata: lines\n\nid\rdata\r\rdata: \n\nretry: 9\n\nda'
   const expected = [
@@ -201,6 +201,6 @@ test('lines end in every way that they may, wherever the bytes are parted', () =
     const read = createFrameReader()
     const frames = []
     for (let from = 0; from < bytes.length; from += size) frames.push(...read(bytes.subarray(from, from + size)))
-    assert.deepEqual(frames, expected, `parts of ${size}`)
+    assert.deepEqual(frames, expected, `chunks of ${size}`)
   }
 })

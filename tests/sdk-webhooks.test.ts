@@ -1,4 +1,4 @@
-/** `verifyWebhook` of the SDK: it accepts what the service signs and nothing else, and its types are what is delivered. */
+/** `verifyWebhook` of the SDK accepts only genuine signatures, and its types match the delivered events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -21,19 +21,19 @@ import { start, until } from './support.ts'
 
 type Delivered = Parameters<typeof verifyWebhook>[0]
 
-/** The code a delivery is refused with. */
+/** The error code of a rejected delivery. */
 const refusalOf = (delivery: Delivered) =>
   verifyWebhook(delivery).then(
     () => undefined,
     (error) => (error instanceof ParleyError ? error.code : assert.fail(error)),
   )
 
-test('what is signed is accepted, and everything else is refused', async (t) => {
+test('only correctly signed payloads are accepted', async (t) => {
   t.mock.timers.enable({ apis: ['Date'] })
   for (const { secret, header, body, now, ok } of cases) {
     t.mock.timers.setTime(now * 1_000)
     const code = await refusalOf({ payload: body, signature: header, secret })
-    // The vectors are signed and are no events.
+    // The vectors are signed correctly, but they are not events.
     assert.equal(code, ok ? 'invalid_payload' : 'invalid_signature', JSON.stringify({ header, now }).slice(0, 500))
   }
   t.mock.timers.setTime(signedAt * 1_000)
@@ -46,7 +46,7 @@ test('what is signed is accepted, and everything else is refused', async (t) => 
     assert.equal(await refusalOf({ payload: body, signature, secret }), 'invalid_payload')
 })
 
-test('how old a signature may be is for the caller to say', async (t) => {
+test('the caller sets the maximum age of a signature', async (t) => {
   const [payload, v1] = vectors[0]
   t.mock.timers.enable({ apis: ['Date'], now: (signedAt + 1_000) * 1_000 })
   const judge = (toleranceSeconds: number | undefined) =>
@@ -56,7 +56,7 @@ test('how old a signature may be is for the caller to say', async (t) => {
     assert.equal(await judge(tolerance), 'invalid_signature', `${tolerance}`)
 })
 
-test('a body comes as text or as bytes, and only an event is one', async () => {
+test('a payload is text or bytes, and must be an event', async () => {
   const t = Math.floor(Date.now() / 1_000)
   const sign = (body: string) => ({ signature: `t=${t},v1=${signatureOf(secret, t, body)}`, secret })
   const event = { id: 'x', event: 'conversation.created', data: { contact_id: 'é\u2028😀' } }
@@ -65,18 +65,18 @@ test('a body comes as text or as bytes, and only an event is one', async () => {
   const within = new Uint8Array([0, ...bytes, 0]).subarray(1, -1)
   for (const payload of [body, bytes, within, bytes.buffer, Buffer.from(body)])
     assert.deepEqual(await verifyWebhook({ payload, ...sign(body) }), event)
-  // Whoever had it parsed before is told so, and a stranger can make nobody throw anything else.
+  // A parsed body is reported as such. No payload causes an error of another type.
   for (const parsed of [event, {}, null, undefined, 1]) {
     const { code, message } = await verifyWebhook({ payload: parsed as never, ...sign(body) }).catch((error) => error)
     assert.equal(code, 'invalid_signature')
-    assert.match(message, /give the body as it came/)
+    assert.match(message, /pass the raw request body/)
   }
   for (const other of ['', '[]', 'null', '{"id":1}', '{"id":"x","event":"contact.created"}'])
     assert.equal(await refusalOf({ payload: other, ...sign(other) }), 'invalid_payload', other)
 })
 
 type Is = (value: unknown) => boolean
-/** Every key of a type: the compiler refuses one too many or too few. */
+/** A predicate for every key of a type. The compiler rejects missing and extra keys. */
 type Shape<Data> = { [Key in keyof Required<Data>]: Is }
 
 const text: Is = (value) => typeof value === 'string'
@@ -116,7 +116,7 @@ function kindOf({ event, data }: WebhookEvent): string {
   return more ? `${event} ${more}` : event
 }
 
-test('what the service delivers passes, and has the keys that the types say', async (t) => {
+test('delivered events pass verification and have exactly the keys of their types', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const customer = await startReceiver(t)

@@ -1,4 +1,4 @@
-/** The SDK against a real service: its whole surface, its pages, what it repeats and what it says when that does not help. */
+/** The SDK against a real service: all operations, pagination, retries and errors. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
@@ -15,8 +15,8 @@ const absent = '01890000-0000-7000-8000-000000000000'
 const open = async ({ url, api }: World, options: Partial<ParleyOptions> = {}): Promise<Parley> =>
   new Parley({ apiKey: await api.key(...scopes), baseUrl: `${url}/v1`, ...options })
 
-/** Hold every answer against the document, and note which operations were asked for. */
-function holdTo({ contract }: World): { fetch: Fetch; used: Set<string> } {
+/** A `fetch` that validates every response against the OpenAPI document and records the operations. */
+function createCheckedFetch({ contract }: World): { fetch: Fetch; used: Set<string> } {
   const used = new Set<string>()
   return {
     used,
@@ -28,47 +28,47 @@ function holdTo({ contract }: World): { fetch: Fetch; used: Set<string> } {
       const isOpen = headers.get('content-type')?.startsWith('text/event-stream')
       const text = isOpen ? '' : await response.clone().text()
       if (!isOpen) contract.hold(method, path, { status, headers, text, body: JSON.parse(text) })
-      const [asked = ''] = path.split('?')
+      const [pathname = ''] = path.split('?')
       for (const known of contract.operations)
-        if (known.method === method && new RegExp(`^${known.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(asked))
+        if (known.method === method && new RegExp(`^${known.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname))
           used.add(known.operation.operationId)
       return response
     },
   }
 }
 
-/** An answer a test made up: a response, or a line that breaks. */
-type Made = Response | Error | (() => Response)
+/** A response, or a network error. */
+type FakeAnswer = Response | Error | (() => Response)
 
-/** A service that answers so, one each and the last again, and notes what it was asked. */
-function createFake(...answers: Made[]) {
-  const asked: { url: string; headers: Headers; body: unknown }[] = []
+/** A fake service with one answer per request; the last one repeats. It records the requests. */
+function createFake(...answers: FakeAnswer[]) {
+  const requests: { url: string; headers: Headers; body: unknown }[] = []
   const fetch: Fetch = async (url, { headers, body }) => {
-    const answer = answers[Math.min(asked.length, answers.length - 1)]
-    asked.push({ url, headers: new Headers(headers), body })
+    const answer = answers[Math.min(requests.length, answers.length - 1)]
+    requests.push({ url, headers: new Headers(headers), body })
     if (answer instanceof Error || !answer) throw answer
     return typeof answer === 'function' ? answer() : answer.clone()
   }
-  return { asked, parley: (options = {}) => new Parley({ apiKey: 'svc_live_x', fetch, ...options }) }
+  return { requests, parley: (options = {}) => new Parley({ apiKey: 'svc_live_x', fetch, ...options }) }
 }
 
 const ok = Response.json({ data: { id: 'x' } })
 const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
   Response.json({ error: { code, message: 'because' } }, { status, headers })
 
-/** Waits between attempts, noted and not waited for. */
-function noteWaits(t: TestContext): number[] {
-  const waits: number[] = []
+/** Records the delays between attempts and lets them expire at once. */
+function recordDelays(t: TestContext): number[] {
+  const delays: number[] = []
   const { setTimeout } = globalThis
   t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
-    const isPatience = ms === 60_000
-    if (!isPatience) waits.push(ms)
-    return setTimeout(run, isPatience ? ms : 0)
+    const isAttemptTimeout = ms === 60_000
+    if (!isAttemptTimeout) delays.push(ms)
+    return setTimeout(run, isAttemptTimeout ? ms : 0)
   })
-  return waits
+  return delays
 }
 
-/** The error a call fails with. */
+/** The error of a failing call. */
 async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
   const error = await call.then(
     () => undefined,
@@ -78,10 +78,10 @@ async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
   return error
 }
 
-test('every operation of the document has its method', async (t) => {
+test('every operation of the OpenAPI document has a method', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
-  const { fetch, used } = holdTo(world)
+  const { fetch, used } = createCheckedFetch(world)
   const parley = await open(world, { fetch })
 
   const { account, key } = await parley.me()
@@ -93,7 +93,7 @@ test('every operation of the document has its method', async (t) => {
   const updated = await parley.contacts.update(ann.id, { company: 'Acme', tags: ['vip'] })
   assert.deepEqual([updated.company, updated.tags.map(({ name }) => name)], ['Acme', ['vip']])
   assert.deepEqual(await parley.contacts.get(ann.id), updated)
-  assert.deepEqual((await parley.contacts.list({ search: 'nobody' })).data, [])
+  assert.deepEqual((await parley.contacts.list({ search: 'unknown' })).data, [])
   assert.deepEqual(await parley.contacts.list({ tag: 'vip' }), { data: [updated], next_cursor: null })
 
   const segment = await parley.segments.create({ name: 'Friends' })
@@ -150,9 +150,9 @@ test('every operation of the document has its method', async (t) => {
   assert.deepEqual([...used].sort(), documented.sort())
 })
 
-test('a list is every item of every page, each once, whatever is added in between', async (t) => {
+test('iterating over a list yields every item once, even if items are added between pages', async (t) => {
   const world = await start(t)
-  const { fetch, used } = holdTo(world)
+  const { fetch, used } = createCheckedFetch(world)
   let calls = 0
   const parley = await open(world, {
     fetch: (url, init) => {
@@ -166,7 +166,7 @@ test('a list is every item of every page, each once, whatever is added in betwee
   calls = 0
   const seen: string[] = []
   const listing = parley.contacts.list({ limit: 3 })
-  assert.equal(calls, 0, 'nothing is asked before somebody wants to see it')
+  assert.equal(calls, 0, 'no request is sent before the iteration starts')
   for await (const { id } of listing) {
     seen.push(id)
     if (seen.length === 2) await world.api.post('/contacts', { phone: '+14155550999' })
@@ -180,7 +180,7 @@ test('a list is every item of every page, each once, whatever is added in betwee
 
   calls = 0
   for await (const _ of listing) break
-  assert.equal(calls, 1, 'whoever has seen enough asks no more')
+  assert.equal(calls, 1, 'leaving the loop stops the requests')
 
   const first = await listing
   const second = await parley.contacts.list({ limit: 3, cursor: first.next_cursor ?? '' })
@@ -190,32 +190,32 @@ test('a list is every item of every page, each once, whatever is added in betwee
   assert.ok(used.has('listContacts'))
 })
 
-test('a page that fails in between is asked for again, and what was seen before it stays seen', async (t) => {
-  noteWaits(t)
+test('a failed page is retried without repeating earlier items', async (t) => {
+  recordDelays(t)
   const page = (id: string, next_cursor: string | null) => Response.json({ data: [{ id }], meta: { next_cursor } })
-  const see = async (...answers: Made[]) => {
-    const { asked, parley } = createFake(page('a', 'x'), ...answers)
+  const see = async (...answers: FakeAnswer[]) => {
+    const { requests, parley } = createFake(page('a', 'x'), ...answers)
     const seen: string[] = []
     const loop = async () => {
       for await (const { id } of parley().contacts.list({ search: 's', limit: 1 })) seen.push(id)
     }
     const failure = await loop().catch((error) => error.code)
-    return { seen, failure, cursors: asked.map(({ url }) => new URL(url).searchParams.get('cursor')) }
+    return { seen, failure, cursors: requests.map(({ url }) => new URL(url).searchParams.get('cursor')) }
   }
-  const mended = await see(new TypeError('the line broke'), page('b', null))
-  assert.deepEqual(mended, { seen: ['a', 'b'], failure: undefined, cursors: [null, 'x', 'x'] })
+  const recovered = await see(new TypeError('connection lost'), page('b', null))
+  assert.deepEqual(recovered, { seen: ['a', 'b'], failure: undefined, cursors: [null, 'x', 'x'] })
   const refused = await see(refusal(401, 'unauthorized'))
   assert.deepEqual(refused, { seen: ['a'], failure: 'unauthorized', cursors: [null, 'x'] })
 })
 
-test('a message is sent once, also when the answer is lost', async (t) => {
+test('a message is sent once even if the response is lost', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const keys: (string | null)[] = []
   const parley = await open(world, {
     fetch: async (url, init) => {
       const response = await fetch(url, init)
-      if (keys.push(new Headers(init.headers).get('idempotency-key')) === 1) throw new TypeError('the line broke')
+      if (keys.push(new Headers(init.headers).get('idempotency-key')) === 1) throw new TypeError('connection lost')
       assert.equal(response.headers.get('idempotent-replayed'), 'true')
       return response
     },
@@ -233,21 +233,21 @@ test('a message is sent once, also when the answer is lost', async (t) => {
   assert.match(keys[0] ?? '', /^[0-9a-f-]{36}$/)
 })
 
-test('what is gone when a lost DELETE is repeated was deleted; what was never there is not found', async (t) => {
-  noteWaits(t)
+test('404 counts as success only when a DELETE is retried after a lost response', async (t) => {
+  recordDelays(t)
   const gone = refusal(404, 'not_found')
-  const lost = createFake(new TypeError('the line broke'), gone).parley()
+  const lost = createFake(new TypeError('connection lost'), gone).parley()
   assert.deepEqual(await lost.segments.delete(absent), { id: absent, deleted: true })
   const limited = createFake(refusal(429, 'rate_limited'), gone).parley()
   assert.equal((await failureOf(limited.segments.delete(absent))).code, 'not_found')
-  const members = createFake(new TypeError('the line broke'), gone).parley()
+  const members = createFake(new TypeError('connection lost'), gone).parley()
   assert.equal((await failureOf(members.segments.removeContacts(absent, { contact_ids: [] }))).code, 'not_found')
 })
 
-test('what may go well later is tried again, and nothing else', async (t) => {
-  const waits = noteWaits(t)
+test('only temporary failures are retried', async (t) => {
+  const delays = recordDelays(t)
   const inHttp = (seconds: number) => new Date(Date.now() + seconds * 1_000).toUTCString()
-  const passing: Made[] = [
+  const passing: FakeAnswer[] = [
     refusal(429, 'rate_limited', { 'retry-after': '7' }),
     refusal(503, 'internal', { 'retry-after': inHttp(30) }),
     refusal(503, 'internal', { 'retry-after': inHttp(-30) }),
@@ -260,19 +260,19 @@ test('what may go well later is tried again, and nothing else', async (t) => {
     () => new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) })),
   ]
   for (const answer of passing) {
-    const { asked, parley } = createFake(answer, ok)
+    const { requests, parley } = createFake(answer, ok)
     await parley().messages.send({ to: phone, text: 'hello' }, { idempotencyKey: 'mine' })
-    assert.equal(asked.length, 2, inspect(answer))
+    assert.equal(requests.length, 2, inspect(answer))
     assert.deepEqual(
-      asked.map(({ headers }) => headers.get('idempotency-key')),
+      requests.map(({ headers }) => headers.get('idempotency-key')),
       ['mine', 'mine'],
     )
-    assert.equal(asked[0]?.body, asked[1]?.body)
+    assert.equal(requests[0]?.body, requests[1]?.body)
   }
-  assert.equal(waits.length, passing.length)
-  const [seconds = 0, date = 0, past = 0, none = 0] = waits
+  assert.equal(delays.length, passing.length)
+  const [seconds = 0, date = 0, past = 0, none = 0] = delays
   assert.ok(seconds >= 7_000 && seconds <= 7_500, `waited ${seconds} ms`)
-  // A date has no fractions, and some of it is over by now.
+  // An HTTP date has no fractions of a second, and some time has passed since.
   assert.ok(date >= 20_000 && date <= 31_500, `waited ${date} ms`)
   assert.ok(past <= 500 && none >= 250 && none <= 500, `waited ${past} and ${none} ms`)
 
@@ -292,36 +292,36 @@ test('what may go well later is tried again, and nothing else', async (t) => {
     [Response.json({ error: 'no' }, { status: 400 }), 'unexpected_response'],
   ]
   for (const [answer, code] of final) {
-    const { asked, parley } = createFake(answer, ok)
+    const { requests, parley } = createFake(answer, ok)
     const error = await failureOf(parley().messages.send({ to: phone, text: 'hello' }))
-    assert.deepEqual([error.code, error.status, asked.length], [code, answer.status, 1])
+    assert.deepEqual([error.code, error.status, requests.length], [code, answer.status, 1])
   }
-  assert.equal(waits.length, passing.length)
+  assert.equal(delays.length, passing.length)
 })
 
-test('waits double up to eight seconds, and as many attempts are made as were asked for', async (t) => {
-  const waits = noteWaits(t)
-  const { asked, parley } = createFake(new TypeError('fetch failed'))
+test('delays double up to eight seconds, and maxRetries limits the attempts', async (t) => {
+  const delays = recordDelays(t)
+  const { requests, parley } = createFake(new TypeError('fetch failed'))
 
   const error = await failureOf(parley({ maxRetries: 6 }).me())
 
-  assert.deepEqual([error.code, error.status, asked.length], ['network_error', 0, 7])
+  assert.deepEqual([error.code, error.status, requests.length], ['network_error', 0, 7])
   assert.match(error.message, /fetch failed/)
   assert.ok(error.cause instanceof TypeError)
   const most = [500, 1_000, 2_000, 4_000, 8_000, 8_000]
-  assert.equal(waits.length, most.length)
-  for (const [index, wait] of waits.entries()) {
+  assert.equal(delays.length, most.length)
+  for (const [index, delay] of delays.entries()) {
     const longest = most[index] ?? 0
-    assert.ok(wait >= longest / 2 && wait <= longest, `${wait} ms is none of ${longest / 2} to ${longest}`)
+    assert.ok(delay >= longest / 2 && delay <= longest, `${delay} ms is not between ${longest / 2} and ${longest}`)
   }
   await failureOf(parley().me({ maxRetries: 0 }))
-  assert.equal(asked.length, 8)
-  assert.equal(asked[0]?.headers.get('idempotency-key'), null, 'only a POST has a key')
+  assert.equal(requests.length, 8)
+  assert.equal(requests[0]?.headers.get('idempotency-key'), null, 'only a POST has a key')
   await failureOf(parley({ maxRetries: Number.NaN }).me())
-  assert.equal(asked.length, 9, 'what is no number is no reason to go on for ever')
+  assert.equal(requests.length, 9, 'NaN does not retry for ever')
 })
 
-test('a signal ends a call, and its waiting; patience ends an attempt', async (t) => {
+test('a signal aborts a call and its delays; a timeout ends an attempt', async (t) => {
   const hang: Fetch = (_url, { signal }) =>
     new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   const parley = new Parley({ apiKey: 'svc_live_x', fetch: hang, maxRetries: 1 })
@@ -331,23 +331,23 @@ test('a signal ends a call, and its waiting; patience ends an attempt', async (t
   assert.deepEqual([early.code, early.cause], ['aborted', reason])
 
   const controller = new AbortController()
-  const under = failureOf(parley.me({ signal: controller.signal }))
+  const inFlight = failureOf(parley.me({ signal: controller.signal }))
   controller.abort(reason)
-  assert.deepEqual([(await under).code, (await under).cause], ['aborted', reason])
+  assert.deepEqual([(await inFlight).code, (await inFlight).cause], ['aborted', reason])
 
   const later = new AbortController()
   const limited = createFake(refusal(429, 'rate_limited', { 'retry-after': '60' }))
   const waiting = failureOf(limited.parley().me({ signal: later.signal }))
-  await until('the first answer', async () => limited.asked.length === 1)
+  await until('the first answer', async () => limited.requests.length === 1)
   later.abort(reason)
-  assert.deepEqual([(await waiting).code, limited.asked.length], ['aborted', 1])
+  assert.deepEqual([(await waiting).code, limited.requests.length], ['aborted', 1])
 
-  noteWaits(t)
+  recordDelays(t)
   const late = await failureOf(parley.me({ timeoutMs: 20 }))
   assert.deepEqual([late.code, late.status], ['timeout', 0])
 })
 
-test('an error says what the service said', async (t) => {
+test('an error carries the code, status and message of the service', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const parley = await open(world, { maxRetries: 0 })
@@ -358,9 +358,9 @@ test('an error says what the service said', async (t) => {
   const wrong = await failureOf(parley.messages.send({ to: '12', text: 'hello' }))
   assert.deepEqual([wrong.code, wrong.message], ['bad_request', 'to: not a phone number'])
 
-  const patient = await open(world)
+  const retrying = await open(world)
   const hello = { type: 'template', template: { name: 'hello_world' } } as const
-  const refused = await failureOf(patient.messages.send({ to: '+15005550001', ...hello }))
+  const refused = await failureOf(retrying.messages.send({ to: '+15005550001', ...hello }))
   assert.deepEqual([refused.code, refused.status], ['platform_error', 502])
   assert.match(refused.message, /131026/)
   assert.equal((await provider.sent('+15005550001')).length, 0)
@@ -375,7 +375,7 @@ test('an error says what the service said', async (t) => {
   assert.deepEqual([unreached.code, unreached.status, unreached.requestId], ['network_error', 0, undefined])
 })
 
-test('codes made by the SDK are none of the service, and its README explains each', () => {
+test('the error codes of the SDK differ from those of the service, and the README explains each', () => {
   const readme = readFileSync('sdk/README.md', 'utf8')
   for (const [code, meaning] of Object.entries(clientErrors)) {
     assert.ok(!(code in statusOf), code)
@@ -383,18 +383,18 @@ test('codes made by the SDK are none of the service, and its README explains eac
   }
 })
 
-test('an id names one thing and leads nowhere else', async () => {
-  const { asked, parley } = createFake(ok)
+test('an id cannot address another resource', async () => {
+  const { requests, parley } = createFake(ok)
   for (const id of ['..', '.', '']) {
     await assert.rejects(parley().segments.delete(id), TypeError)
     await assert.rejects(async () => parley().segments.listContacts(id).then(), TypeError)
   }
-  assert.equal(asked.length, 0)
+  assert.equal(requests.length, 0)
   await parley({ baseUrl: 'https://parley.test/v1/' }).contacts.get('a/../b?c#d')
-  assert.equal(asked[0]?.url, 'https://parley.test/v1/contacts/a%2F..%2Fb%3Fc%23d')
+  assert.equal(requests[0]?.url, 'https://parley.test/v1/contacts/a%2F..%2Fb%3Fc%23d')
 })
 
-test('a key that cannot be one and an address that is none are refused at once, and a key is never shown', () => {
+test('a malformed key or URL is rejected at once, and a key is never printed', () => {
   for (const apiKey of [undefined, '', 'svc_live_x\n', 'svc live'])
     assert.throws(() => new Parley({ apiKey }), /^TypeError: apiKey: /)
   for (const baseUrl of ['', 'parley.test/v1', 'ftp://parley.test'])

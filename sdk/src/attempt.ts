@@ -1,85 +1,84 @@
 /**
- * One attempt of a call: how it came out, and how long it may take.
+ * One attempt of a call: its outcome, its timeout, and the delay before the next attempt.
  *
- * What goes wrong out there is a value, so that whoever tries again need not
- * catch what is no business of theirs.
+ * A failed attempt is a value, so the retry loop does not catch exceptions that it cannot handle.
  */
 import { clientErrors, ParleyError } from './errors.ts'
 
-export type Failed = {
+export type FailedAttempt = {
   ok: false
   error: ParleyError
-  /** The next answer would be the same. */
+  /** A retry would return the same error. */
   isFinal: boolean
 }
-export type Outcome<Value> = { ok: true; value: Value } | Failed
+export type Outcome<Value> = { ok: true; value: Value } | FailedAttempt
 
-export const failed = (error: ParleyError, isFinal = false): Failed => ({ ok: false, error, isFinal })
+export const failed = (error: ParleyError, isFinal = false): FailedAttempt => ({ ok: false, error, isFinal })
 
-/** The patience of an attempt: its `signal` fires when the caller's does, or when what was allowed is over. */
-export type Patience = {
+/** The timeout of an attempt. `signal` aborts when the caller's signal aborts or the timer expires. */
+export type AttemptTimeout = {
   signal: AbortSignal
-  /** So long from now on; `words` are what is said when it was too long. */
-  allow(ms: number, words: string): void
-  /** As long as it takes. */
+  /** Starts or restarts the timer. `message` is the error message if it expires. */
+  start(ms: number, message: string): void
+  /** Stops the timer. */
   pause(): void
-  /** What kept it from going well; `words` where it was neither the caller nor the time. */
-  failureOf(cause: unknown, words?: string): Failed
-  /** It is over: what is still under way is dropped, and the caller's signal let go. */
+  /** The failure for a thrown `cause`: `aborted`, `timeout`, or else `network_error` with this message. */
+  toFailure(cause: unknown, message?: string): FailedAttempt
+  /** Ends the attempt: aborts pending work and detaches from the caller's signal. */
   end(): void
 }
 
-/** A timer told to wait longer fires at once. */
-const longestTimerMs = 2 ** 31 - 1
+/** `setTimeout` fires at once for longer delays. */
+const maxTimerMs = 2 ** 31 - 1
 
-export function createPatience(outer: AbortSignal | undefined): Patience {
+export function createAttemptTimeout(callerSignal: AbortSignal | undefined): AttemptTimeout {
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let late: string | undefined
-  const abort = () => controller.abort(outer?.reason)
-  outer?.addEventListener('abort', abort)
-  if (outer?.aborted) abort()
+  let timeoutMessage: string | undefined
+  const abort = () => controller.abort(callerSignal?.reason)
+  callerSignal?.addEventListener('abort', abort)
+  if (callerSignal?.aborted) abort()
   return {
     signal: controller.signal,
-    allow(ms, words) {
+    start(ms, message) {
       clearTimeout(timer)
-      const giveUp = () => {
-        late = words
+      const expire = () => {
+        timeoutMessage = message
         controller.abort()
       }
-      timer = setTimeout(giveUp, Math.min(ms, longestTimerMs))
+      timer = setTimeout(expire, Math.min(ms, maxTimerMs))
     },
     pause: () => clearTimeout(timer),
-    failureOf(cause, words = `${clientErrors.network_error}: ${wordsOf(cause)}`) {
-      if (outer?.aborted) return failed(abortedBy(outer), true)
-      if (late !== undefined) return failed(new ParleyError('timeout', late, { cause }))
-      return failed(new ParleyError('network_error', words, { cause }))
+    toFailure(cause, message = `${clientErrors.network_error}: ${describeCause(cause)}`) {
+      if (callerSignal?.aborted) return failed(abortedBy(callerSignal), true)
+      if (timeoutMessage !== undefined) return failed(new ParleyError('timeout', timeoutMessage, { cause }))
+      return failed(new ParleyError('network_error', message, { cause }))
     },
     end() {
       clearTimeout(timer)
-      outer?.removeEventListener('abort', abort)
+      callerSignal?.removeEventListener('abort', abort)
       controller.abort()
     },
   }
 }
 
-/** What the platform said; Node says what matters in the cause of what it throws. */
-function wordsOf(cause: unknown): string {
+/** Node's `fetch` throws a generic error and puts the reason into its `cause`. */
+function describeCause(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
   const inner = cause.cause instanceof Error ? cause.cause : undefined
   return [cause.message, inner?.message].filter(Boolean).join(': ')
 }
 
-const firstWaitMs = 500
-const longestWaitMs = 8_000
+const minBackoffMs = 500
+const maxBackoffMs = 8_000
 
-/** Before the next attempt; `attempt` is the number of those that failed before this one. */
-export function waitMs({ retryAfter }: ParleyError, attempt: number): number {
-  const backoff = Math.min(firstWaitMs * 2 ** attempt, longestWaitMs) * (1 - Math.random() / 2)
-  return retryAfter === undefined ? backoff : retryAfter * 1_000 + Math.random() * firstWaitMs
+/** The delay before the next attempt. `attempt` counts from 0. `Retry-After` wins over the exponential backoff. */
+export function retryDelayMs({ retryAfter }: ParleyError, attempt: number): number {
+  const backoffMs = Math.min(minBackoffMs * 2 ** attempt, maxBackoffMs) * (1 - Math.random() / 2)
+  return retryAfter === undefined ? backoffMs : retryAfter * 1_000 + Math.random() * minBackoffMs
 }
 
-/** Until the signal at most: whoever goes on asks it. */
+/** Resolves after `ms`, or as soon as `signal` aborts. It never rejects: the caller checks the signal. */
 export function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -1,4 +1,4 @@
-/** Every call of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */
+/** All calls of the API. Generated from the OpenAPI document by `npm run sdk-types`. */
 import type {
   AddSegmentContactsResult,
   Broadcast,
@@ -32,7 +32,7 @@ import type {
   WebhookChanges,
 } from './types.ts'
 
-/** `data` is what a call answers, `item` what it lists. */
+/** `data` is the response of a call, `item` the element type of a list. */
 export type Calls = {
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }

@@ -1,31 +1,30 @@
 /**
- * The one error of this package.
+ * The error class of this package.
  *
- * `code` is what to branch on. Most are the service's own, listed in its API
- * reference; the six below are made here, and the service has none of their
- * names. `status` is the HTTP status of the answer, 0 when there was none.
+ * Branch on `code`. Most codes come from the service and are listed in its API reference. The six codes below are the SDK's
+ * own; the service uses none of them.
  */
 import type { ErrorBody } from './types.ts'
 
-/** Codes of the service. */
+/** Error codes of the service. */
 export type ServiceErrorCode = ErrorBody['error']['code']
 
-/** Codes of this package, with what they mean. */
+/** Error codes of the SDK with their messages. */
 export const clientErrors = {
-  network_error: 'the service was not reached, or the connection broke before its answer was complete',
-  timeout: 'no complete answer within `timeoutMs`',
-  aborted: 'the signal of the call was aborted; its reason is the `cause`',
-  unexpected_response: 'an answer that is not the one of a Parley service, from a proxy for instance, or a redirect',
-  invalid_signature: 'a webhook that was not signed with this secret, or not lately',
-  invalid_payload: 'a webhook that is signed correctly and is no event',
+  network_error: 'the service could not be reached, or the connection was lost before the response was complete',
+  timeout: 'no complete response within `timeoutMs`',
+  aborted: 'the signal of the call was aborted; `cause` holds its reason',
+  unexpected_response: 'the response did not come from a Parley service; check `baseUrl`, proxies and redirects',
+  invalid_signature: 'the webhook was not signed with this secret, or its timestamp is outside the tolerance',
+  invalid_payload: 'the webhook is signed correctly, but its payload is not an event',
 } as const
 
 export type ClientErrorCode = keyof typeof clientErrors
 
-/** A service newer than this package may have further codes. */
+/** Newer versions of the service may add codes. */
 export type ErrorCode = ServiceErrorCode | ClientErrorCode | (string & Record<never, never>)
 
-type About = {
+type ErrorDetails = {
   status?: number | undefined
   requestId?: string | undefined
   retryAfter?: number | undefined
@@ -35,14 +34,14 @@ type About = {
 export class ParleyError extends Error {
   override readonly name = 'ParleyError'
   readonly code: ErrorCode
-  /** 0 when there was no answer. */
+  /** The HTTP status, or 0 if there was no response. */
   readonly status: number
-  /** The `X-Request-Id` of the answer: quote it when you ask for help. */
+  /** The response's `X-Request-Id`. Include it in support requests. */
   readonly requestId: string | undefined
-  /** In how many seconds it may go well, where the service said so. */
+  /** The response's `Retry-After` in seconds. */
   readonly retryAfter: number | undefined
 
-  constructor(code: ErrorCode, message: string, { status = 0, requestId, retryAfter, cause }: About = {}) {
+  constructor(code: ErrorCode, message: string, { status = 0, requestId, retryAfter, cause }: ErrorDetails = {}) {
     super(message, cause === undefined ? {} : { cause })
     this.code = code
     this.status = status

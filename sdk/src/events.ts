@@ -1,8 +1,8 @@
 /**
- * What a webhook delivers, and a stream: one of four events.
+ * The events that webhooks and the event stream deliver.
  *
- * Events can come twice and in any order: act once for each `id`. `data` may
- * get further keys; a name of an event you do not know is one to ignore.
+ * Delivery is at least once and unordered: process each `id` once. Ignore event names and keys of `data` that you do not know;
+ * newer versions of the service may add some.
  */
 import type { Event } from './types.ts'
 

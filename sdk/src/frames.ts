@@ -1,18 +1,14 @@
-/**
- * Server-sent events, as browsers read them: lines of a field and its value, a
- * blank line behind each event. Bytes come in whatever parts the network makes
- * of them; what is not complete waits for the next part.
- */
+/** An incremental parser for server-sent events. Incomplete frames wait for the next chunk of bytes. */
 
 export type Frame = {
-  /** What its `event` says. */
+  /** The value of the `event` field. */
   name: string
-  /** The last `id` that was said, by it or before it. */
+  /** The most recent `id` field, of this frame or an earlier one. */
   id: string
   data: string
 }
 
-/** The events that are complete with these bytes. */
+/** Returns the frames that these bytes complete. */
 export type ReadFrames = (bytes: Uint8Array) => Frame[]
 
 export function createFrameReader(): ReadFrames {
@@ -22,7 +18,7 @@ export function createFrameReader(): ReadFrames {
   let id = ''
   let data: string[] = []
 
-  const take = (line: string) => {
+  const parseField = (line: string) => {
     const colon = line.indexOf(':')
     const field = colon < 0 ? line : line.slice(0, colon)
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
@@ -33,13 +29,13 @@ export function createFrameReader(): ReadFrames {
 
   return (bytes) => {
     const text = rest + decoder.decode(bytes, { stream: true })
-    // A carriage return at the very end may be half of a line's end.
+    // A final carriage return may be the first half of a CRLF.
     const lines = text.split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop() ?? ''
     const frames: Frame[] = []
     for (const line of lines) {
       if (line !== '') {
-        take(line)
+        parseField(line)
         continue
       }
       if (data.length > 0) frames.push({ name, id, data: data.join('\n') })

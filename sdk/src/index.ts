@@ -1,4 +1,4 @@
-/** All that is public of this package. */
+/** The public interface of the package. */
 export { type ClientErrorCode, type ErrorCode, ParleyError, type ServiceErrorCode } from './errors.ts'
 export type { WebhookEvent } from './events.ts'
 export type { Listing, Page } from './listing.ts'

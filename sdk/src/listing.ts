@@ -1,47 +1,45 @@
 /**
- * A list of the API, asked for when somebody wants to see it.
+ * A lazy, paginated list.
  *
- * `await` it for one page, or go through all items of all pages with
- * `for await`. Nothing is sent before; every await and every loop asks anew.
- * The service never shows an item twice or leaves one out when others are
- * added between two pages.
+ * `await` returns one page; `for await` iterates over all items of all pages. No request is sent before, and every `await` and
+ * every loop requests the list again. Items that are added between two pages cause neither duplicates nor gaps.
  */
 
 export type Page<Item> = {
   data: Item[]
-  /** Give it back as `cursor` for the page after this one; null on the last. */
+  /** Pass it as `cursor` to get the next page. Null on the last page. */
   next_cursor: string | null
 }
 
-type Ask<Item> = (cursor: string | undefined) => Promise<Page<Item>>
+type FetchPage<Item> = (cursor: string | undefined) => Promise<Page<Item>>
 
 export class Listing<Item> implements PromiseLike<Page<Item>>, AsyncIterable<Item> {
-  readonly #ask: Ask<Item>
+  readonly #fetchPage: FetchPage<Item>
 
-  constructor(ask: Ask<Item>) {
-    this.#ask = ask
+  constructor(fetchPage: FetchPage<Item>) {
+    this.#fetchPage = fetchPage
   }
 
-  /** What `await` calls: the page at `cursor`, or the first. */
-  // biome-ignore lint/suspicious/noThenProperty: to be awaited is what it is for.
-  then<Result = Page<Item>, Refused = never>(
+  /** Called by `await`: returns the page at the query's `cursor`, or the first page. */
+  // biome-ignore lint/suspicious/noThenProperty: a listing is awaitable by design.
+  then<Result = Page<Item>, Failure = never>(
     onPage?: ((page: Page<Item>) => Result | PromiseLike<Result>) | null,
-    onError?: ((error: unknown) => Refused | PromiseLike<Refused>) | null,
-  ): Promise<Result | Refused> {
-    return this.#ask(undefined).then(onPage, onError)
+    onError?: ((error: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Result | Failure> {
+    return this.#fetchPage(undefined).then(onPage, onError)
   }
 
-  /** Page after page. */
+  /** Iterates over pages. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     let cursor: string | undefined
     do {
-      const page = await this.#ask(cursor)
+      const page = await this.#fetchPage(cursor)
       yield page
       cursor = page.next_cursor ?? undefined
     } while (cursor !== undefined)
   }
 
-  /** Every item of every page. */
+  /** Iterates over the items of all pages. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const { data } of this.pages()) yield* data
   }

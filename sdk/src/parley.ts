@@ -1,9 +1,8 @@
 /**
- * A workspace of a Parley service, as your server sees it: `new Parley({
- * apiKey, baseUrl })`, then a noun and a verb.
+ * The API client: `new Parley({ apiKey, baseUrl })`, then `parley.<resource>.<method>()`.
  *
- * It keeps no connection and no state, so one for the whole program is right,
- * and it need not be closed. The key is kept where printing it shows nothing.
+ * A client holds no connection and no state. Create one per program; it needs no closing. The key is in a private field, so
+ * logging a client does not reveal it.
  */
 import type { CallOptions, Fetch } from './request.ts'
 import {
@@ -20,15 +19,15 @@ import {
 import type { Me } from './types.ts'
 
 export type ParleyOptions = {
-  /** A key of the workspace. Not there or not possible: the constructor throws, so a variable of the environment can be given as it is. */
+  /** An API key of the workspace. The constructor throws if it is missing or malformed, so you can pass an environment variable as it is. */
   apiKey: string | undefined
-  /** Where the API is, `/v1` included; `http://127.0.0.1:4000/v1` when absent. */
+  /** The URL of the API, including `/v1`. Default: `http://127.0.0.1:4000/v1`. */
   baseUrl?: string | undefined
-  /** Instead of the platform's own. */
+  /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** For each attempt; 60,000 when absent, as long as the service takes at most. */
+  /** The timeout of each attempt. Default: 60,000, the longest time that the service takes. */
   timeoutMs?: number | undefined
-  /** How often a call is repeated at most; 2 when absent. */
+  /** The maximum number of retries. Default: 2. */
   maxRetries?: number | undefined
 }
 
@@ -49,7 +48,7 @@ export class Parley {
     timeoutMs = 60_000,
     maxRetries = 2,
   }: ParleyOptions) {
-    if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey: not an API key')
+    if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey: must be an API key')
     if (!isHttp(baseUrl)) throw new TypeError('baseUrl: must be an http or https URL')
     const caller = createCaller({ apiKey, baseUrl: baseUrl.replace(/\/+$/, ''), fetch, timeoutMs, maxRetries })
     this.#caller = caller
@@ -62,7 +61,7 @@ export class Parley {
     this.events = eventsOf(caller)
   }
 
-  /** The workspace the key acts on, and the scopes it has. */
+  /** Returns the workspace of the key and the scopes of the key. */
   me(options?: CallOptions): Promise<Me> {
     return this.#caller.call('GET /me', {}, options)
   }

@@ -1,18 +1,14 @@
 /**
- * One call: sent, sent again where that is safe, and read.
+ * One API call with retries.
  *
- * Every call may be repeated. GET changes nothing, PATCH and DELETE do the same
- * twice, and each POST carries an `Idempotency-Key`: whatever became of the
- * first attempt, the service acts once. So a call is repeated when it got no
- * answer, and for 429, 500, 502, 503 and 504; not when the channel refused a
- * message (`platform_error`) or the service replays an answer it has kept,
- * because the next answer would be the same.
+ * Every call is safe to retry: GET, PATCH and DELETE are idempotent, and each POST carries an `Idempotency-Key`. The SDK retries
+ * when there is no response, and on 429, 500, 502, 503 and 504. It does not retry when the channel rejected the message
+ * (`platform_error`) or the service replayed a stored response, because the next response would be the same.
  *
- * The wait is what `Retry-After` says, or half a second, doubled each time up
- * to eight, with a random half taken off so that callers do not come back all
- * at once. Whoever is asked to wait longer than a minute is told so instead.
+ * The delay is `Retry-After`, or 0.5 s, doubled after each attempt up to 8 s, minus a random part of up to half (jitter). If
+ * `Retry-After` exceeds a minute, the call fails at once.
  */
-import { createPatience, failed, type Outcome, wait, waitMs } from './attempt.ts'
+import { createAttemptTimeout, failed, type Outcome, retryDelayMs, wait } from './attempt.ts'
 import type { Calls } from './calls.ts'
 import { clientErrors, ParleyError } from './errors.ts'
 import type { ErrorBody } from './types.ts'
@@ -21,15 +17,15 @@ export type Route = keyof Calls
 export type InputOf<Name extends Route> = Omit<Calls[Name], 'data' | 'item'>
 
 export type CallOptions = {
-  /** Ends the call, its waiting and further pages included. */
+  /** Aborts the call, including the delays between attempts and further pages. */
   signal?: AbortSignal | undefined
-  /** For each attempt. */
+  /** The timeout of each attempt. */
   timeoutMs?: number | undefined
   maxRetries?: number | undefined
 }
 
 export type PostOptions = CallOptions & {
-  /** 1 to 255 characters; made up for each call when absent. Yours outlives a crash of your program. */
+  /** 1 to 255 characters. Random by default. Your own key also covers retries after a crash of your program. */
   idempotencyKey?: string | undefined
 }
 
@@ -43,63 +39,63 @@ export type Settings = {
   maxRetries: number
 }
 
-export type Answer = { data: unknown; meta?: { next_cursor: string | null } }
+export type ResponseBody = { data: unknown; meta?: { next_cursor: string | null } }
 type Input = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
 type Request = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
 
-const longestRetryAfterSeconds = 60
+const maxRetryAfterSeconds = 60
 
-const passing = new Set([429, 500, 502, 503, 504])
-const refusals = new Set(['platform_error', 'template_malformed'])
+const retryableStatuses = new Set([429, 500, 502, 503, 504])
+const finalCodes = new Set(['platform_error', 'template_malformed'])
 
 export async function send<Name extends Route>(
   settings: Settings,
   route: Name,
   input: InputOf<Name>,
   options: PostOptions = {},
-): Promise<Answer> {
+): Promise<ResponseBody> {
   const { timeoutMs = settings.timeoutMs, maxRetries = settings.maxRetries, signal } = options
   const [method = '', path = ''] = route.split(' ')
   const { body, params, query } = input as Input
-  const url = settings.baseUrl + fillIn(path, params) + toSearch(query)
+  const url = settings.baseUrl + fillPath(path, params) + toSearch(query)
   const init: RequestInit = {
     method,
-    // Made here, so that a header no request may have is thrown at once and not taken for a broken line.
+    // Created outside the attempt: an invalid header throws at once instead of counting as a network error.
     headers: new Headers({
       ...headersOf(settings, 'application/json'),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(method === 'POST' ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}),
     }),
-    // Followed, a POST would become a GET.
+    // Following a redirect would turn a POST into a GET.
     redirect: 'manual',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  let mayHaveHappened = false
+  let mayBeApplied = false
   for (let attempt = 0; ; attempt++) {
-    const outcome = await tryOnce(settings.fetch, { url, init, timeoutMs, signal })
+    const outcome = await attemptCall(settings.fetch, { url, init, timeoutMs, signal })
     if (outcome.ok) return outcome.value
     const { error, isFinal } = outcome
-    if (mayHaveHappened && method === 'DELETE' && error.code === 'not_found' && body === undefined) {
+    // An earlier attempt may have deleted the resource, so 404 counts as success.
+    if (mayBeApplied && method === 'DELETE' && error.code === 'not_found' && body === undefined) {
       return { data: { id: params?.id?.toLowerCase(), deleted: true } }
     }
-    // Said this way round, a limit that is no number repeats nothing.
+    // This form also stops if `maxRetries` is NaN.
     if (isFinal || !(attempt < maxRetries)) throw error
-    mayHaveHappened ||= error.status !== 429
-    await wait(waitMs(error, attempt), signal)
+    mayBeApplied ||= error.status !== 429
+    await wait(retryDelayMs(error, attempt), signal)
   }
 }
 
-/** Who asks, and for what kind of answer. */
 export const headersOf = ({ apiKey }: Settings, accept: string): Record<string, string> => ({
   authorization: `Bearer ${apiKey}`,
   accept,
 })
 
-/** An id names one thing: it must not lead elsewhere, as dots in a URL do. */
-function fillIn(path: string, params: Record<string, string> = {}): string {
+/** Rejects empty ids, `.` and `..`: in a URL they would address another resource. */
+function fillPath(path: string, params: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name]
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name}: not an id`)
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name}: must be an id`)
     return encodeURIComponent(value)
   })
 }
@@ -111,51 +107,51 @@ export function toSearch(query: Record<string, unknown> = {}): string {
   return text && `?${text}`
 }
 
-async function tryOnce(fetch: Fetch, { url, init, timeoutMs, signal }: Request): Promise<Outcome<Answer>> {
-  const patience = createPatience(signal)
+async function attemptCall(fetch: Fetch, { url, init, timeoutMs, signal }: Request): Promise<Outcome<ResponseBody>> {
+  const timeout = createAttemptTimeout(signal)
   try {
-    if (signal?.aborted) return patience.failureOf(undefined)
-    patience.allow(timeoutMs, noAnswerWithin(timeoutMs))
-    const response = await fetch(url, { ...init, signal: patience.signal })
-    return read(response, await response.text())
+    if (signal?.aborted) return timeout.toFailure(undefined)
+    timeout.start(timeoutMs, timeoutMessage(timeoutMs))
+    const response = await fetch(url, { ...init, signal: timeout.signal })
+    return parseResponse(response, await response.text())
   } catch (cause) {
-    return patience.failureOf(cause)
+    return timeout.toFailure(cause)
   } finally {
-    patience.end()
+    timeout.end()
   }
 }
 
-export const noAnswerWithin = (timeoutMs: number): string => `no complete answer within ${timeoutMs} ms`
+export const timeoutMessage = (timeoutMs: number): string => `no complete response within ${timeoutMs} ms`
 
-/** What the service answered: the data of a success, or why there is none. */
-export function read(response: Response, text: string): Outcome<Answer> {
+/** Parses a response into its data or an error. */
+export function parseResponse(response: Response, text: string): Outcome<ResponseBody> {
   const { status, headers } = response
-  const body = parse(text)
-  if (response.ok && isObject(body) && 'data' in body) return { ok: true, value: body as Answer }
-  const about = {
+  const body = parseJson(text)
+  if (response.ok && isObject(body) && 'data' in body) return { ok: true, value: body as ResponseBody }
+  const details = {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
-    retryAfter: readRetryAfter(headers.get('retry-after') ?? ''),
+    retryAfter: parseRetryAfter(headers.get('retry-after') ?? ''),
   }
   const error = isErrorBody(body)
-    ? new ParleyError(body.error.code, body.error.message, about)
-    : new ParleyError('unexpected_response', `${clientErrors.unexpected_response}: HTTP ${status}`, about)
+    ? new ParleyError(body.error.code, body.error.message, details)
+    : new ParleyError('unexpected_response', `${clientErrors.unexpected_response}: HTTP ${status}`, details)
   const isFinal =
-    !passing.has(status) ||
-    refusals.has(error.code) ||
+    !retryableStatuses.has(status) ||
+    finalCodes.has(error.code) ||
     headers.get('idempotent-replayed') === 'true' ||
-    (about.retryAfter ?? 0) > longestRetryAfterSeconds
+    (details.retryAfter ?? 0) > maxRetryAfterSeconds
   return failed(error, isFinal)
 }
 
-/** In seconds: the service says so many, a proxy before it may name a date instead. */
-function readRetryAfter(text: string): number | undefined {
+/** Returns seconds. The service sends seconds; a proxy may send an HTTP date. */
+function parseRetryAfter(text: string): number | undefined {
   if (/^\d+$/.test(text)) return Number(text)
   const at = text.endsWith('GMT') ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(Math.ceil((at - Date.now()) / 1_000), 0)
 }
 
-export function parse(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

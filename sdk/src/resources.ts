@@ -1,8 +1,8 @@
 /**
- * Every operation of the API, a method each, in the nouns of the API.
+ * One method per API operation, grouped by resource.
  *
- * Methods take and answer what the service does, in its spelling: the body of
- * a request, the `data` of its answer. The last argument is always how to call.
+ * Methods take the request body and return the `data` of the response, in the spelling of the API. The last argument holds the
+ * call options.
  */
 import type { Calls } from './calls.ts'
 import { Listing } from './listing.ts'
@@ -25,16 +25,16 @@ import type {
   WebhookChanges,
 } from './types.ts'
 
-/** Calls whose answer has this key. */
-type With<Key extends string> = { [Name in Route]: Calls[Name] extends Record<Key, unknown> ? Name : never }[Route]
+/** Routes whose response has this key. */
+type RouteWith<Key extends string> = { [Name in Route]: Calls[Name] extends Record<Key, unknown> ? Name : never }[Route]
 
 export type Caller = {
-  call<Name extends With<'data'>>(
+  call<Name extends RouteWith<'data'>>(
     route: Name,
     input: InputOf<Name>,
     options: PostOptions | undefined,
   ): Promise<Calls[Name]['data']>
-  list<Name extends With<'item'>>(
+  list<Name extends RouteWith<'item'>>(
     route: Name,
     input: InputOf<Name>,
     options: CallOptions | undefined,
@@ -49,8 +49,8 @@ export const createCaller = (settings: Settings): Caller => ({
   list(route, input, options) {
     return new Listing(async (cursor) => {
       const { query } = input as { query?: object }
-      const asked = cursor === undefined ? input : { ...input, query: { ...query, cursor } }
-      const { data, meta } = await send(settings, route, asked, options)
+      const pageInput = cursor === undefined ? input : { ...input, query: { ...query, cursor } }
+      const { data, meta } = await send(settings, route, pageInput, options)
       return { data: data as never[], next_cursor: meta?.next_cursor ?? null }
     })
   },
@@ -58,18 +58,18 @@ export const createCaller = (settings: Settings): Caller => ({
 })
 
 export const contactsOf = ({ call, list }: Caller) => ({
-  /** Find or create. A known number answers its contact, unchanged unless `if_exists` is `update`. */
+  /** Finds or creates a contact. An existing phone number returns its contact, unchanged unless `if_exists` is `update`. */
   create: (contact: NewContact, options?: PostOptions) => call('POST /contacts', { body: contact }, options),
   /** Newest first. */
   list: (query: ListContactsQuery = {}, options?: CallOptions) => list('GET /contacts', { query }, options),
   get: (id: string, options?: CallOptions) => call('GET /contacts/{id}', { params: { id } }, options),
-  /** Only the fields present change; `tags` replaces the tags with exactly this list. */
+  /** Changes only the fields that are present. `tags` replaces all tags of the contact. */
   update: (id: string, changes: ContactChanges, options?: CallOptions) =>
     call('PATCH /contacts/{id}', { params: { id }, body: changes }, options),
 })
 
 export const segmentsOf = ({ call, list }: Caller) => ({
-  /** A dynamic segment needs a `filter`; a static one drops it. */
+  /** A dynamic segment requires a `filter`. A static one ignores it. */
   create: (segment: NewSegment, options?: PostOptions) => call('POST /segments', { body: segment }, options),
   /** Newest first. */
   list: (query: ListSegmentsQuery = {}, options?: CallOptions) => list('GET /segments', { query }, options),
@@ -82,16 +82,16 @@ export const segmentsOf = ({ call, list }: Caller) => ({
   /** Newest contact first. A dynamic segment is computed on this read. */
   listContacts: (id: string, query: ListSegmentContactsQuery = {}, options?: CallOptions) =>
     list('GET /segments/{id}/contacts', { params: { id }, query }, options),
-  /** To a static segment, 1 to 1000 at once. */
+  /** Adds 1 to 1000 contacts to a static segment. */
   addContacts: (id: string, contacts: ContactIds, options?: PostOptions) =>
     call('POST /segments/{id}/contacts', { params: { id }, body: contacts }, options),
-  /** From a static segment. After a repetition `removed` counts what was left to remove. */
+  /** Removes contacts from a static segment. After a retry, `removed` counts only the contacts that the last attempt removed. */
   removeContacts: (id: string, contacts: ContactIds, options?: CallOptions) =>
     call('DELETE /segments/{id}/contacts', { params: { id }, body: contacts }, options),
 })
 
 export const conversationsOf = ({ call, list }: Caller) => ({
-  /** Newest first, on every channel unless filtered, each with its contact. */
+  /** Newest first, on all channels unless filtered. Each conversation includes its contact. */
   list: (query: ListConversationsQuery = {}, options?: CallOptions) => list('GET /conversations', { query }, options),
   get: (id: string, options?: CallOptions) => call('GET /conversations/{id}', { params: { id } }, options),
   /** Newest first. */
@@ -100,36 +100,36 @@ export const conversationsOf = ({ call, list }: Caller) => ({
 })
 
 export const messagesOf = ({ call }: Caller) => ({
-  /** To a phone number; answers once the channel accepted it. Outside 24 hours of the customer's last message, a template. */
+  /** Sends a message to a phone number and returns once the channel accepts it. More than 24 hours after the customer's last message, only templates are allowed. */
   send: (message: NewMessage, options?: PostOptions) => call('POST /messages', { body: message }, options),
-  /** Applies the checks of `send`, except for the channel's own, and sends nothing. */
+  /** Runs the checks of `send`, except those of the channel. Sends nothing. */
   check: (message: NewMessage, options?: PostOptions) => call('POST /messages/check', { body: message }, options),
 })
 
 export const broadcastsOf = ({ call }: Caller) => ({
-  /** A template to many; accepted at once, sent in the background. */
+  /** Sends a template to many recipients. Returns at once; the service sends in the background. */
   create: (broadcast: NewBroadcast, options?: PostOptions) => call('POST /broadcasts', { body: broadcast }, options),
-  /** Applies the checks of `create` and sends nothing. */
+  /** Runs the checks of `create`. Sends nothing. */
   check: (broadcast: NewBroadcast, options?: PostOptions) =>
     call('POST /broadcasts/check', { body: broadcast }, options),
-  /** Its counters are exact at this read. */
+  /** The counters are exact at the time of the call. */
   get: (id: string, options?: CallOptions) => call('GET /broadcasts/{id}', { params: { id } }, options),
 })
 
 export const webhooksOf = ({ call, list }: Caller) => ({
-  /** The answer holds the `secret`, this once. */
+  /** The only response that contains the `secret`. */
   create: (webhook: NewWebhook, options?: PostOptions) => call('POST /webhooks', { body: webhook }, options),
-  /** All of them, newest first, on one page. */
+  /** All endpoints on one page, newest first. */
   list: (options?: CallOptions) => list('GET /webhooks', {}, options),
   get: (id: string, options?: CallOptions) => call('GET /webhooks/{id}', { params: { id } }, options),
-  /** Only the fields present change. */
+  /** Changes only the fields that are present. */
   update: (id: string, changes: WebhookChanges, options?: CallOptions) =>
     call('PATCH /webhooks/{id}', { params: { id }, body: changes }, options),
-  /** Nothing more is sent to it. */
+  /** Deletes the endpoint. The service stops sending to it. */
   delete: (id: string, options?: CallOptions) => call('DELETE /webhooks/{id}', { params: { id } }, options),
 })
 
 export const eventsOf = ({ stream }: Caller) => ({
-  /** As they happen, for `for await`: what webhooks carry, without an address of yours. Nothing is asked before. */
+  /** Streams events in real time, for use with `for await`. The connection opens when the loop starts. */
   stream: (query: StreamQuery = {}, options: StreamOptions = {}) => stream(query, options),
 })

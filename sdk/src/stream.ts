@@ -1,17 +1,22 @@
 /**
- * The events of a workspace as they happen, for whoever has no address that a
- * webhook could reach.
+ * The event stream: events in real time, for programs that cannot receive webhooks.
  *
- * `for await` has one after the other, each once, and asks for the next when
- * you are done with the one before. When the line breaks we come back as often
- * as it takes and say where we were; the service sends the last minutes before
- * that again, since some of it may have been committed late, and what you had
- * is left out. Whoever was away for so long that events were no longer kept is
- * told how long it was. It ends when you leave the loop or your signal says
- * so. A refusal is thrown, and so is a first attempt that fails, after as many
- * repetitions as any other call has.
+ * - `for await` delivers each event once. It reads the next event after the loop body finishes (back-pressure).
+ * - After a lost connection the stream reconnects without limit and sends `Last-Event-ID`. The service replays the last two
+ *   minutes before it, because transactions can commit out of order. The stream drops events that it has already delivered.
+ * - `onReturn` reports how long the connection was lost. Events of a long outage may be lost.
+ * - The stream ends when the caller leaves the loop or aborts the signal. It throws if the service rejects the request, or if
+ *   the first connection fails after `maxRetries` retries.
  */
-import { createPatience, type Failed, failed, type Outcome, type Patience, wait, waitMs } from './attempt.ts'
+import {
+  type AttemptTimeout,
+  createAttemptTimeout,
+  type FailedAttempt,
+  failed,
+  type Outcome,
+  retryDelayMs,
+  wait,
+} from './attempt.ts'
 import { clientErrors, ParleyError } from './errors.ts'
 import { isEvent, type WebhookEvent } from './events.ts'
 import { createFrameReader } from './frames.ts'
@@ -19,55 +24,55 @@ import {
   type CallOptions,
   headersOf,
   isObject,
-  noAnswerWithin,
-  parse,
-  read,
+  parseJson,
+  parseResponse,
   type Settings,
+  timeoutMessage,
   toSearch,
 } from './request.ts'
 
 export type StreamQuery = {
-  /** Only these; all of them when absent. A service newer than this package may have further ones. */
+  /** The event names to receive. Default: all. Newer versions of the service may add names. */
   events?: readonly (WebhookEvent['event'] | (string & Record<never, never>))[] | undefined
 }
 
 export type StreamOptions = CallOptions & {
   /**
-   * Go on behind this one, of an earlier run of your program; from now on when absent. The two minutes before it
-   * come again: act once for each `id`.
+   * Resumes after this event of an earlier run of your program. By default the stream starts with new events. The two minutes
+   * before the event are replayed: process each `id` once.
    */
   lastEventId?: string | undefined
-  /** The line is there for the first time: what happens from now on comes. */
+  /** The first connection is open. The stream delivers all events from now on. */
   onReady?: ((ready: { listener_id: string }) => void) | undefined
-  /** The line broke. You need do nothing. */
+  /** The connection is lost. The stream reconnects by itself. */
   onBreak?: ((error: ParleyError) => void) | undefined
-  /** It is there again, so long after the service was last heard. Up to a minute nothing is lost. */
+  /** The stream has reconnected, `awayMs` after the last data. Up to one minute, no event is lost. */
   onReturn?: ((awayMs: number) => void) | undefined
 }
 
 export type StreamedEvent = {
   event: WebhookEvent
-  /** The event as it came, to the byte: what a webhook would have as its body. */
+  /** The event's exact bytes: the body that a webhook would have. */
   body: string
-  /** Keep it to go on behind this event after a restart of your program. */
+  /** Store it to resume after this event when your program restarts. */
   lastEventId: string
 }
 
-/** The service says that it is there every 15 seconds. */
-const silenceMs = 45_000
-/** Longer than the two minutes that the service sends again after a reconnect. */
-const rememberedMs = 180_000
+/** The service sends a heartbeat every 15 seconds. */
+const idleTimeoutMs = 45_000
+/** Delivered ids are remembered for longer than the two minutes that the service replays. */
+const seenTtlMs = 180_000
 
-/** One that lasted so long was no accident: the next wait is a short one again. */
-const lastingMs = 10_000
+/** A connection that lasted this long resets the backoff. */
+const stableMs = 10_000
 
-/** What is known from one line to the next. */
-type Following = {
+/** The state that survives a reconnect. */
+type StreamState = {
   lastEventId: string | undefined
   seen: Set<string>
   wasReady: boolean
-  /** When a line that was there last said something. */
-  heardAt: number
+  /** When the last data arrived after the `ready` frame. */
+  lastDataAt: number
 }
 
 export class EventStream implements AsyncIterable<WebhookEvent> {
@@ -85,112 +90,112 @@ export class EventStream implements AsyncIterable<WebhookEvent> {
     for await (const { event } of this.frames()) yield event
   }
 
-  /** Each event with the text it came in, and what to keep to go on behind it. */
+  /** Iterates over events together with their raw body and the id to resume from. */
   async *frames(): AsyncGenerator<StreamedEvent, void, undefined> {
     const { signal, lastEventId, maxRetries = this.#settings.maxRetries, onBreak } = this.#options
-    const following: Following = { lastEventId, seen: new Set(), wasReady: false, heardAt: 0 }
+    const state: StreamState = { lastEventId, seen: new Set(), wasReady: false, lastDataAt: 0 }
     for (let attempt = 0; !signal?.aborted; attempt++) {
       const startedAt = Date.now()
-      const { error, isFinal } = yield* this.#followOnce(following)
+      const { error, isFinal } = yield* this.#connectOnce(state)
       if (signal?.aborted) return
-      if (isFinal || !(following.wasReady || attempt < maxRetries)) throw error
-      if (following.wasReady) onBreak?.(error)
-      if (following.heardAt - startedAt > lastingMs) attempt = 0
-      await wait(waitMs(error, attempt), signal)
+      if (isFinal || !(state.wasReady || attempt < maxRetries)) throw error
+      if (state.wasReady) onBreak?.(error)
+      if (state.lastDataAt - startedAt > stableMs) attempt = 0
+      await wait(retryDelayMs(error, attempt), signal)
     }
   }
 
-  /** One line, until it is no more; answers why. */
-  async *#followOnce(following: Following): AsyncGenerator<StreamedEvent, Failed, undefined> {
+  /** Reads one connection until it ends, and returns the reason. */
+  async *#connectOnce(state: StreamState): AsyncGenerator<StreamedEvent, FailedAttempt, undefined> {
     const { signal, onReady, onReturn } = this.#options
-    const patience = createPatience(signal)
+    const timeout = createAttemptTimeout(signal)
     try {
-      const line = await this.#open(following.lastEventId, patience)
-      if (!line.ok) return line
+      const connection = await this.#open(state.lastEventId, timeout)
+      if (!connection.ok) return connection
       const readFrames = createFrameReader()
-      let isThere = false
+      let isReadyReceived = false
       for (;;) {
-        const part = await readPart(line.value, patience)
-        if (!part.ok) return part
-        if (isThere) following.heardAt = Date.now()
-        for (const { name, id, data } of readFrames(part.value)) {
-          const said = parse(data)
-          following.lastEventId = id || following.lastEventId
-          if (name === 'ready' && isReady(said)) {
+        const chunk = await readChunk(connection.value, timeout)
+        if (!chunk.ok) return chunk
+        if (isReadyReceived) state.lastDataAt = Date.now()
+        for (const { name, id, data } of readFrames(chunk.value)) {
+          const value = parseJson(data)
+          state.lastEventId = id || state.lastEventId
+          if (name === 'ready' && isReady(value)) {
             const now = Date.now()
-            if (following.wasReady) onReturn?.(now - following.heardAt)
-            else onReady?.(said)
-            Object.assign(following, { wasReady: true, heardAt: now })
-            isThere = true
-          } else if (!isEvent(said)) {
+            if (state.wasReady) onReturn?.(now - state.lastDataAt)
+            else onReady?.(value)
+            Object.assign(state, { wasReady: true, lastDataAt: now })
+            isReadyReceived = true
+          } else if (!isEvent(value)) {
             return failed(new ParleyError('unexpected_response', clientErrors.unexpected_response), true)
-          } else if (isNew(following.seen, said.id, id)) {
-            yield { event: said, body: data, lastEventId: id }
-            if (signal?.aborted) return patience.failureOf(undefined)
+          } else if (markSeen(state.seen, value.id, id)) {
+            yield { event: value, body: data, lastEventId: id }
+            if (signal?.aborted) return timeout.toFailure(undefined)
           }
         }
       }
     } finally {
-      patience.end()
+      timeout.end()
     }
   }
 
-  async #open(lastEventId: string | undefined, patience: Patience): Promise<Outcome<Reader>> {
-    const { fetch, baseUrl, timeoutMs: usualMs } = this.#settings
-    const { timeoutMs = usualMs } = this.#options
+  async #open(lastEventId: string | undefined, timeout: AttemptTimeout): Promise<Outcome<Reader>> {
+    const { fetch, baseUrl } = this.#settings
+    const { timeoutMs = this.#settings.timeoutMs } = this.#options
     const url = `${baseUrl}/events/stream${toSearch({ events: this.#query.events?.join(',') })}`
     const headers = new Headers({
       ...headersOf(this.#settings, 'text/event-stream'),
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     })
-    patience.allow(timeoutMs, noAnswerWithin(timeoutMs))
+    timeout.start(timeoutMs, timeoutMessage(timeoutMs))
     try {
-      const response = await fetch(url, { headers, redirect: 'manual', signal: patience.signal })
+      const response = await fetch(url, { headers, redirect: 'manual', signal: timeout.signal })
       const isStream = response.ok && response.headers.get('content-type')?.startsWith('text/event-stream')
       if (isStream && response.body) {
         const reader = response.body.getReader()
-        // Not every platform ends a body whose request was aborted.
-        patience.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}))
+        // Some platforms do not end the body of an aborted request.
+        timeout.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}))
         return { ok: true, value: reader }
       }
-      const answer = read(response, await response.text())
-      return answer.ok ? failed(new ParleyError('unexpected_response', clientErrors.unexpected_response), true) : answer
+      const result = parseResponse(response, await response.text())
+      return result.ok ? failed(new ParleyError('unexpected_response', clientErrors.unexpected_response), true) : result
     } catch (cause) {
-      return patience.failureOf(cause)
+      return timeout.toFailure(cause)
     } finally {
-      patience.pause()
+      timeout.pause()
     }
   }
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-/** The next part of a line. The time somebody takes over the one before does not count. */
-async function readPart(reader: Reader, patience: Patience): Promise<Outcome<Uint8Array>> {
-  patience.allow(silenceMs, `nothing came for ${silenceMs} ms`)
+/** Reads the next chunk. The idle timeout does not run while the caller processes an event. */
+async function readChunk(reader: Reader, timeout: AttemptTimeout): Promise<Outcome<Uint8Array>> {
+  timeout.start(idleTimeoutMs, `no data for ${idleTimeoutMs} ms`)
   try {
-    const part = await reader.read()
-    return part.done ? patience.failureOf(undefined, 'the service ended the line') : { ok: true, value: part.value }
+    const chunk = await reader.read()
+    return chunk.done ? timeout.toFailure(undefined, 'the service closed the stream') : { ok: true, value: chunk.value }
   } catch (cause) {
-    return patience.failureOf(cause)
+    return timeout.toFailure(cause)
   } finally {
-    patience.pause()
+    timeout.pause()
   }
 }
 
-const isReady = (said: unknown): said is { listener_id: string } =>
-  isObject(said) && typeof said.listener_id === 'string'
+const isReady = (value: unknown): value is { listener_id: string } =>
+  isObject(value) && typeof value.listener_id === 'string'
 
-/** Whether it was not had before; what the service will not send again is forgotten. */
-function isNew(seen: Set<string>, id: string, lastEventId: string): boolean {
+/** Adds an id and returns whether it is new. Removes ids that are too old to be replayed. */
+function markSeen(seen: Set<string>, id: string, lastEventId: string): boolean {
   if (seen.has(id)) return false
   seen.add(id)
   for (const oldest of seen) {
-    if (madeAt(oldest) >= madeAt(lastEventId) - rememberedMs) break
+    if (createdAtMs(oldest) >= createdAtMs(lastEventId) - seenTtlMs) break
     seen.delete(oldest)
   }
   return true
 }
 
-/** Ids begin with the milliseconds at which they were made. */
-const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+/** The creation time in a UUIDv7: its first 48 bits are milliseconds. */
+const createdAtMs = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)

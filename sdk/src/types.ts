@@ -1,4 +1,4 @@
-/** What goes in and out of the API. Written by `npm run sdk-types` from its OpenAPI document; a test keeps it true. */
+/** Request and response types of the API. Generated from the OpenAPI document by `npm run sdk-types`. */
 export type AddSegmentContactsResult = {
   segment_id: string
   /** How many ids were sent. */

@@ -1,30 +1,28 @@
 /**
- * Webhooks: who sent this, and what is in it.
+ * Webhook verification.
  *
- * `X-Service-Signature` is `t=<unix seconds>,v1=<hex>`: an HMAC-SHA256 keyed
- * with the secret of the endpoint, over `<t>.<body>`. The body is what came,
- * byte for byte: JSON that was parsed and written again has other bytes. What
- * is older than the tolerance, or as far in the future, is refused, so a
- * delivery that somebody recorded cannot be played back later.
+ * `X-Service-Signature` is `t=<unix seconds>,v1=<hex>`. `v1` is the HMAC-SHA256 of `<t>.<body>`, keyed with the endpoint's
+ * secret. The body must be the raw bytes: parsing and serialising JSON changes them. Timestamps outside the tolerance, past or
+ * future, are rejected to prevent replay attacks.
  */
 import { clientErrors, ParleyError } from './errors.ts'
 import { isEvent, type WebhookEvent } from './events.ts'
 
 export type Delivery = {
-  /** The body as it came: `await request.text()`, or its bytes. */
+  /** The raw body: `await request.text()`, or its bytes. */
   payload: string | Uint8Array | ArrayBuffer
-  /** The header `X-Service-Signature`, as the framework gives it. */
+  /** The `X-Service-Signature` header, in the form your framework provides. */
   signature: string | readonly string[] | null | undefined
-  /** Of the endpoint, `whsec_` included. */
+  /** The endpoint's secret, including `whsec_`. */
   secret: string | undefined
-  /** How old a signature may be; 300 when absent. */
+  /** The maximum age of a signature. Default: 300. */
   toleranceSeconds?: number | undefined
 }
 
-/** The event, if it is genuine; otherwise a `ParleyError` whose code is `invalid_signature`. */
+/** Returns the event. Throws a `ParleyError` with code `invalid_signature` or `invalid_payload`. */
 export async function verifyWebhook(delivery: Delivery): Promise<WebhookEvent> {
   const body = toBytes(delivery.payload)
-  if (!body) throw new ParleyError('invalid_signature', `${clientErrors.invalid_signature}: ${notAsItCame}`)
+  if (!body) throw new ParleyError('invalid_signature', `${clientErrors.invalid_signature}: ${notRaw}`)
   if (!(await isSigned(body, delivery))) throw new ParleyError('invalid_signature', clientErrors.invalid_signature)
   try {
     const event: unknown = JSON.parse(new TextDecoder().decode(body))
@@ -35,26 +33,26 @@ export async function verifyWebhook(delivery: Delivery): Promise<WebhookEvent> {
   throw new ParleyError('invalid_payload', clientErrors.invalid_payload)
 }
 
-/** The usual mistake is to give what somebody parsed. It is no reason to throw what a stranger could make a server throw. */
-const notAsItCame = 'its payload is neither text nor bytes, give the body as it came'
+/** Passing a parsed body is a common mistake. It is not a TypeError, because an unauthenticated sender can cause it. */
+const notRaw = 'the payload is neither text nor bytes; pass the raw request body'
 
 async function isSigned(body: Uint8Array, { signature, secret, toleranceSeconds = 300 }: Delivery): Promise<boolean> {
   const [, t, v1] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)/.exec(String(signature)) ?? []
-  // What was signed with no secret is signed by nobody.
+  // An empty secret would accept signatures that anyone can create.
   if (!secret || t === undefined || v1 === undefined) return false
   const ageSeconds = Math.abs(Math.floor(Date.now() / 1_000) - Number(t))
-  // Said this way round, a tolerance that is no number lets nothing in.
+  // This form also rejects if `toleranceSeconds` is NaN.
   if (!(ageSeconds <= toleranceSeconds)) return false
   const hmac = { name: 'HMAC', hash: 'SHA-256' }
   const key = await crypto.subtle.importKey('raw', encode(secret), hmac, false, ['verify'])
-  // Compares in a time that says nothing of where they differ.
+  // `verify` compares in constant time.
   return crypto.subtle.verify(hmac, key, fromHex(v1), concat(encode(`${t}.`), body))
 }
 
-function toBytes(given: Delivery['payload']): Uint8Array<ArrayBuffer> | undefined {
-  if (typeof given === 'string') return encode(given)
-  const isBytes = ArrayBuffer.isView(given) || Object.prototype.toString.call(given) === '[object ArrayBuffer]'
-  return isBytes ? new Uint8Array(given) : undefined
+function toBytes(payload: Delivery['payload']): Uint8Array<ArrayBuffer> | undefined {
+  if (typeof payload === 'string') return encode(payload)
+  const isBytes = ArrayBuffer.isView(payload) || Object.prototype.toString.call(payload) === '[object ArrayBuffer]'
+  return isBytes ? new Uint8Array(payload) : undefined
 }
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
@@ -66,8 +64,8 @@ function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 }
 
 function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(first.length + second.length)
-  both.set(first)
-  both.set(second, first.length)
-  return both
+  const joined = new Uint8Array(first.length + second.length)
+  joined.set(first)
+  joined.set(second, first.length)
+  return joined
 }
