@@ -10,14 +10,14 @@ const value = (page: Page, label: string) => page.getByRole('textbox', { name: l
 
 /** From the list of templates: fetch them from the channel. */
 async function refresh(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Refresh' }).click()
-  await page.getByText(/^\d templates from the channel$/).waitFor()
+  await page.getByRole('button', { name: 'Sync templates' }).click()
+  await page.getByText(/^\d templates synced$/).waitFor()
 }
 
 /** On the page of a new broadcast: to these numbers. */
 async function pasteNumbers(page: Page, ...lines: string[]): Promise<void> {
-  await page.getByText('A list of numbers', { exact: true }).click()
-  await page.getByRole('textbox', { name: 'Numbers', exact: true }).fill(lines.join('\n'))
+  await page.getByText('Phone numbers', { exact: true }).click()
+  await page.getByRole('textbox', { name: 'Phone numbers', exact: true }).fill(lines.join('\n'))
 }
 
 /** Send, and say yes to the last question. */
@@ -43,11 +43,11 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
   await page.getByRole('link', { name: 'Broadcasts' }).click()
   await page.getByRole('heading', { name: 'No broadcasts yet' }).waitFor()
   await page.getByRole('link', { name: 'New broadcast' }).first().click()
-  await page.getByText('choose a template', { exact: true }).waitFor()
+  await page.getByText('Choose a template', { exact: true }).waitFor()
 
   // What is missing is named where it is missing, and what was written survives a reload.
   await page.getByRole('searchbox', { name: 'Search approved templates' }).fill('track')
-  await page.getByText('No approved template matches.').waitFor()
+  await page.getByText('No matching templates.').waitFor()
   await page.getByRole('searchbox', { name: 'Search approved templates' }).fill('order_up')
   await page.getByRole('button', { name: /^order_update/ }).click()
   await pasteNumbers(
@@ -58,15 +58,15 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
     '+15005550001,Uma Away',
     '+14155550100',
   )
-  await page.getByText('2 people read · 1 twice').waitFor()
+  await page.getByText('2 recipients · 1 duplicate removed').waitFor()
   await page.getByText('Line 3: nobody at all').waitFor()
   await value(page, 'Value {{1}}').fill('#4711 of ')
   await page.getByRole('button', { name: 'Insert a contact field into Value {{1}}' }).click()
   await page.getByRole('menuitem', { name: /^Name/ }).click()
-  await value(page, 'End of the address of “Track it”').fill('4711')
+  await value(page, 'URL ending for “Track it”').fill('4711')
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-  await page.getByText('A name is needed.').waitFor()
-  await page.getByText('This value is needed.').waitFor()
+  await page.getByText('Enter a name.').waitFor()
+  await page.getByText('Enter a value.').waitFor()
   assert.equal(await value(page, 'Value {{2}}').getAttribute('aria-invalid'), 'true')
   await assertAccessible(page)
 
@@ -76,9 +76,9 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
   await name(page).fill('Order news')
   await page.getByText('Your order #4711 of Ann Lee is on its way now.').waitFor()
 
-  await value(page, 'Your number').fill('+14155550199')
+  await value(page, 'Phone number').fill('+14155550199')
   await page.getByRole('button', { name: 'Send test' }).click()
-  await page.getByRole('link', { name: 'Open the conversation' }).waitFor()
+  await page.getByRole('link', { name: 'Open conversation' }).waitFor()
   assert.equal((await provider.sent('+14155550199')).length, 1)
 
   // The answer is lost on its way; whoever sends it again sends it once.
@@ -86,18 +86,18 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
     await route.fetch()
     await route.abort()
   })
-  await confirm(page, 'Send to 2 people')
+  await confirm(page, 'Send to 2 recipients')
   await page
     .getByRole('dialog')
-    .getByText(/cannot be reached/)
+    .getByText(/Could not reach the server/)
     .waitFor()
   await page.unroute('**/app/api/broadcasts')
-  await page.getByRole('dialog').getByRole('button', { name: 'Send to 2 people' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send to 2 recipients' }).click()
   await page.getByRole('heading', { name: 'Order news' }).waitFor()
   await page.getByText('2 of 2 processed').waitFor()
   await page.getByRole('row', { name: /Ann Lee.*Read/ }).waitFor()
   await page.getByRole('row', { name: /Uma Away.*Failed.*Cannot be reached/ }).waitFor()
-  await page.getByRole('combobox', { name: 'Show' }).selectOption('failed')
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
   await page.getByRole('row', { name: /Ann Lee/ }).waitFor({ state: 'detached' })
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -111,7 +111,7 @@ test('a broadcast is written, checked, tried, sent, and followed to the one it d
   assert.equal(await agent.getByRole('link', { name: 'Download CSV' }).count(), 0, 'an agent exports nothing')
   await agent.close()
 
-  await confirm(page, 'Send again')
+  await confirm(page, 'Resend')
   await page.getByRole('heading', { name: 'Order news (again)' }).waitFor()
   await page.getByRole('link', { name: 'Broadcasts' }).first().click()
   await page.getByRole('row', { name: /Order news order_update Sent 2 50% 50%/ }).waitFor()
@@ -128,31 +128,31 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
   const agent = await window({ as: await member('agent'), width: 390, height: 844 })
   await agent.goto('/templates/hello_world/en_US')
   await agent.getByRole('link', { name: 'Use in a broadcast' }).click()
-  await agent.getByText('no values are needed').waitFor()
+  await agent.getByText('This template has no parameters.').waitFor()
   await assertFits(agent)
   await name(agent).fill('Next week')
   await agent.getByLabel('Segment', { exact: true }).selectOption('Good customers')
-  await agent.getByText('2 people now.').waitFor()
+  await agent.getByText('2 contacts now.').waitFor()
   await agent.getByText('Later', { exact: true }).click()
   await agent.getByLabel('Date and time').fill('2020-01-01T09:00')
   await agent.getByRole('button', { name: 'Send', exact: true }).click()
-  await agent.getByText('This time is over. Choose a later one.').waitFor()
+  await agent.getByText('This time is in the past. Choose a later time.').waitFor()
   await agent.getByLabel('Date and time').fill(`${new Date().getFullYear() + 1}-01-31T09:30`)
-  await confirm(agent, 'Schedule for 2 people')
-  await agent.getByText(/It starts on Jan 31, .* 9:30 AM/).waitFor()
+  await confirm(agent, 'Schedule for 2 recipients')
+  await agent.getByText(/Starts on Jan 31, .* 9:30 AM/).waitFor()
   await assertFits(agent)
   await assertAccessible(agent)
 
   await confirm(agent, 'Cancel broadcast')
-  await agent.getByText('Canceled by a member of your team.').waitFor()
+  await agent.getByText('Canceled by a member.').waitFor()
   await agent.getByRole('link', { name: 'Broadcasts' }).first().click()
   await agent.getByRole('row', { name: /Next week.*Canceled/ }).waitFor()
   await agent.getByText('Scheduled', { exact: true }).click()
-  await agent.getByRole('heading', { name: 'None with this status' }).waitFor()
+  await agent.getByRole('heading', { name: 'No matching broadcasts' }).waitFor()
   const asked = agent.waitForResponse((answer) => answer.url().includes('/broadcasts?is_paused=true'))
   await agent.getByText('Paused', { exact: true }).click()
   assert.equal((await asked).status(), 200)
-  await agent.getByRole('heading', { name: 'None with this status' }).waitFor()
+  await agent.getByRole('heading', { name: 'No matching broadcasts' }).waitFor()
   await agent.goto('/broadcasts')
   await agent.getByRole('row', { name: /Next week/ }).waitFor()
   await assertFits(agent)
@@ -174,23 +174,23 @@ test('a broadcast says what it waits for: a confirmation, or a channel that is n
   await page.goto(`/broadcasts/${await send([0, 1, 2].map((i) => ({ to: phoneOf(i) })))}`)
   await notice.waitFor()
   await page.getByText('1 of 3 processed').waitFor()
-  assert.equal(await page.getByText('a second').count(), 0, 'nothing is left to send, so there is no pace')
+  assert.equal(await page.getByText('per second').count(), 0, 'nothing is left to send, so there is no sending rate')
   await confirm(page, 'Cancel broadcast')
-  await page.getByText('Canceled by a member of your team.').waitFor()
+  await page.getByText('Canceled by a member.').waitFor()
   await notice.waitFor()
   assert.equal(await page.getByText(/Canceling|Skipping/).count(), 0, 'it is canceled')
   await assertAccessible(page)
 
   await provider.fault({ mode: 'http_500' })
   await page.goto(`/broadcasts/${await send(Array.from({ length: 60 }, (_, i) => ({ to: phoneOf(100 + i) })))}`)
-  await page.getByText(/^The channel is not answering: 131000/).waitFor()
+  await page.getByText(/^The provider is not responding: 131000/).waitFor()
   await page.getByText(/Next attempt in \d+ s, at \d/).waitFor()
   await page.getByText('Paused', { exact: true }).waitFor()
   await assertFits(page)
   await assertAccessible(page)
   await provider.control('DELETE', '/faults')
-  await page.getByRole('button', { name: 'Try now' }).click()
-  await page.getByText(/^The channel is not answering/).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Retry now' }).click()
+  await page.getByText(/^The provider is not responding/).waitFor({ state: 'detached' })
   await page.getByText(/^\d+ awaiting confirmation, at most 15 min\./).waitFor()
 })
 
@@ -215,7 +215,7 @@ test('a template is shown as the customer sees it, with the values one tries', {
   await page.getByRole('searchbox', { name: 'Search templates' }).fill('')
   await page.getByRole('combobox', { name: 'Status' }).selectOption('Paused')
   await page.getByRole('link', { name: 'paused_promo' }).click()
-  await page.getByText('This template cannot be sent now.').waitFor()
+  await page.getByText('This template cannot be sent.').waitFor()
   assert.equal(await page.getByRole('link', { name: 'Use in a broadcast' }).count(), 0)
 
   await page.goto('/templates/spring_news/en_US')
@@ -243,6 +243,6 @@ test('a template is shown as the customer sees it, with the values one tries', {
       .waitFor()
     await assertFits(phone)
   }
-  assert.equal(await phone.getByRole('button', { name: 'Refresh' }).count(), 0)
+  assert.equal(await phone.getByRole('button', { name: 'Sync templates' }).count(), 0)
   await assertAccessible(phone)
 })

@@ -9,29 +9,29 @@ test('each first step is ticked when it is taken, where somebody looks on, and h
   skip,
 }, async (t) => {
   const { page, api, provider, url, owner, db, window } = await openDashboard(t, '/overview')
-  const card = page.getByRole('region', { name: 'First steps' })
+  const card = page.getByRole('region', { name: 'Get started' })
   const step = (name: string) => card.getByRole('listitem').filter({ hasText: name })
-  const ticked = (name: string) => step(name).getByRole('img', { name: 'Done' }).waitFor()
-  await card.getByText('0 of 4 done').waitFor()
-  await card.getByRole('link', { name: 'See channels' }).waitFor()
+  const ticked = (name: string) => step(name).getByRole('img', { name: 'Completed' }).waitFor()
+  await card.getByText('0 of 4 completed').waitFor()
+  await card.getByRole('link', { name: 'View channels' }).waitFor()
   await assertAccessible(page)
 
   await provider.writes({ from: '+14155550100', name: 'Ann Porter', text: 'Anybody there?' })
-  await ticked('Hear from a customer')
+  await ticked('Receive a message')
   const refused = await api.post('/messages', { to: '+14155550101', text: 'Too early' })
   assert.equal(refused.status, 400)
   assert.equal((await api.post('/messages', { to: '+14155550100', text: 'Yes!' })).status, 201)
   await ticked('Send a message')
-  await card.getByText('2 of 4 done').waitFor()
+  await card.getByText('2 of 4 completed').waitFor()
 
   // The test's own keys have no maker, like a demo's: only one that a member made counts.
-  await card.getByRole('link', { name: 'Make a key' }).click()
+  await card.getByRole('link', { name: 'Create API key' }).click()
   const member = createBrowser(url, url)
   await member.signIn(owner)
   assert.equal((await member.call('POST', '/keys', { name: 'Shop', scopes: ['messages:send'] })).status, 201)
   await page.goto('/inbox')
-  const slim = page.getByRole('region', { name: 'First steps' })
-  await slim.getByText('3 of 4 done').waitFor()
+  const slim = page.getByRole('region', { name: 'Get started' })
+  await slim.getByText('3 of 4 completed').waitFor()
   await assertAccessible(page)
   assert.equal(await slim.getByRole('link').count(), 1, 'what is done has no way to it')
 
@@ -39,30 +39,30 @@ test('each first step is ticked when it is taken, where somebody looks on, and h
   const headers = { authorization: `Bearer ${await api.key('webhooks:manage')}` }
   assert.equal((await fetch(`${url}/v1/events/stream`, { headers, signal: line.signal })).status, 200)
   await provider.writes({ from: '+14155550100', text: 'Once more' })
-  await slim.getByText('You are all set').waitFor()
+  await slim.getByText('Setup complete').waitFor()
   line.abort()
 
   await db`update checklists set event_heard_at = null`
   const receiver = await startReceiver(t)
   await api.post('/webhooks', { url: receiver.url, events: ['message.received'] })
-  await slim.getByText('3 of 4 done').waitFor()
+  await slim.getByText('3 of 4 completed').waitFor()
   await provider.writes({ from: '+14155550100', text: 'And again' })
-  await slim.getByText('You are all set').waitFor()
+  await slim.getByText('Setup complete').waitFor()
 
   // On a phone the list of conversations is all there is, and the overview has it.
   const phone = await window({ width: 390, dark: true })
   await phone.goto('/overview')
-  await phone.getByText('You are all set').waitFor()
+  await phone.getByText('Setup complete').waitFor()
   await assertFits(phone)
   await assertAccessible(phone)
   await db`delete from api_keys where created_by is not null`
   await phone.reload()
-  await phone.getByText('3 of 4 done').waitFor()
+  await phone.getByText('3 of 4 completed').waitFor()
   await assertFits(phone)
   await assertAccessible(phone)
 
-  await phone.getByRole('button', { name: 'Hide first steps' }).click()
-  await phone.getByRole('region', { name: 'First steps' }).waitFor({ state: 'detached' })
+  await phone.getByRole('button', { name: 'Hide checklist' }).click()
+  await phone.getByRole('region', { name: 'Get started' }).waitFor({ state: 'detached' })
   await slim.waitFor({ state: 'detached' })
   const { dismissed, items }: Json = (await member.call('GET', '/checklist')).body.data
   assert.deepEqual(

@@ -13,7 +13,7 @@ const rowOf = async (page: Page, name: string | RegExp): Promise<number[]> => {
 
 test('counts are those of what came and went, in the tiles, the chart and the table', { skip }, async (t) => {
   const { page, api, provider, url, owner, window } = await openDashboard(t, '/overview')
-  await page.getByRole('heading', { name: 'Nothing to count yet' }).waitFor()
+  await page.getByRole('heading', { name: 'No data yet' }).waitFor()
   await page.getByRole('link', { name: 'Connect a channel' }).waitFor()
 
   for (const text of ['one', 'two', 'three']) await provider.writes({ from: '+14155550100', text })
@@ -31,7 +31,7 @@ test('counts are those of what came and went, in the tiles, the chart and the ta
 
   await page.goto('/overview?days=7')
   const tile = (name: string) =>
-    page.getByRole('list', { name: 'At a glance' }).getByRole('listitem').filter({ hasText: name })
+    page.getByRole('list', { name: 'Key metrics' }).getByRole('listitem').filter({ hasText: name })
   await tile('Messages received').getByText('4', { exact: true }).waitFor()
   await tile('Messages sent').getByText('2', { exact: true }).waitFor()
   await tile('Delivered').getByText('100%').waitFor()
@@ -60,7 +60,7 @@ test('counts are those of what came and went, in the tiles, the chart and the ta
   const phone = await window({ width: 390, dark: true })
   for (const path of ['/overview', '/overview?as=table&days=90']) {
     await phone.goto(path)
-    await phone.getByRole('list', { name: 'At a glance' }).waitFor()
+    await phone.getByRole('list', { name: 'Key metrics' }).waitFor()
     await assertFits(phone)
     await assertAccessible(phone)
   }

@@ -51,7 +51,7 @@ test('whoever is wrong too often is told when to try again', { skip }, async (t)
     insert into sign_in_failures (address, email_key, started_at, failure_count)
     values ('127.0.0.1', ${sha256(email)}, now(), 10)`
   await page.goto('/sign-in')
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill('anything')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByText(/^Try again in \d+ s\.$/).waitFor()
@@ -71,7 +71,7 @@ test('an invitation is accepted once, and says so when it does not work', { skip
   const link = await invite('sam@acme.test')
   await page.goto(link)
   await page.getByRole('heading', { name: 'Join Acme' }).waitFor()
-  await page.getByText('You are invited as Admin.').waitFor()
+  await page.getByText('You have been invited as Admin.').waitFor()
   await assertAccessible(page)
   await assertFits(page)
   await page.keyboard.type('Sam Admin')
@@ -83,7 +83,7 @@ test('an invitation is accepted once, and says so when it does not work', { skip
   await db`update invitations set expires_at = now() - interval '1 minute'`
   for (const gone of [link, late]) {
     await page.goto(gone)
-    await page.getByRole('heading', { name: 'This invitation does not work any more' }).waitFor()
+    await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
   }
   await assertAccessible(page)
 })
@@ -92,7 +92,7 @@ test('the first run makes a workspace, with the code from the link or typed', { 
   const { window, db } = await openDashboard(t)
   const page = await window({ as: null, width: 390, height: 844 })
   await page.goto('/setup')
-  await page.getByRole('heading', { name: 'Parley is set up already' }).waitFor()
+  await page.getByRole('heading', { name: 'Parley is already set up' }).waitFor()
   await db`delete from workspaces`
   await page.goto('/sign-in')
   await page.getByRole('heading', { name: 'Welcome to Parley' }).waitFor()
@@ -101,10 +101,10 @@ test('the first run makes a workspace, with the code from the link or typed', { 
   await assertFits(page)
 
   await page.goto('/setup?token=wrong')
-  await page.getByLabel('Name of the workspace').fill('Acme Bakery')
+  await page.getByLabel('Workspace name').fill('Acme Bakery')
   await page.getByLabel('Country').selectOption({ label: 'Portugal' })
   await page.getByLabel('Your name').fill('Dana Owner')
-  await page.getByLabel('E-mail').fill('dana@acme.test')
+  await page.getByLabel('Email').fill('dana@acme.test')
   await page.getByLabel('Password', { exact: true }).fill('long enough')
   const create = page.getByRole('button', { name: 'Create workspace' })
   await create.click()

@@ -112,7 +112,7 @@ function Plan({ preview: { plan, sendable } }: { preview: Preview }) {
   if (!fault && sendable > 0) return null
   return (
     <Note tone={fault ? 'red' : 'amber'} icon="alert">
-      {fault ?? text.nobody}
+      {fault ?? text.noRecipients}
     </Note>
   )
 }

@@ -56,8 +56,8 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
         {pages.error && !pages.data && <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
         {pages.isPending && <Skeleton />}
         {pages.isSuccess && pages.items.length === 0 && !pages.hasNextPage && (
-          <Empty icon="contacts" title={text.nobody}>
-            {total === 0 ? text.nobodyYet : text.nobodyText}
+          <Empty icon="contacts" title={text.none}>
+            {total === 0 ? text.noneYet : text.noneText}
           </Empty>
         )}
         {pages.items.length > 0 && (

@@ -53,8 +53,8 @@ function useWay(name: Item['name']): Way {
       return hasPhones
         ? { ...steps[name], href: '/simulator', isElsewhere: true }
         : {
-            text: steps[name].elsewhere,
-            link: steps[name].elsewhereLink,
+            text: steps[name].withoutSimulator,
+            link: steps[name].withoutSimulatorLink,
             href: '/settings/channels',
             isElsewhere: false,
           }

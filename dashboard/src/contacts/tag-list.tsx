@@ -80,7 +80,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
         <>
           <span className="grow row">
             <Tag name={name} color={color} />
-            <span className="soft small numeric">{tagList.people(count)}</span>
+            <span className="soft small numeric">{tagList.contactCount(count)}</span>
           </span>
           <IconButton
             icon="edit"

@@ -31,7 +31,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         ) : !people.data ? (
           <Skeleton lines={3} />
         ) : people.items.length === 0 ? (
-          <p className="inbox-group-none">{found.noPeople}</p>
+          <p className="inbox-group-none">{found.noPeople(query)}</p>
         ) : (
           <ul>
             {people.items.slice(0, 20).map((conversation) => (
@@ -54,7 +54,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
         ) : !messages.data ? (
           <Skeleton lines={6} />
         ) : messages.items.length === 0 && !messages.hasNextPage ? (
-          <p className="inbox-group-none">{found.noMessages}</p>
+          <p className="inbox-group-none">{found.noMessages(query)}</p>
         ) : (
           <ul>
             {messages.items.map((item) => (

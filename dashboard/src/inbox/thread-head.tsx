@@ -117,7 +117,7 @@ function AssigneeMenu({
           checked: agent?.id === member.id,
           onSelect: () => onAssign(member),
         },
-        { key: 'nobody', label: thread.nobody, checked: agent === null, onSelect: () => onAssign(null) },
+        { key: 'nobody', label: thread.unassigned, checked: agent === null, onSelect: () => onAssign(null) },
         ...(others.length > 0 ? [{ kind: 'line' as const, key: 'line' }] : []),
         ...others.map((other) => ({
           key: other.id,

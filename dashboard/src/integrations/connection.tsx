@@ -63,7 +63,7 @@ function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   })
   const switchOn = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => toast.done(integrations.switchedOn),
+    onDone: () => toast.done(integrations.enabled),
     onFailed: toast.failed,
   })
   const params = { id: endpoint.id }
@@ -87,7 +87,7 @@ function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
             busy={switchOn.isPending}
             onClick={() => switchOn.mutate({ params, body: { is_active: true } })}
           >
-            {integrations.switchOn}
+            {integrations.enable}
           </Button>
         )}
         <LogLink endpoint={endpoint} />

@@ -29,7 +29,7 @@ export function TestOutcome({ id, endpointId }: { id: string; endpointId: string
         <Icon name={tone === 'green' ? 'check' : 'alert'} />
       )}
       <div>
-        {text} <Link href={`/webhooks/${endpointId}?delivery=${id}`}>{test.look}</Link>
+        {text} <Link href={`/webhooks/${endpointId}?delivery=${id}`}>{test.view}</Link>
       </div>
     </div>
   )

@@ -45,7 +45,7 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
         <Asked query={pages}>
           {() =>
             pages.items.length === 0 ? (
-              <p className="soft">{segments.nobodyFound}</p>
+              <p className="soft">{segments.noMatch}</p>
             ) : (
               <>
                 {pages.items.map((contact) => (

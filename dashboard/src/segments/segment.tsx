@@ -71,13 +71,13 @@ function Segment({ segment }: { segment: Segment }) {
         title={
           <span className="row">
             {segments.members}
-            <Badge tone="accent">{segments.people(count)}</Badge>
+            <Badge tone="accent">{segments.contactCount(count)}</Badge>
           </span>
         }
         actions={
           kind === 'static' && (
             <Button icon="plus" size="small" onClick={() => setOpen('add')}>
-              {segments.addPeople}
+              {segments.addContacts}
             </Button>
           )
         }

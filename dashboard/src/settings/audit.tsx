@@ -34,8 +34,8 @@ export function AuditLog() {
             <table className="table">
               <thead>
                 <tr>
-                  <th>{text.who}</th>
-                  <th>{text.what}</th>
+                  <th>{text.member}</th>
+                  <th>{text.action}</th>
                   <th>{text.subject}</th>
                   <th>{text.when}</th>
                 </tr>
@@ -55,7 +55,7 @@ export function AuditLog() {
 }
 
 function Row({ of: { at, action, member, summary, subject_id: subject } }: { of: Entry }) {
-  const who = member ? (member.name ?? member.email) : text.nobody
+  const who = member ? (member.name ?? member.email) : text.formerMember
   return (
     <tr>
       <td>
@@ -64,7 +64,7 @@ function Row({ of: { at, action, member, summary, subject_id: subject } }: { of:
           <strong>{who}</strong>
         </span>
       </td>
-      <td data-label={text.what}>{text.actions[action] ?? text.unknown(action)}</td>
+      <td data-label={text.action}>{text.actions[action] ?? text.otherAction(action)}</td>
       <td data-label={text.subject} title={subject ?? undefined}>
         {summary ? (channels[summary] ?? summary) : <code className="soft">{subject?.slice(0, 8)}</code>}
       </td>

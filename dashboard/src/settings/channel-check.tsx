@@ -36,7 +36,7 @@ export function CheckSteps({ steps, onMend }: StepsProps) {
               </div>
               {!ok && name && onMend && (
                 <Button size="small" icon="edit" onClick={() => onMend(name)}>
-                  {channels.guide.mend(channels.fields[name].label)}
+                  {channels.guide.fix(channels.fields[name].label)}
                 </Button>
               )}
             </li>

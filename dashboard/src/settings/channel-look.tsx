@@ -110,7 +110,7 @@ function LookForm({ of: stored }: { of: Widget }) {
             >
               {wishes.map((wish) => (
                 <option key={wish} value={wish}>
-                  {text.wishes[wish]}
+                  {text.detailsOptions[wish]}
                 </option>
               ))}
             </Select>

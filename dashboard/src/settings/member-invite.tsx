@@ -78,7 +78,7 @@ export function InviteMember({ again, onClose }: { again: Member | undefined; on
             {words.common.cancel}
           </Button>
           <Button type="submit" variant="primary" busy={invite.isPending}>
-            {members.makeLink}
+            {members.createLink}
           </Button>
         </div>
       </form>

@@ -18,21 +18,21 @@ export function RemoveMember({ of: { id, name, email, state }, onClose }: { of: 
   const remove = useChange('DELETE /members/{id}', {
     stale: isMe ? ['GET /session'] : ['GET /members'],
     onDone: () => {
-      toast.done(isInvited ? members.takenBack(who) : members.removed(who))
+      toast.done(isInvited ? members.invitationRevoked(who) : members.removed(who))
       onClose()
     },
   })
   return (
     <Confirm
-      title={isInvited ? members.takeBackTitle(who) : members.removeTitle(who)}
-      action={isInvited ? members.takeBackAction : members.removeAction}
+      title={isInvited ? members.revokeInvitationTitle(who) : members.removeTitle(who)}
+      action={isInvited ? members.revokeInvitationAction : members.removeAction}
       danger
       busy={remove.isPending}
       fault={remove.error ? messageOf(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id } })}
       onClose={onClose}
     >
-      <p>{isInvited ? members.takeBackText : isMe ? members.removeMeText : members.removeText}</p>
+      <p>{isInvited ? members.revokeInvitationText : isMe ? members.removeMeText : members.removeText}</p>
     </Confirm>
   )
 }

@@ -111,7 +111,7 @@ function Row({ of: member, isManager, onDo }: { of: Member; isManager: boolean; 
 
 /** What may be done with somebody who is a member, or to be one. */
 function Deeds({ of: member, onDo }: { of: Member; onDo: TableProps['onDo'] }) {
-  const label = members.deeds(member.name ?? member.email)
+  const label = members.actionsFor(member.name ?? member.email)
   const first =
     member.state === 'invited'
       ? { icon: 'link' as const, words: members.newLink, doing: { kind: 'invite' as const, again: member } }
@@ -134,7 +134,7 @@ function Deeds({ of: member, onDo }: { of: Member; onDo: TableProps['onDo'] }) {
           label: (
             <>
               <Icon name="trash" />
-              {member.state === 'invited' ? members.takeBack : members.remove}
+              {member.state === 'invited' ? members.revokeInvitation : members.remove}
             </>
           ),
           danger: true,

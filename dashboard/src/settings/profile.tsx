@@ -104,7 +104,7 @@ function Password() {
             />
           )}
         </Field>
-        <Field label={text.wanted} hint={text.wantedHint} fault={faults.new_password}>
+        <Field label={text.next} hint={text.nextHint} fault={faults.new_password}>
           {(wiring) => (
             <PasswordInput
               {...wiring}

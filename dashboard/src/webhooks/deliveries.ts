@@ -71,8 +71,8 @@ export const lastAttempt = ({ attempts }: Pick<Delivery, 'attempts'>) => attempt
 /** What a waiting delivery waits for. */
 export function waitOf({ status, next_attempt_at, attempt_count }: Delivery): string {
   if (status !== 'pending') return ''
-  if (next_attempt_at === null) return log.underWay
+  if (next_attempt_at === null) return log.sendingNow
   if (attempt_count === 0) return ''
   const ms = new Date(next_attempt_at).getTime() - Date.now()
-  return ms > 0 ? log.retrying(words.time.in(formatSpan(ms))) : log.underWay
+  return ms > 0 ? log.retrying(words.time.in(formatSpan(ms))) : log.sendingNow
 }

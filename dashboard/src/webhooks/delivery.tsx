@@ -131,7 +131,7 @@ function Again({ delivery, endpoint, onOther, onClose }: AgainProps) {
   return (
     <>
       {redeliver.error && <FaultNote>{messageOf(redeliver.error)}</FaultNote>}
-      {isManager && !endpoint.is_active && <p className="soft small">{said.off}</p>}
+      {isManager && !endpoint.is_active && <p className="soft small">{said.disabled}</p>}
       <div className="dialog-foot hooks-foot">
         <Button onClick={onClose}>{words.common.close}</Button>
         {isManager && delivery.request.body !== null && (

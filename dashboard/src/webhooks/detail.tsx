@@ -95,7 +95,7 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
   const failure = failureOf(endpoint)
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => toast.done(detail.switchedOn),
+    onDone: () => toast.done(detail.enabled),
     onFailed: toast.failed,
   })
   if (state === 'active') return null
@@ -119,7 +119,7 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
           busy={change.isPending}
           onClick={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: true } })}
         >
-          {detail.on}
+          {detail.enable}
         </Button>
       )}
     </div>
@@ -141,7 +141,7 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
         label={detail.more}
         button={(props) => <IconButton {...props} label={detail.more} icon="more" variant="quiet" />}
         items={[
-          ...(endpoint.is_active ? [{ label: detail.off, onSelect: () => setOpen('off') }] : []),
+          ...(endpoint.is_active ? [{ label: detail.disable, onSelect: () => setOpen('off') }] : []),
           { label: detail.delete, danger: true, onSelect: () => setOpen('delete') },
         ]}
       />
@@ -188,20 +188,20 @@ function SwitchOff({ endpoint, onClose }: DeedProps) {
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks', 'GET /webhooks/{id}/deliveries'],
     onDone: () => {
-      toast.done(detail.switchedOff)
+      toast.done(detail.disabled)
       onClose()
     },
   })
   return (
     <Confirm
-      title={webhooks.off.title}
-      action={webhooks.off.action}
+      title={webhooks.disable.title}
+      action={webhooks.disable.action}
       busy={change.isPending}
       fault={change.error ? messageOf(change.error) : undefined}
       onConfirm={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: false } })}
       onClose={onClose}
     >
-      {webhooks.off.text}
+      {webhooks.disable.text}
     </Confirm>
   )
 }

@@ -1,34 +1,34 @@
-/** The first steps in a new workspace. */
+/** The onboarding checklist. Its steps have the names that the service gives them. */
 export const checklist = {
-  title: 'First steps',
-  progress: (done: number, all: number) => `${done} of ${all} done`,
-  done: 'Done',
+  title: 'Get started',
+  progress: (done: number, all: number) => `${done} of ${all} completed`,
+  done: 'Completed',
   open: 'To do',
-  hide: 'Hide first steps',
-  allDone: 'You are all set.',
-  allDoneText: 'Messages go out, customers are heard, and your systems know of it.',
+  hide: 'Hide checklist',
+  allDone: 'Setup complete',
+  allDoneText: 'You can send and receive messages, and your server receives events.',
   steps: {
     message_sent: {
       title: 'Send a message',
-      text: 'Answer somebody in the inbox, or post to /v1/messages.',
-      link: 'See how',
+      text: 'Reply to a customer in the inbox, or call POST /v1/messages.',
+      link: 'View API reference',
     },
     customer_wrote: {
-      title: 'Hear from a customer',
-      text: 'Pick up a phone on the simulator page and write back.',
-      link: 'Open the phones',
-      elsewhere: 'Connect a channel, and whatever customers write arrives here.',
-      elsewhereLink: 'See channels',
+      title: 'Receive a message',
+      text: 'Open the simulator and write as a customer.',
+      link: 'Open simulator',
+      withoutSimulator: 'Connect a channel. Messages from customers arrive in the inbox.',
+      withoutSimulatorLink: 'View channels',
     },
     key_made: {
-      title: 'Make an API key',
-      text: 'For your own server, with just what it may do.',
-      link: 'Make a key',
+      title: 'Create an API key',
+      text: 'Give your server access with only the scopes it needs.',
+      link: 'Create API key',
     },
     webhook_delivered: {
       title: 'Receive a webhook',
-      text: 'Have your server told, signed, of every message; on your own machine: npx parley listen.',
-      link: 'Add a webhook',
+      text: 'Parley sends each event to your server as a signed request. To test on your own machine, run npx parley listen.',
+      link: 'Add endpoint',
     },
   },
 }

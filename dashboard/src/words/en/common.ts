@@ -1,5 +1,4 @@
-const count = (one: string, many: string) => (number: number) =>
-  `${number.toLocaleString()} ${number === 1 ? one : many}`
+import { countOf } from './count.ts'
 
 export const common = {
   common: {
@@ -7,7 +6,7 @@ export const common = {
     undo: 'Undo',
     cancel: 'Cancel',
     save: 'Save changes',
-    saved: 'Saved',
+    saved: 'Changes saved',
     create: 'Create',
     delete: 'Delete',
     edit: 'Edit',
@@ -22,9 +21,9 @@ export const common = {
     all: 'All',
     yes: 'Yes',
     no: 'No',
-    failed: 'That did not work',
-    ourFault: 'Something went wrong on our side. Try again in a moment.',
-    unreachable: 'Parley cannot be reached. Check the connection and try again.',
+    failed: 'Something went wrong',
+    ourFault: 'The server could not complete the request. Try again in a moment.',
+    unreachable: 'Could not reach the server. Check your connection and try again.',
     onlyManagers: 'Only owners and admins can change this.',
     removeTag: (name: string) => `Remove tag ${name}`,
     unknown: 'Unknown',
@@ -45,10 +44,10 @@ export const common = {
     seconds: (number: number) => `${number} s`,
   },
   counts: {
-    contacts: count('contact', 'contacts'),
-    messages: count('message', 'messages'),
-    recipients: count('recipient', 'recipients'),
-    conversations: count('conversation', 'conversations'),
-    rows: count('row', 'rows'),
+    contacts: countOf('contact', 'contacts'),
+    messages: countOf('message', 'messages'),
+    recipients: countOf('recipient', 'recipients'),
+    conversations: countOf('conversation', 'conversations'),
+    rows: countOf('row', 'rows'),
   },
 }
