@@ -238,7 +238,7 @@ test('an image goes out with its caption, a template where the window is closed'
     )
   })
   await found.click()
-  await page.locator('[data-lit]', { hasText: 'The walnut table' }).waitFor()
+  await page.locator('[data-highlighted]', { hasText: 'The walnut table' }).waitFor()
 })
 
 test('orders, form answers, calls, ads and shared posts can be read in the thread', { skip }, async (t) => {

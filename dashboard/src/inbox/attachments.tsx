@@ -1,11 +1,10 @@
-/** Files that wait to be sent: a look at each, how far it has got, or why it may not. */
-
+/** The files attached to a reply: preview, upload progress or upload error. */
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Progress } from '../../../ui/progress.tsx'
 import { formatBytes } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { Attachment } from './upload.ts'
+import type { Attachment } from './use-attachments.ts'
 
 const { composer } = words.inbox
 

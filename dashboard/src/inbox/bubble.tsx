@@ -1,34 +1,34 @@
-/** One message: what it says, what it answers, what became of it, and how people reacted. Drawn again only when it changed. */
+/** One message: quote, content, delivery status and reactions. Memoized, so only changed messages render. */
 import { memo } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { formatClock, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { Reactions } from './arrange.ts'
 import { Content } from './content.tsx'
-import { lineOf, type Message } from './data.ts'
-import { discard, isRepeatable, retry } from './outbox.ts'
-import { Ticks } from './ticks.tsx'
+import { type Message, summaryOf } from './data.ts'
+import type { Reactions } from './message-groups.ts'
+import { canResend, discard, retry } from './outbox.ts'
+import { StatusIcon } from './status-icon.tsx'
 
-const { message: said } = words.inbox
+const { message: labels } = words.inbox
 
 type Props = {
   message: Message
-  /** Who wrote it, for those who hear the page. */
+  /** For the accessible name. */
   sender: string
-  /** How the customer is called. */
+  /** The customer's display name. */
   customer: string
   reactions: ReturnType<Reactions['get']>
-  isLit: boolean
-  /** It never left this browser. */
+  isHighlighted: boolean
+  /** The message is only in this browser's outbox; the service did not accept it. */
   isLocal: boolean
   onQuote: ((message: Message) => void) | undefined
-  onAgain: (message: Message) => void
+  onResend: (message: Message) => void
   onReveal: (id: string) => void
 }
 
 export const Bubble = memo(function Bubble(props: Props) {
-  const { message, sender, reactions = [], isLit, onQuote } = props
+  const { message, sender, reactions = [], isHighlighted, onQuote } = props
   const { id, status, direction, content_type: type, created_at: at, deleted_at: deleted } = message
   const isBare = type === 'sticker' && !deleted && message.media_url !== null
   const canQuote = onQuote && !deleted && status !== 'pending' && status !== 'failed' && type !== 'unsupported'
@@ -36,8 +36,8 @@ export const Bubble = memo(function Bubble(props: Props) {
     <article
       className="inbox-message"
       data-message={id}
-      data-lit={isLit ? '' : undefined}
-      aria-label={said.from(sender, formatTime(at))}
+      data-highlighted={isHighlighted ? '' : undefined}
+      aria-label={labels.from(sender, formatTime(at))}
     >
       <div
         className="inbox-bubble"
@@ -45,10 +45,10 @@ export const Bubble = memo(function Bubble(props: Props) {
         data-failed={status === 'failed' ? '' : undefined}
       >
         {message.reply_to && type !== 'reaction' && <Quote quoted={message.reply_to} {...props} />}
-        {deleted ? <p className="inbox-system">{said.deleted}</p> : <Content message={message} />}
+        {deleted ? <p className="inbox-system">{labels.deleted}</p> : <Content message={message} />}
         <span className="inbox-meta">
           {message.template_name && (
-            <span className="inbox-meta-template" title={said.template(message.template_name)}>
+            <span className="inbox-meta-template" title={labels.template(message.template_name)}>
               <Icon name="templates" />
               <span className="cut">{message.template_name}</span>
             </span>
@@ -56,12 +56,12 @@ export const Bubble = memo(function Bubble(props: Props) {
           <time dateTime={at} title={formatTime(at)}>
             {formatClock(at)}
           </time>
-          {direction === 'outbound' && <Ticks status={status} />}
+          {direction === 'outbound' && <StatusIcon status={status} />}
         </span>
         {reactions.length > 0 && (
           <span className="inbox-reactions">
             {reactions.map(({ side, emoji }) => (
-              <span key={side} role="img" aria-label={said.reacted(emoji)} title={said.reacted(emoji)}>
+              <span key={side} role="img" aria-label={labels.reacted(emoji)} title={labels.reacted(emoji)}>
                 {emoji}
               </span>
             ))}
@@ -69,11 +69,11 @@ export const Bubble = memo(function Bubble(props: Props) {
         )}
       </div>
       {canQuote && (
-        <span className="inbox-deeds">
-          <IconButton label={said.reply} icon="reply" size="small" onClick={() => onQuote(message)} />
+        <span className="inbox-message-actions">
+          <IconButton label={labels.reply} icon="reply" size="small" onClick={() => onQuote(message)} />
         </span>
       )}
-      {status === 'failed' && <Failed {...props} />}
+      {status === 'failed' && <FailureNote {...props} />}
     </article>
   )
 })
@@ -81,34 +81,34 @@ export const Bubble = memo(function Bubble(props: Props) {
 type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<Message['reply_to']> }
 
 function Quote({ quoted, customer, onReveal }: QuoteProps) {
-  const line = lineOf(quoted)
+  const line = summaryOf(quoted)
   return (
-    <button type="button" className="inbox-quote" title={said.toQuoted} onClick={() => onReveal(quoted.id)}>
-      <strong>{quoted.direction === 'inbound' ? customer : said.you}</strong>
+    <button type="button" className="inbox-quote" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
+      <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
       <span className="cut">{line}</span>
     </button>
   )
 }
 
-/** Why it did not go out, and what can be done about it. */
-function Failed({ message, isLocal, onAgain }: Props) {
+/** The reason for the failure, with retry and discard where possible. */
+function FailureNote({ message, isLocal, onResend }: Props) {
   const { id, error_reason: reason } = message
   return (
     <div className="inbox-failed" role={isLocal ? 'alert' : undefined}>
       <p>
         <Icon name="alert" />
         <span>
-          <strong>{said.failed}</strong> {reason}
+          <strong>{labels.failed}</strong> {reason}
         </span>
       </p>
-      {(isLocal || isRepeatable(message)) && (
+      {(isLocal || canResend(message)) && (
         <div className="row">
-          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry(id) : onAgain(message))}>
-            {said.again}
+          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry(id) : onResend(message))}>
+            {labels.retry}
           </Button>
           {isLocal && (
             <Button size="small" variant="quiet" onClick={() => discard(id)}>
-              {said.discard}
+              {labels.discard}
             </Button>
           )}
         </div>

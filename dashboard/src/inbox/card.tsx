@@ -1,4 +1,4 @@
-/** An icon, a title, and lines below it, inside a message. */
+/** A card inside a message: icon, title and lines of text. */
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 

@@ -1,4 +1,4 @@
-/** Where one answers: text, files, a quote, a template; or why one may not, and what helps. */
+/** The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. */
 import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
@@ -8,15 +8,15 @@ import { words } from '../words/words.ts'
 import type { Conversation, Message } from './data.ts'
 import { useMe } from './me.ts'
 import { send } from './outbox.ts'
+import { ReplyBox } from './reply-box.tsx'
+import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
 import { TemplatePicker } from './template-picker.tsx'
-import { WriteBox } from './write-box.tsx'
-import { type Writing, writingOf } from './writing.ts'
 
 const { composer } = words.inbox
 
 type Props = {
   conversation: Conversation
-  /** The newest message there is. */
+  /** The id of the newest message in the thread. */
   newestId: string
   quoted: Message | undefined
   onQuoteDone: () => void
@@ -25,34 +25,38 @@ type Props = {
 export function Composer({ conversation, newestId, quoted, onQuoteDone }: Props) {
   const now = useNow(10_000)
   const me = useMe()
-  const [isPicking, setPicking] = useState(false)
-  const writing = writingOf(conversation, now)
+  const [isPickerOpen, setPickerOpen] = useState(false)
+  const replyWindow = replyWindowOf(conversation, now)
   const isMsgapp = conversation.channel === 'msgapp'
-  const { is } = writing
-  // A quote of a message that can no longer be answered.
+  const { state } = replyWindow
+  // Drops the quote when the reply window closes.
   useEffect(() => {
-    if (is === 'closed') onQuoteDone()
-  }, [is, onQuoteDone])
+    if (state === 'closed') onQuoteDone()
+  }, [state, onQuoteDone])
   return (
     <footer className="inbox-composer">
-      {writing.is === 'closed' ? (
-        <Closed conversation={conversation} hasWritten={writing.hasWritten} onTemplate={() => setPicking(true)} />
+      {replyWindow.state === 'closed' ? (
+        <WindowClosed
+          conversation={conversation}
+          hasWritten={replyWindow.hasWritten}
+          onTemplate={() => setPickerOpen(true)}
+        />
       ) : (
-        <WriteBox
+        <ReplyBox
           conversation={conversation}
           quoted={quoted}
           onQuoteDone={onQuoteDone}
           onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
-          onTemplate={isMsgapp ? () => setPicking(true) : undefined}
-          note={<WindowNote writing={writing} now={now} />}
+          onTemplate={isMsgapp ? () => setPickerOpen(true) : undefined}
+          note={<WindowNote replyWindow={replyWindow} now={now} />}
         />
       )}
-      {isPicking && (
+      {isPickerOpen && (
         <TemplatePicker
           conversation={conversation}
-          onClose={() => setPicking(false)}
+          onClose={() => setPickerOpen(false)}
           onSend={(template, text) => {
-            setPicking(false)
+            setPickerOpen(false)
             send({
               conversationId: conversation.id,
               body: { type: 'template', template },
@@ -67,38 +71,38 @@ export function Composer({ conversation, newestId, quoted, onQuoteDone }: Props)
   )
 }
 
-const soonMs = 2 * 60 * 60_000
+const closingSoonMs = 2 * 60 * 60_000
 
-function WindowNote({ writing, now }: { writing: Writing; now: number }) {
+function WindowNote({ replyWindow, now }: { replyWindow: ReplyWindow; now: number }) {
   const hint = (
     <span className="inbox-hint">
       <span aria-hidden="true">{composer.keys}</span>
       <span className="offscreen">{composer.hint}</span>
     </span>
   )
-  if (writing.is === 'closed' || writing.closesAt === null) return hint
-  const left = writing.closesAt - now
+  if (replyWindow.state === 'closed' || replyWindow.closesAt === null) return hint
+  const left = replyWindow.closesAt - now
   const span = formatSpan(left)
-  const until = formatTime(writing.closesAt)
-  const isSoon = writing.is === 'late' || left < soonMs
+  const until = formatTime(replyWindow.closesAt)
+  const isSoon = replyWindow.state === 'late' || left < closingSoonMs
   return (
     <>
       {hint}
       <span
         className="inbox-window"
         data-soon={isSoon ? '' : undefined}
-        title={writing.is === 'late' ? composer.lateTitleUntil(until) : composer.closesTitle(until)}
+        title={replyWindow.state === 'late' ? composer.lateTitleUntil(until) : composer.closesTitle(until)}
       >
         <Icon name="clock" />
-        {writing.is === 'late' ? composer.lateUntil(span) : composer.closesIn(span)}
+        {replyWindow.state === 'late' ? composer.lateUntil(span) : composer.closesIn(span)}
       </span>
     </>
   )
 }
 
-type ClosedProps = { conversation: Conversation; hasWritten: boolean; onTemplate: () => void }
+type WindowClosedProps = { conversation: Conversation; hasWritten: boolean; onTemplate: () => void }
 
-function Closed({ conversation: { channel }, hasWritten, onTemplate }: ClosedProps) {
+function WindowClosed({ conversation: { channel }, hasWritten, onTemplate }: WindowClosedProps) {
   const isMsgapp = channel === 'msgapp'
   const title = hasWritten ? (isMsgapp ? composer.closedTitle : composer.lateTitle) : composer.neverTitle
   const text = hasWritten

@@ -1,4 +1,4 @@
-/** What is known of a contact, changed in place. A fault of the service stands at the field it names. */
+/** Edits a contact inside the contact panel. An error of the service is shown at the field it names. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
@@ -7,9 +7,9 @@ import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { words } from '../words/words.ts'
-import { type Contact, showsContact } from './data.ts'
+import { type Contact, contactQueries } from './data.ts'
 
-const { contact: says } = words.inbox
+const { contact: labels } = words.inbox
 const names = ['name', 'email', 'company'] as const
 
 export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void }) {
@@ -20,9 +20,9 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
     company: contact.company ?? '',
   })
   const change = useChange('PATCH /contacts/{id}', {
-    stale: showsContact,
+    stale: contactQueries,
     onDone: () => {
-      toast.done(says.saved)
+      toast.done(labels.saved)
       onDone()
     },
   })
@@ -34,7 +34,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
   return (
     <form className="inbox-contact-form" onSubmit={submit} noValidate>
       {names.map((name, place) => (
-        <Field key={name} label={says[name]} fault={faults[name]}>
+        <Field key={name} label={labels[name]} fault={faults[name]}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -50,7 +50,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
       {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
       <div className="row">
         <Button type="submit" size="small" variant="primary" busy={change.isPending}>
-          {says.save}
+          {labels.save}
         </Button>
         <Button size="small" onClick={onDone}>
           {words.common.cancel}

@@ -1,4 +1,4 @@
-/** Who the customer is: how to reach them, what is known of them, whether they want broadcasts, what else was said. */
+/** The contact panel: details, tags, broadcast opt-out and the contact's other conversations. */
 import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -14,11 +14,11 @@ import { Asked } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
-import { activityOf, type Contact, kindOf, showsContact } from './data.ts'
+import { activityOf, type Contact, contactQueries, typeLabelOf } from './data.ts'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 
-const { contact: says } = words.inbox
+const { contact: labels } = words.inbox
 
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
   const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
@@ -27,18 +27,18 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
       <Asked query={asked} lines={8}>
         {(contact) => (
           <>
-            <Who contact={contact} />
+            <Identity contact={contact} />
             <section>
-              <h3>{says.tags}</h3>
+              <h3>{labels.tags}</h3>
               <ContactTags contact={contact} />
             </section>
             <section>
-              <h3>{says.broadcasts}</h3>
+              <h3>{labels.broadcasts}</h3>
               <OptOut contact={contact} />
             </section>
-            <Others contactId={id} conversationId={conversationId} />
+            <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="inbox-contact-whole">
-              {says.whole}
+              {labels.viewContact}
               <Icon name="right" />
             </Link>
           </>
@@ -48,14 +48,14 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
   )
 }
 
-function Who({ contact }: { contact: Contact }) {
+function Identity({ contact }: { contact: Contact }) {
   const [isEditing, setEditing] = useState(false)
   const { phone, email, company, social_username: username, created_at: since } = contact
   const facts: [IconName, string, string | null][] = [
-    ['phone', says.phone, phone],
-    ['person', says.username, username && `@${username}`],
-    ['mail', says.email, email],
-    ['company', says.company, company],
+    ['phone', labels.phone, phone],
+    ['person', labels.username, username && `@${username}`],
+    ['mail', labels.email, email],
+    ['company', labels.company, company],
   ]
   return (
     <section>
@@ -63,7 +63,7 @@ function Who({ contact }: { contact: Contact }) {
         <Avatar name={nameOf(contact)} size="large" />
         <h2>{nameOf(contact)}</h2>
         <p className="soft small">
-          {says.firstSeen} <time dateTime={since}>{formatDate(since)}</time>
+          {labels.firstSeen} <time dateTime={since}>{formatDate(since)}</time>
         </p>
       </div>
       {isEditing ? (
@@ -85,7 +85,7 @@ function Who({ contact }: { contact: Contact }) {
             )}
           </ul>
           <Button size="small" icon="edit" onClick={() => setEditing(true)}>
-            {says.edit}
+            {labels.edit}
           </Button>
         </>
       )}
@@ -96,17 +96,17 @@ function Who({ contact }: { contact: Contact }) {
 function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { contact: Contact }) {
   const toast = useToast()
   const change = useChange('PATCH /contacts/{id}', {
-    stale: showsContact,
+    stale: contactQueries,
     onDone: ({ opted_out_at }) =>
-      toast.done(opted_out_at ? says.optOut : says.optIn, () =>
+      toast.done(opted_out_at ? labels.optOut : labels.optIn, () =>
         change.mutate({ params: { id }, body: { opted_out: opted_out_at === null } }),
       ),
     onFailed: toast.failed,
   })
   return (
     <Switch
-      label={says.receives}
-      hint={at ? says.optedOut[by ?? 'member'](formatTime(at)) : undefined}
+      label={labels.receives}
+      hint={at ? labels.optedOut[by ?? 'member'](formatTime(at)) : undefined}
       checked={at === null}
       disabled={change.isPending}
       onChange={(event) => change.mutate({ params: { id }, body: { opted_out: !event.target.checked } })}
@@ -114,14 +114,14 @@ function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { conta
   )
 }
 
-function Others({ contactId, conversationId }: { contactId: string; conversationId: string }) {
+function OtherConversations({ contactId, conversationId }: { contactId: string; conversationId: string }) {
   const search = useSearch()
   const { items } = useConversations({ contact_id: contactId })
   const others = items.filter(({ id, contact_id }) => id !== conversationId && contact_id === contactId)
   if (others.length === 0) return null
   return (
     <section>
-      <h3>{says.others}</h3>
+      <h3>{labels.others}</h3>
       <ul className="inbox-others">
         {others.map((other) => (
           <li key={other.id}>
@@ -130,7 +130,7 @@ function Others({ contactId, conversationId }: { contactId: string; conversation
               <span className="inbox-others-text">
                 <span className="cut">{words.channels[other.channel]}</span>
                 <span className="cut soft">
-                  {other.last_message_text || (other.last_message && kindOf(other.last_message))}
+                  {other.last_message_text || (other.last_message && typeLabelOf(other.last_message))}
                 </span>
               </span>
               <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>

@@ -1,25 +1,25 @@
-/** The tags of a contact: take one off, put one on. Those the workspace knows are suggested; a new name makes a new tag. */
+/** Adds and removes tags of a contact. Existing tags are suggested; a new name creates a tag. */
 import { type FormEvent, useId, useState } from 'react'
 import { IconButton } from '../../../ui/button.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
-import { type Contact, showsContact } from './data.ts'
+import { type Contact, contactQueries } from './data.ts'
 
-const { contact: says } = words.inbox
+const { contact: labels } = words.inbox
 
 export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const [typed, setTyped] = useState('')
   const known = useCall('GET /tags', {}).data ?? []
   const list = useId()
   const change = useChange('PATCH /contacts/{id}', {
-    stale: showsContact,
-    // Not what somebody writes meanwhile.
+    stale: contactQueries,
+    // Clears the input only if it still holds the tag that was added.
     onDone: (_, { body }) => setTyped((now) => (body.tags?.includes(now.trim()) ? '' : now)),
   })
   const set = (names: string[]) => change.mutate({ params: { id }, body: { tags: names } })
-  // What is on its way is there already: whoever takes off a second tag at once does not put the first one back.
+  // While a change is in flight, the next one starts from it. Otherwise a second removal would restore the first tag.
   const names = (change.isPending && change.variables.body.tags) || tags.map(({ name }) => name)
   const add = (event: FormEvent) => {
     event.preventDefault()
@@ -42,9 +42,9 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
         <input
           className="input"
           list={list}
-          aria-label={says.addTag}
+          aria-label={labels.addTag}
           aria-describedby={change.error ? `${list}-fault` : undefined}
-          placeholder={says.addTag}
+          placeholder={labels.addTag}
           maxLength={80}
           value={typed}
           autoComplete="off"
@@ -58,7 +58,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
             ))}
         </datalist>
         <IconButton
-          label={says.addTag}
+          label={labels.addTag}
           icon="plus"
           size="small"
           busy={change.isPending}

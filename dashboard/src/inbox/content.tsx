@@ -4,12 +4,12 @@ import { words } from '../words/words.ts'
 import { Card } from './card.tsx'
 import type { Message } from './data.ts'
 import { Media } from './media.tsx'
-import { cardsOf, placeOf } from './read.ts'
+import { cardsOf, locationOf } from './parse-content.ts'
 import { SentTemplate } from './sent-template.tsx'
 import { FormAnswers, Origin, Shared, Unsupported } from './structured.tsx'
 import { Text } from './text.tsx'
 
-const { message: said } = words.inbox
+const { message: labels } = words.inbox
 
 export function Content({ message }: { message: Message }) {
   return (
@@ -37,7 +37,7 @@ function Body({ message }: { message: Message }) {
     case 'location':
       return <Location message={message} />
     case 'contacts':
-      return <Cards message={message} />
+      return <ContactCards message={message} />
     case 'template':
       return <SentTemplate message={message} />
     case 'interactive':
@@ -46,14 +46,14 @@ function Body({ message }: { message: Message }) {
         <>
           <p className="inbox-kind">
             <Icon name="check" />
-            {message.content?.form ? said.form : said.button}
+            {message.content?.form ? labels.form : labels.button}
           </p>
           <Text text={text} />
           {message.content?.form !== undefined && <FormAnswers form={message.content.form} />}
         </>
       )
     case 'reaction':
-      return <p className="inbox-text">{said.reacted(text ?? '')}</p>
+      return <p className="inbox-text">{labels.reacted(text ?? '')}</p>
     case 'unsupported':
       return <Unsupported content={message.content} />
     default:
@@ -67,25 +67,25 @@ function Body({ message }: { message: Message }) {
 }
 
 function Location({ message: { content, content_text: text } }: { message: Message }) {
-  const place = placeOf(content)
-  if (!place) return <Text text={text} />
-  const { latitude, longitude, name, address } = place
+  const location = locationOf(content)
+  if (!location) return <Text text={text} />
+  const { latitude, longitude, name, address } = location
   const map = `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`
   return (
     <Card icon="location" title={name ?? `${latitude}, ${longitude}`} lines={[address]}>
       <a href={map} target="_blank" rel="noopener noreferrer">
-        {said.openMap}
+        {labels.openMap}
       </a>
     </Card>
   )
 }
 
-function Cards({ message: { content, content_text: text } }: { message: Message }) {
+function ContactCards({ message: { content, content_text: text } }: { message: Message }) {
   const cards = cardsOf(content)
   if (cards.length === 0) return <Text text={text} />
-  return cards.map(({ name, company, phones, emails }, place) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the cards of a message keep their places.
-    <Card key={place} icon="person" title={name || (phones[0] ?? said.kinds.contacts)} lines={[company]}>
+  return cards.map(({ name, company, phones, emails }, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the order of the cards is fixed.
+    <Card key={index} icon="person" title={name || (phones[0] ?? labels.kinds.contacts)} lines={[company]}>
       {phones.map((phone) => (
         <a key={phone} href={`tel:${phone.replace(/[^+\d]/g, '')}`}>
           {phone}

@@ -1,11 +1,11 @@
-/** Something over the edge of the page: the browser's own `<dialog>`, at the right, and over all of it on a phone. */
+/** A modal panel at the right edge, full screen on a phone. Uses the native `<dialog>`. */
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { IconButton } from '../../../ui/button.tsx'
 import { words } from '../words/words.ts'
 
 export function Drawer({ label, onClose, children }: { label: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null)
-  // Closed before it is taken off the page, or the focus would not go back to where it was.
+  // Closes the dialog before React removes it; otherwise the browser does not restore the focus.
   useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog && !dialog.open) dialog.showModal()

@@ -1,4 +1,4 @@
-/** Which conversations: one status, and whose, unread, or of which channel, as one likes. */
+/** The filters of the conversation list: status, assignee, unread and channel. */
 import type { ReactNode } from 'react'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
@@ -10,8 +10,9 @@ const { list } = words.inbox
 
 export function FilterBar({ filters }: { filters: Filters }) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
-  const ofStatus = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
-  const toggleAssigned = (to: 'me' | 'nobody') => setFilters({ assigned: filters.assigned === to ? '' : to })
+  const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
+  const toggleAssigned = (assigned: 'me' | 'nobody') =>
+    setFilters({ assigned: filters.assigned === assigned ? '' : assigned })
   return (
     <>
       <fieldset className="inbox-tabs">
@@ -20,7 +21,7 @@ export function FilterBar({ filters }: { filters: Filters }) {
           <Toggle
             key={status}
             isOn={filters.status === status}
-            count={ofStatus[status]}
+            count={statusCounts[status]}
             onClick={() => setFilters({ status })}
           >
             {list.statuses[status]}

@@ -1,4 +1,4 @@
-/** Which conversations the list shows. The choice lives in the address, so reloading and sharing keep it. */
+/** The filters of the conversation list. They are stored in the URL, so reloading and sharing keep them. */
 import { useMemo } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
@@ -15,22 +15,22 @@ export type Filters = {
   channel: (typeof channels)[number] | ''
 }
 
-/** What the address says; whatever is no choice of ours counts as none. */
+/** The filters in the URL. Unknown values are ignored. */
 export function useFilters() {
   const search = useSearch()
   return useMemo(() => {
-    const given = new URLSearchParams(search)
+    const query = new URLSearchParams(search)
     const filters: Filters = {
-      status: statusTabs.find((status) => status === given.get('status')) ?? 'open',
-      assigned: (['me', 'nobody'] as const).find((one) => one === given.get('assigned')) ?? '',
-      unread: given.get('unread') === 'true',
-      channel: channels.find((channel) => channel === given.get('channel')) ?? '',
+      status: statusTabs.find((status) => status === query.get('status')) ?? 'open',
+      assigned: (['me', 'nobody'] as const).find((one) => one === query.get('assigned')) ?? '',
+      unread: query.get('unread') === 'true',
+      channel: channels.find((channel) => channel === query.get('channel')) ?? '',
     }
     return { filters, isPlain: !filters.assigned && !filters.unread && !filters.channel }
   }, [search])
 }
 
-/** Change some of them; what is as it usually is does not stand in the address. */
+/** Changes filters in the URL. Default values are removed from it. */
 export function setFilters(change: Partial<Filters>): void {
   const query = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(change)) {
@@ -51,7 +51,7 @@ export function toQuery({ status, assigned, unread, channel }: Filters): ListQue
   }
 }
 
-/** Where a conversation is, with the list as it is now; `message`: shown and lit up. */
+/** The path of a conversation, with the current filters. `message`: the message to scroll to and highlight. */
 export function hrefOf(search: string, id: string, message?: string): string {
   const query = new URLSearchParams(search)
   query.delete('message')

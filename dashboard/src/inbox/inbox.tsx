@@ -1,7 +1,6 @@
 /**
- * The inbox: who wrote, what was said, who they are. Side by side where there
- * is room; on a phone one after the other. Which conversation and which list
- * is said by the address.
+ * The inbox: conversation list, thread and contact panel, side by side on a wide window and one at a time on a phone. The URL
+ * holds the open conversation and the filters.
  */
 import './inbox.css'
 import { useCallback, useEffect, useRef } from 'react'
@@ -12,42 +11,42 @@ import { useLiveState } from '../lib/live.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
+import { ConversationView } from './conversation-view.tsx'
 import { hrefOf } from './filters.ts'
-import { useFolding } from './folding.ts'
+import { focusSearch, moveInList, rowOf } from './list-focus.ts'
 import { ListPane } from './list-pane.tsx'
-import { Opened } from './opened.tsx'
-import { focusSearch, moveInList, rowOf } from './rows.ts'
+import { useContactPanel } from './use-contact-panel.ts'
 
 export default function Inbox() {
   useTitle(words.inbox.title)
   const [, params] = useRoute('/inbox/:id')
   const id = params?.id ?? ''
   const [, navigate] = useLocation()
-  const folding = useFolding()
-  const cameFrom = useRef('')
+  const contactPanel = useContactPanel()
+  const lastOpenId = useRef('')
 
   const back = useCallback(() => {
-    cameFrom.current = id
+    lastOpenId.current = id
     navigate(hrefOf(location.search, ''))
   }, [id, navigate])
-  // Whoever goes back finds the row they came from.
+  // Going back restores the focus to the row of the closed conversation.
   useEffect(() => {
-    if (!id && cameFrom.current) rowOf(cameFrom.current)?.focus()
+    if (!id && lastOpenId.current) rowOf(lastOpenId.current)?.focus()
   }, [id])
   useShortcuts({
     j: () => moveInList(1, id),
     k: () => moveInList(-1, id),
     '/': focusSearch,
-    ...(id ? { u: back, i: folding.toggle } : {}),
+    ...(id ? { u: back, i: contactPanel.toggle } : {}),
   })
 
   return (
-    <div className="inbox" data-open={id ? '' : undefined} data-panel={id && folding.isBeside ? '' : undefined}>
+    <div className="inbox" data-open={id ? '' : undefined} data-panel={id && contactPanel.isDocked ? '' : undefined}>
       <h1 className="offscreen">{words.inbox.title}</h1>
-      <LineBanner />
+      <ConnectionBanner />
       <ListPane openId={id} />
       {id ? (
-        <Opened key={id} id={id} onBack={back} folding={folding} />
+        <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
         <section className="inbox-thread inbox-none" aria-label={words.inbox.thread.label}>
           <Empty icon="chat" title={words.inbox.thread.none}>
@@ -60,11 +59,11 @@ export default function Inbox() {
   )
 }
 
-function LineBanner() {
+function ConnectionBanner() {
   if (useLiveState() !== 'broken') return null
   return (
     <p className="inbox-banner" role="status">
-      {words.inbox.broken}
+      {words.inbox.connectionLost}
     </p>
   )
 }

@@ -1,7 +1,4 @@
-/**
- * The list: status, filters, search, and the conversations that fit. While
- * somebody types in the search, what it found stands in its place.
- */
+/** The conversation list with filters and search. Search results replace the list while the search box has text. */
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Button, IconButton } from '../../../ui/button.tsx'
@@ -16,21 +13,21 @@ import { Failure } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { type Filters, hrefOf, setFilters, toQuery, useFilters } from './filters.ts'
+import { focusSearch, moveInList } from './list-focus.ts'
 import { useConversations } from './live-pages.ts'
 import { Row } from './row.tsx'
-import { focusSearch, moveInList } from './rows.ts'
 import { SearchResults } from './search-results.tsx'
 
 const { list } = words.inbox
 
 export function ListPane({ openId }: { openId: string }) {
   const { filters, isPlain } = useFilters()
-  const [asked, setAsked] = useQueryValue('q')
-  const [typed, setTyped] = useState(asked)
-  const still = useStill(typed.trim())
+  const [queryInUrl, setQueryInUrl] = useQueryValue('q')
+  const [searchText, setSearchText] = useState(queryInUrl)
+  const settledText = useStill(searchText.trim())
   useEffect(() => {
-    if (still !== (new URLSearchParams(location.search).get('q') ?? '')) setAsked(still)
-  }, [still, setAsked])
+    if (settledText !== (new URLSearchParams(location.search).get('q') ?? '')) setQueryInUrl(settledText)
+  }, [settledText, setQueryInUrl])
 
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
@@ -40,7 +37,7 @@ export function ListPane({ openId }: { openId: string }) {
   }
   const leave = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key !== 'Escape') return
-    setTyped('')
+    setSearchText('')
     event.currentTarget.blur()
   }
   return (
@@ -49,27 +46,27 @@ export function ListPane({ openId }: { openId: string }) {
         <div className="inbox-search">
           <SearchInput
             label={words.inbox.search.label}
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
+            value={searchText}
+            onChange={(event) => setSearchText(event.target.value)}
             onKeyDown={leave}
             autoComplete="off"
           />
-          {typed && (
+          {searchText && (
             <IconButton
               label={words.inbox.search.clear}
               icon="close"
               size="small"
               onClick={() => {
-                setTyped('')
+                setSearchText('')
                 focusSearch()
               }}
             />
           )}
         </div>
-        {!typed && <FilterBar filters={filters} />}
+        {!searchText && <FilterBar filters={filters} />}
       </div>
-      {typed.trim() ? (
-        <SearchResults query={still} openId={openId} />
+      {searchText.trim() ? (
+        <SearchResults query={settledText} openId={openId} />
       ) : (
         <Conversations filters={filters} isPlain={isPlain} openId={openId} />
       )}
@@ -83,7 +80,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   if (!pages.data) {
     return pages.error ? <Failure error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={12} />
   }
-  if (pages.items.length === 0 && !pages.hasNextPage) return <Nothing filters={filters} isPlain={isPlain} />
+  if (pages.items.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
   return (
     <div className="inbox-scroll" data-stale={pages.isPlaceholderData ? '' : undefined}>
       <ul aria-label={list.label}>
@@ -101,11 +98,11 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   )
 }
 
-function Nothing({ filters, isPlain }: { filters: Filters; isPlain: boolean }) {
-  const any = useConversations({})
-  if (!any.data) return <Skeleton lines={12} />
-  const isEmpty = any.items.length === 0
-  if (isEmpty) return <NobodyWrote />
+function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: boolean }) {
+  const anyConversations = useConversations({})
+  if (!anyConversations.data) return <Skeleton lines={12} />
+  const isEmpty = anyConversations.items.length === 0
+  if (isEmpty) return <EmptyInbox />
   const isDone = filters.status === 'open' && isPlain
   return (
     <Empty
@@ -122,8 +119,8 @@ function Nothing({ filters, isPlain }: { filters: Filters; isPlain: boolean }) {
   )
 }
 
-/** How to get a first conversation: in a demo by writing as a customer, else by connecting a channel. */
-function NobodyWrote() {
+/** The empty inbox: offers the simulator in a demo, otherwise connecting a channel. */
+function EmptyInbox() {
   const isManager = useIsManager()
   const isDemo = Boolean(useCall('GET /setup', {}).data?.demo)
   return (

@@ -1,47 +1,49 @@
 /**
- * A long list that changes while somebody looks at it.
+ * A long list with live updates.
  *
- * Its beginning is small and asked for again at every piece of news. What is
- * older is asked for in large pages once somebody goes there, and again a
- * moment after the beginning changed, so a busy workspace does not make a
- * browser read a thousand rows four times a second. Whatever the beginning
- * does not have although it would stand there is gone.
+ * Every live update reloads the small first page (the head). Older items load in large pages when the member scrolls to them.
+ * They reload at most every 2 seconds after the head changed, so a busy workspace does not make the browser read a thousand
+ * rows four times a second. An older item that sorts before the end of the head but is not in it was removed.
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type InputOf, usePages } from '../lib/api.ts'
-import { byActivity, byAge, freshCount, olderCount, threadInput } from './data.ts'
+import { byActivity, byId, headPageSize, olderPageSize, threadInput } from './data.ts'
 
 export type ListQuery = NonNullable<InputOf<'GET /conversations'>['query']>
 
-/** Conversations, last activity first. While other ones are asked for, the last answer stays. */
+/** Conversations, by last activity. While another query loads, the previous result stays. */
 export function useConversations(query: ListQuery, enabled = true) {
-  const wanted = useWanted(JSON.stringify(query))
+  const olderRequest = useOlderRequested(JSON.stringify(query))
   const head = usePages(
     'GET /conversations',
-    { query: { ...query, limit: freshCount } },
+    { query: { ...query, limit: headPageSize } },
     { live: true, keep: true, enabled },
   )
   const older = usePages(
     'GET /conversations',
-    { query: { ...query, limit: olderCount } },
-    { enabled: enabled && wanted.is },
+    { query: { ...query, limit: olderPageSize } },
+    { enabled: enabled && olderRequest.isRequested },
   )
-  return useJoined(head, older, wanted, byActivity)
+  return useMergedPages(head, older, olderRequest, byActivity)
 }
 
 /** The messages of a conversation, newest first. */
 export function useThread(id: string) {
-  const wanted = useWanted(id)
+  const olderRequest = useOlderRequested(id)
   const head = usePages('GET /conversations/{id}/messages', threadInput(id), { live: true })
-  const older = usePages('GET /conversations/{id}/messages', threadInput(id, olderCount), { enabled: wanted.is })
-  return useJoined(head, older, wanted, byAge)
+  const older = usePages('GET /conversations/{id}/messages', threadInput(id, olderPageSize), {
+    enabled: olderRequest.isRequested,
+  })
+  return useMergedPages(head, older, olderRequest, byId)
 }
 
-/** Whether somebody went beyond the beginning of this very list. */
-function useWanted(key: string): { is: boolean; set: () => void } {
-  const [wanted, setWanted] = useState<string>()
-  const set = useCallback(() => setWanted(key), [key])
-  return { is: wanted === key, set }
+type OlderRequest = { isRequested: boolean; request: () => void }
+
+/** Whether the member scrolled beyond the head of the list with this key. */
+function useOlderRequested(key: string): OlderRequest {
+  const [requestedKey, setRequestedKey] = useState<string>()
+  const request = useCallback(() => setRequestedKey(key), [key])
+  return { isRequested: requestedKey === key, request }
 }
 
 type Page<Item> = { data: Item[]; meta: { next_cursor: string | null } }
@@ -56,26 +58,28 @@ type Pages<Item> = {
   refetch: () => unknown
 }
 
-function useJoined<Item extends { id: string }>(
+function useMergedPages<Item extends { id: string }>(
   head: Pages<Item>,
   older: Pages<Item>,
-  wanted: { is: boolean; set: () => void },
+  olderRequest: OlderRequest,
   compare: (one: Item, other: Item) => number,
 ) {
-  useCalm(head.dataUpdatedAt, wanted.is, older.refetch)
+  useThrottled(head.dataUpdatedAt, olderRequest.isRequested, older.refetch)
   const items = useMemo(() => {
     const fresh = head.data?.pages.flatMap((page) => page.data) ?? []
     const isAll = head.data?.pages.at(-1)?.meta.next_cursor === null
-    return isAll || !wanted.is ? fresh : join(fresh, older.data?.pages.flatMap((page) => page.data) ?? [], compare)
-  }, [head.data, older.data, wanted.is, compare])
+    return isAll || !olderRequest.isRequested
+      ? fresh
+      : mergePages(fresh, older.data?.pages.flatMap((page) => page.data) ?? [], compare)
+  }, [head.data, older.data, olderRequest.isRequested, compare])
 
   const { fetchNextPage } = older
-  const isReady = wanted.is && older.data !== undefined
-  const { is: isWanted, set: want } = wanted
+  const isReady = olderRequest.isRequested && older.data !== undefined
+  const { isRequested, request } = olderRequest
   const fetchMore = useCallback(() => {
     if (isReady) void fetchNextPage()
-    else if (!isWanted) want()
-  }, [isReady, isWanted, want, fetchNextPage])
+    else if (!isRequested) request()
+  }, [isReady, isRequested, request, fetchNextPage])
   return {
     items,
     data: head.data,
@@ -83,12 +87,12 @@ function useJoined<Item extends { id: string }>(
     refetch: head.refetch,
     isPlaceholderData: head.isPlaceholderData,
     hasNextPage: !head.isPlaceholderData && (isReady ? older.hasNextPage : head.hasNextPage),
-    isFetchingNextPage: isWanted && (older.isFetchingNextPage || !isReady),
+    isFetchingNextPage: isRequested && (older.isFetchingNextPage || !isReady),
     fetchNextPage: fetchMore,
   }
 }
 
-function join<Item extends { id: string }>(
+function mergePages<Item extends { id: string }>(
   fresh: readonly Item[],
   older: readonly Item[],
   compare: (one: Item, other: Item) => number,
@@ -103,10 +107,10 @@ function join<Item extends { id: string }>(
   return [...fresh, ...rest]
 }
 
-const calmMs = 2_000
+const throttleMs = 2_000
 
-/** Run a while after the beginning changed, and not again before that. */
-function useCalm(changedAt: number, isOn: boolean, run: () => unknown): void {
+/** Throttle: runs once, `throttleMs` after the first change of `changedAt`. */
+function useThrottled(changedAt: number, isOn: boolean, run: () => unknown): void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const latest = useRef(run)
   latest.current = run
@@ -116,7 +120,7 @@ function useCalm(changedAt: number, isOn: boolean, run: () => unknown): void {
       timer.current = setTimeout(() => {
         timer.current = undefined
         void latest.current()
-      }, calmMs)
+      }, throttleMs)
     }
     seen.current = changedAt
   }, [changedAt, isOn])

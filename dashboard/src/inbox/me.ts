@@ -1,4 +1,4 @@
-/** Who writes here, as their messages will say. */
+/** The signed-in member as the sender of messages. */
 import { useMemo } from 'react'
 import { memberName } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'

@@ -1,16 +1,13 @@
-/**
- * Images, films, sounds and files of a message. Each has its size before it is
- * loaded, so that nothing jumps. An image opens full size.
- */
+/** Images, videos, audio and files of a message. Their size is fixed before they load, which avoids layout shifts. */
 import { useState } from 'react'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { formatBytes } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
-import { showableUrl, textOf, webUrl } from './read.ts'
+import { showableUrl, textOf, webUrl } from './parse-content.ts'
 
-const { message: said } = words.inbox
+const { message: labels } = words.inbox
 
 const icons: Partial<Record<Message['content_type'], IconName>> = {
   image: 'image',
@@ -24,43 +21,56 @@ export function Media({ message }: { message: Message }) {
   const icon = icons[type] ?? 'document'
   const name = media?.filename ?? textOf(content?.filename) ?? ''
   if (!url) {
-    const isLost = media?.state === 'failed'
-    return <FileCard icon={icon} title={name || said.kinds[type]} line={isLost ? said.lost : said.coming} />
-  }
-  const shown = showableUrl(url)
-  if (!shown || type === 'document') {
-    const size = media?.size_bytes ? formatBytes(media.size_bytes) : ''
-    const href = shown ?? webUrl(url)
+    const hasFailed = media?.state === 'failed'
     return (
-      <FileCard icon={icon} title={name || said.kinds[type]} line={size || said.open(said.kinds[type])} href={href} />
+      <FileCard
+        icon={icon}
+        title={name || labels.kinds[type]}
+        line={hasFailed ? labels.downloadFailed : labels.downloading}
+      />
     )
   }
-  if (type === 'image') return <Picture url={shown} name={name} />
-  if (type === 'sticker') return <img className="inbox-sticker" src={shown} alt={said.kinds.sticker} loading="lazy" />
+  const showable = showableUrl(url)
+  if (!showable || type === 'document') {
+    const size = media?.size_bytes ? formatBytes(media.size_bytes) : ''
+    const href = showable ?? webUrl(url)
+    return (
+      <FileCard
+        icon={icon}
+        title={name || labels.kinds[type]}
+        line={size || labels.open(labels.kinds[type])}
+        href={href}
+      />
+    )
+  }
+  if (type === 'image') return <Picture url={showable} name={name} />
+  if (type === 'sticker')
+    return <img className="inbox-sticker" src={showable} alt={labels.kinds.sticker} loading="lazy" />
   if (type === 'video') {
     return (
-      // biome-ignore lint/a11y/useMediaCaption: what a customer filmed has no captions.
-      <video className="inbox-video" src={shown} controls preload="metadata" aria-label={said.kinds.video} />
+      // biome-ignore lint/a11y/useMediaCaption: videos from customers have no captions.
+      <video className="inbox-video" src={showable} controls preload="metadata" aria-label={labels.kinds.video} />
     )
   }
   return (
-    // biome-ignore lint/a11y/useMediaCaption: what a customer said has no captions.
-    <audio className="inbox-audio" src={shown} controls preload="metadata" aria-label={said.kinds.audio} />
+    // biome-ignore lint/a11y/useMediaCaption: audio from customers has no captions.
+    <audio className="inbox-audio" src={showable} controls preload="metadata" aria-label={labels.kinds.audio} />
   )
 }
 
 export function Picture({ url, name }: { url: string; name: string }) {
   const [isOpen, setOpen] = useState(false)
   const [isBroken, setBroken] = useState(false)
-  if (isBroken) return <FileCard icon="image" title={name || said.image} line={said.open(said.image)} href={url} />
+  if (isBroken)
+    return <FileCard icon="image" title={name || labels.image} line={labels.open(labels.image)} href={url} />
   return (
     <>
-      <button type="button" className="inbox-picture" aria-label={said.openImage} onClick={() => setOpen(true)}>
-        <img src={url} alt={name || said.image} loading="lazy" onError={() => setBroken(true)} />
+      <button type="button" className="inbox-picture" aria-label={labels.openImage} onClick={() => setOpen(true)}>
+        <img src={url} alt={name || labels.image} loading="lazy" onError={() => setBroken(true)} />
       </button>
       {isOpen && (
-        <Dialog title={name || said.image} size="wide" onClose={() => setOpen(false)}>
-          <img className="inbox-full" src={url} alt={name || said.image} />
+        <Dialog title={name || labels.image} size="wide" onClose={() => setOpen(false)}>
+          <img className="inbox-full" src={url} alt={name || labels.image} />
         </Dialog>
       )}
     </>
@@ -70,7 +80,7 @@ export function Picture({ url, name }: { url: string; name: string }) {
 type FileProps = { icon: IconName; title: string; line: string; href?: string | undefined }
 
 export function FileCard({ icon, title, line, href }: FileProps) {
-  const inside = (
+  const content = (
     <>
       <span className="inbox-card-mark">
         <Icon name={icon} />
@@ -81,10 +91,10 @@ export function FileCard({ icon, title, line, href }: FileProps) {
       </span>
     </>
   )
-  if (!href) return <div className="inbox-card">{inside}</div>
+  if (!href) return <div className="inbox-card">{content}</div>
   return (
     <a className="inbox-card" href={href} target="_blank" rel="noopener noreferrer">
-      {inside}
+      {content}
       <Icon name="download" />
     </a>
   )

@@ -6,33 +6,33 @@
  * discarded. A message that the channel rejects is stored by the service.
  *
  * Unconfirmed messages are kept for the life of the tab, so a reload loses
- * none. After a reload each waits for "Send again", under its old
+ * none. After a reload each waits for "Retry", which sends it under its old
  * `Idempotency-Key`.
  */
 import { useMemo, useSyncExternalStore } from 'react'
 import { askAgain, CallError, call, type InputOf, messageOf, newOnce } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import { lineOf, type Message, showMessage, threadInput } from './data.ts'
+import { insertMessage, type Message, summaryOf, threadInput } from './data.ts'
 
 export type Body = InputOf<'POST /conversations/{id}/messages'>['body']
 
 export type Sending = {
   key: string
-  /** The message as it will look. */
+  /** The message as the thread shows it. */
   message: Message
   body: Body
-  /** What the service knows it by, so that what may have gone out does not go out twice. */
+  /** The `Idempotency-Key`: a retry of a message that may have been sent does not send it twice. */
   once: string
-  /** The newest message there was: the real one is newer. */
+  /** The id of the newest message when this one was sent. The stored message has a higher id. */
   after: string
-  /** `lost`: the line or the service broke, so it may have gone out; if it did, the real one shows up. */
+  /** `lost`: the connection or the service failed, so the outcome is unknown. If it was sent, the stored message appears. */
   state: 'sending' | 'refused' | 'lost'
 }
 
 let all: readonly Sending[] = []
 let isRestored = false
 const listeners = new Set<() => void>()
-const lines = new Map<string, Promise<void>>()
+const queues = new Map<string, Promise<void>>()
 const storageKey = 'parley-outbox'
 
 function set(next: readonly Sending[]): void {
@@ -42,7 +42,7 @@ function set(next: readonly Sending[]): void {
   for (const listener of listeners) listener()
 }
 
-/** The messages of this tab. Read when a conversation is first shown: by then `claimDrafts` has removed another member's. */
+/** The messages of this tab, read when the first conversation opens. By then `claimDrafts` has removed another member's. */
 function getAll(): readonly Sending[] {
   if (isRestored) return all
   isRestored = true
@@ -59,24 +59,24 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** What is still on its way in a conversation, oldest first. */
+/** The messages of a conversation that the service has not confirmed, oldest first. */
 export function useSendings(conversationId: string, messages: readonly Message[], memberId: string): Sending[] {
   const sendings = useSyncExternalStore(subscribe, getAll)
   return useMemo(() => {
-    const taken = new Set<string>()
+    const matched = new Set<string>()
     return sendings.filter(({ message, after, state }) => {
       if (message.conversation_id !== conversationId) return false
-      const real = messages.find(
+      const storedMessage = messages.find(
         (one) =>
           one.id > after &&
           one.sender_id === memberId &&
           one.content_type === message.content_type &&
           one.template_name === message.template_name &&
           (one.content_text ?? '') === (message.content_text ?? '') &&
-          !taken.has(one.id),
+          !matched.has(one.id),
       )
-      if (!real || state === 'refused') return true
-      taken.add(real.id)
+      if (!storedMessage || state === 'refused') return true
+      matched.add(storedMessage.id)
       return false
     })
   }, [sendings, messages, conversationId, memberId])
@@ -88,7 +88,7 @@ type Draft = {
   after: string
   sender: { id: string; name: string }
   quoted?: Message | undefined
-  /** What it will read as, where the body does not say it. */
+  /** The text to show, when it is not in `body` (templates). */
   text?: string | undefined
 }
 
@@ -118,7 +118,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
           id: quoted.id,
           direction: quoted.direction,
           content_type: quoted.content_type,
-          content_text: lineOf(quoted),
+          content_text: summaryOf(quoted),
         }
       : null,
     interactive_reply_id: null,
@@ -133,15 +133,15 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
 function start(sending: Sending): void {
   set([...all.filter(({ key }) => key !== sending.key), sending])
   const { conversation_id: id } = sending.message
-  const line = (lines.get(id) ?? Promise.resolve()).then(() => post(sending))
-  lines.set(id, line)
+  const queue = (queues.get(id) ?? Promise.resolve()).then(() => post(sending))
+  queues.set(id, queue)
 }
 
 async function post({ key, message, body, once }: Sending): Promise<void> {
   const { conversation_id: id } = message
   try {
     const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, once })
-    showMessage(data)
+    insertMessage(data)
     discard(key)
   } catch (error) {
     if (error instanceof CallError && error.code === 'platform_error') {
@@ -154,7 +154,7 @@ async function post({ key, message, body, once }: Sending): Promise<void> {
   }
 }
 
-// Closing the tab would lose what is not confirmed; a reload would not, but the browser does not tell them apart.
+// Warns before closing the tab, which would lose unconfirmed messages. A reload would not, but browsers do not distinguish them.
 addEventListener('beforeunload', (event) => {
   if (all.length > 0) event.preventDefault()
 })
@@ -170,13 +170,13 @@ export function discard(key: string): void {
   set(all.filter((one) => one.key !== key))
 }
 
-/** The same once more, for what the channel refused. A template is not: its values are not known any more. */
-export function sendAgain(message: Message, sender: Draft['sender']): void {
+/** Sends a message again that the channel rejected. Templates cannot be resent: their values are not stored. */
+export function resendMessage(message: Message, sender: Draft['sender']): void {
   const body = bodyOf(message)
   if (body) send({ conversationId: message.conversation_id, body, after: message.id, sender })
 }
 
-export const isRepeatable = (message: Message): boolean => message.status === 'failed' && bodyOf(message) !== undefined
+export const canResend = (message: Message): boolean => message.status === 'failed' && bodyOf(message) !== undefined
 
 function bodyOf({ content_type: type, content_text, content, media, media_url }: Message): Body | undefined {
   const text = content_text ?? ''

@@ -1,4 +1,4 @@
-/** A conversation in the list: who, when, what was last said, whether it waits. Drawn again only when it changed. */
+/** A conversation in the list: contact, last message, unread count and assignee. Memoized, so only changed rows render. */
 import { memo } from 'react'
 import { Link } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -8,8 +8,8 @@ import { prefetchPages } from '../lib/prefetch.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
-import { activityOf, type Conversation, kindOf, threadInput } from './data.ts'
-import { Ticks } from './ticks.tsx'
+import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
+import { StatusIcon } from './status-icon.tsx'
 
 const { list } = words.inbox
 
@@ -25,7 +25,7 @@ export const Row = memo(function Row({
   const { id, channel, contact, status, unread_count: unread, assigned_agent: agent } = conversation
   const name = nameOf(contact)
   const at = activityOf(conversation)
-  const warm = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
+  const prefetch = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
   return (
     <li className="inbox-item">
       <Link
@@ -34,8 +34,8 @@ export const Row = memo(function Row({
         data-row={id}
         data-unread={unread > 0 && !isOpen ? '' : undefined}
         aria-current={isOpen ? 'true' : undefined}
-        onMouseEnter={warm}
-        onFocus={warm}
+        onMouseEnter={prefetch}
+        onFocus={prefetch}
       >
         <ChannelAvatar name={name} channel={channel} />
         <span className="inbox-row-text">
@@ -76,11 +76,11 @@ function LastMessage({
 }: {
   conversation: Conversation
 }) {
-  const line = text || (last ? kindOf(last) : list.nothingSaid)
-  const isOurs = last?.direction === 'outbound'
+  const line = text || (last ? typeLabelOf(last) : list.noMessages)
+  const isOutbound = last?.direction === 'outbound'
   return (
     <span className="inbox-row-said cut" data-failed={last?.status === 'failed' ? '' : undefined}>
-      {isOurs && <Ticks status={last.status} />}
+      {isOutbound && <StatusIcon status={last.status} />}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
       <bdi>{line}</bdi>
     </span>

@@ -1,4 +1,4 @@
-/** What a search found: people by their names and numbers, and messages by their words. */
+/** Search results: conversations by contact name and number, and messages by text. */
 import { Link, useSearch } from 'wouter'
 import { Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
@@ -9,32 +9,32 @@ import { More } from '../ui/more.tsx'
 import { Failure } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { hrefOf } from './filters.ts'
+import { HighlightedText } from './highlighted-text.tsx'
 import { useConversations } from './live-pages.ts'
-import { Marked } from './marked.tsx'
 import { Row } from './row.tsx'
 
-const { search: found } = words.inbox
+const { search: labels } = words.inbox
 
 export function SearchResults({ query, openId }: { query: string; openId: string }) {
   const search = useSearch()
-  const isAsked = query !== ''
-  const people = useConversations({ search: query }, isAsked)
-  const messages = usePages('GET /search', { query: { q: query, limit: 20 } }, { enabled: isAsked, keep: true })
+  const hasQuery = query !== ''
+  const contacts = useConversations({ search: query }, hasQuery)
+  const messages = usePages('GET /search', { query: { q: query, limit: 20 } }, { enabled: hasQuery, keep: true })
   return (
     <div className="inbox-scroll">
       <section aria-labelledby="inbox-people">
         <h2 className="inbox-group" id="inbox-people">
-          {found.people}
+          {labels.contacts}
         </h2>
-        {people.error && !people.data ? (
-          <Failure error={people.error} onRetry={() => void people.refetch()} />
-        ) : !people.data ? (
+        {contacts.error && !contacts.data ? (
+          <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
+        ) : !contacts.data ? (
           <Skeleton lines={3} />
-        ) : people.items.length === 0 ? (
-          <p className="inbox-group-none">{found.noPeople(query)}</p>
+        ) : contacts.items.length === 0 ? (
+          <p className="inbox-group-none">{labels.noContacts(query)}</p>
         ) : (
           <ul>
-            {people.items.slice(0, 20).map((conversation) => (
+            {contacts.items.slice(0, 20).map((conversation) => (
               <Row
                 key={conversation.id}
                 conversation={conversation}
@@ -47,18 +47,18 @@ export function SearchResults({ query, openId }: { query: string; openId: string
       </section>
       <section aria-labelledby="inbox-messages">
         <h2 className="inbox-group" id="inbox-messages">
-          {found.messages}
+          {labels.messages}
         </h2>
         {messages.error && !messages.data ? (
           <Failure error={messages.error} onRetry={() => void messages.refetch()} />
         ) : !messages.data ? (
           <Skeleton lines={6} />
         ) : messages.items.length === 0 && !messages.hasNextPage ? (
-          <p className="inbox-group-none">{found.noMessages(query)}</p>
+          <p className="inbox-group-none">{labels.noMessages(query)}</p>
         ) : (
           <ul>
             {messages.items.map((item) => (
-              <Hit key={item.message.id} item={item} query={query} search={search} />
+              <MessageResult key={item.message.id} item={item} query={query} search={search} />
             ))}
           </ul>
         )}
@@ -68,9 +68,9 @@ export function SearchResults({ query, openId }: { query: string; openId: string
   )
 }
 
-type HitProps = { item: ItemOf<'GET /search'>; query: string; search: string }
+type MessageResultProps = { item: ItemOf<'GET /search'>; query: string; search: string }
 
-function Hit({ item: { message, snippet, conversation }, query, search }: HitProps) {
+function MessageResult({ item: { message, snippet, conversation }, query, search }: MessageResultProps) {
   const name = nameOf(conversation.contact)
   const isOpen = new URLSearchParams(search).get('message') === message.id
   return (
@@ -91,7 +91,7 @@ function Hit({ item: { message, snippet, conversation }, query, search }: HitPro
           </span>
           <span className="inbox-snippet">
             {message.direction === 'outbound' && <span className="soft">{words.inbox.list.you}</span>}
-            <Marked text={snippet} query={query} />
+            <HighlightedText text={snippet} query={query} />
           </span>
         </span>
       </Link>

@@ -3,7 +3,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
 import { FileCard, Picture } from './media.tsx'
-import { type Details, showableUrl, templateOf, webUrl } from './read.ts'
+import { type Details, showableUrl, templateOf, webUrl } from './parse-content.ts'
 import { Text } from './text.tsx'
 
 export function SentTemplate({ message: { content, content_text: text } }: { message: Message }) {
@@ -46,17 +46,17 @@ function TemplateView({ header, media, text, footer, buttons, cards = [] }: View
       {header && <strong>{header}</strong>}
       <Text text={text ?? null} />
       {footer && <p className="inbox-footer">{footer}</p>}
-      {buttons.map((label, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the buttons of a template keep their places.
-        <span key={place} className="inbox-template-button">
+      {buttons.map((label, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the order of the buttons is fixed.
+        <span key={index} className="inbox-template-button">
           {label}
         </span>
       ))}
       {cards.length > 0 && (
         <ul className="inbox-template-cards">
-          {cards.map((card, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: so do its cards.
-            <li key={place}>
+          {cards.map((card, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the order of the cards is fixed.
+            <li key={index}>
               <TemplateView {...card} />
             </li>
           ))}
@@ -69,8 +69,8 @@ function TemplateView({ header, media, text, footer, buttons, cards = [] }: View
 function HeaderMedia({ media: { format, url } }: { media: NonNullable<View['media']> }) {
   const kinds = words.inbox.template.media
   const kind = format === 'video' || format === 'document' || format === 'location' ? format : 'image'
-  const shown = showableUrl(url)
-  if (kind === 'image' && shown) return <Picture url={shown} name={kinds.image} />
+  const showable = showableUrl(url)
+  if (kind === 'image' && showable) return <Picture url={showable} name={kinds.image} />
   if (!url) {
     return (
       <span className="inbox-template-media">

@@ -4,10 +4,10 @@ import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { formatMoney, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { Card } from './card.tsx'
-import { answersOf, type Details, orderOf, recordOf, recordsOf, referralOf, textOf, webUrl } from './read.ts'
+import { answersOf, type Details, orderOf, recordOf, recordsOf, referralOf, textOf, webUrl } from './parse-content.ts'
 import { Text } from './text.tsx'
 
-const { message: said } = words.inbox
+const { message: labels } = words.inbox
 const { structured: text } = words.inbox
 
 const Line = ({ icon, label, url }: { icon: IconName; label: string; url?: string | undefined }) => (
@@ -23,7 +23,7 @@ const Line = ({ icon, label, url }: { icon: IconName; label: string; url?: strin
   </p>
 )
 
-/** Lines above a message: an ad, a story, a product, forwarded. */
+/** Lines above a message: the ad, story or product it refers to, or that it was forwarded. */
 export function Origin({ content }: { content: Details }) {
   const referral = referralOf(content.referral)
   const story = recordOf(content.story)
@@ -40,15 +40,15 @@ export function Origin({ content }: { content: Details }) {
   )
 }
 
-/** A message of a type that has no words of its own. */
+/** A message that the service stored as `unsupported`. Shows the parts that can be read. */
 export function Unsupported({ content }: { content: Details | null }) {
-  if (!content) return <p className="inbox-system">{said.unsupported}</p>
+  if (!content) return <p className="inbox-system">{labels.unsupported}</p>
   const { type, group_id: group } = content
   if (content.order) return <Order order={content.order} />
   if (content.attachment) return <Shared attachment={content.attachment} />
   if (type === 'call') return <Card icon="phone" title={text.call} lines={[text.callText]} />
   if (type === 'request_welcome') return <p className="inbox-system">{text.opened}</p>
-  const written = writtenIn(content)
+  const written = textIn(content)
   if (written) {
     return (
       <>
@@ -57,21 +57,21 @@ export function Unsupported({ content }: { content: Details | null }) {
       </>
     )
   }
-  if (Object.keys(content).join() === 'referral') return <p className="inbox-system">{text.cameOnly}</p>
+  if (Object.keys(content).join() === 'referral') return <p className="inbox-system">{text.referralOnly}</p>
   const [error] = recordsOf(content.errors)
   const reason = textOf(recordOf(error?.error_data)?.details) ?? textOf(error?.title)
   return (
     <>
       {group !== undefined && <Line icon="contacts" label={text.group} />}
       <p className="inbox-system">
-        {said.unsupported} {reason}
+        {labels.unsupported} {reason}
       </p>
     </>
   )
 }
 
-/** Words in a part of a message that as a whole could not be read. */
-const writtenIn = ({ type, text, ...content }: Details): string | undefined => {
+/** The text or caption inside an unsupported message. */
+const textIn = ({ type, text, ...content }: Details): string | undefined => {
   const part = typeof type === 'string' ? recordOf(content[type]) : undefined
   return textOf(recordOf(text)?.body) ?? textOf(text) ?? textOf(part?.caption)
 }
@@ -142,7 +142,8 @@ export function Shared({ attachment }: { attachment: unknown }) {
   const { type, title, url } = recordOf(attachment) ?? {}
   const known = textOf(type) ?? ''
   const href = webUrl(textOf(url))
-  const label = (Object.hasOwn(text.shared, known) && text.shared[known]) || (href ? text.sharedLink : said.unsupported)
+  const label =
+    (Object.hasOwn(text.shared, known) && text.shared[known]) || (href ? text.sharedLink : labels.unsupported)
   const name = textOf(title)
   return (
     <Card icon="link" title={name ?? label} lines={name ? [label] : []}>

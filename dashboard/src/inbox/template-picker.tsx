@@ -1,4 +1,4 @@
-/** Choose an approved template, give it its values, see it as the customer will, send it. */
+/** The dialog to choose an approved template, enter its values, preview and send it. */
 import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -16,44 +16,44 @@ import { words } from '../words/words.ts'
 import type { Conversation } from './data.ts'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
-const { template: says } = words.inbox
+const { template: labels } = words.inbox
 
 type Props = {
   conversation: Conversation
   onClose: () => void
-  /** `text`: how it reads. */
+  /** `text`: the template with its values filled in. */
   onSend: (template: TemplateSend, text: string) => void
 }
 
 const keyOf = ({ name, language }: Template) => `${name} ${language}`
 
 export function TemplatePicker({ conversation, onClose, onSend }: Props) {
-  const asked = useCall('GET /templates', {})
+  const query = useCall('GET /templates', {})
   const [chosen, setChosen] = useState<Template>()
-  // Once the dialog is open, the first field takes the focus.
+  // Renders the content after the dialog is open, so that the search field can take the focus.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(true), [])
   return (
-    <Dialog title={`${says.title}: ${nameOf(conversation.contact)}`} size="wide" onClose={onClose}>
-      <Asked query={{ ...asked, data: isOpen ? asked.data : undefined }}>
+    <Dialog title={`${labels.title}: ${nameOf(conversation.contact)}`} size="wide" onClose={onClose}>
+      <Asked query={{ ...query, data: isOpen ? query.data : undefined }}>
         {(templates) => {
           const approved = templates.filter(({ status }) => status === 'APPROVED')
           if (approved.length === 0) return <NoTemplates />
           return (
             <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
-              <Choices templates={approved} chosen={chosen} onChoose={setChosen} />
+              <TemplateList templates={approved} chosen={chosen} onChoose={setChosen} />
               <div className="inbox-picker-form">
                 {chosen ? (
                   <>
                     <span className="inbox-picker-back">
                       <Button size="small" icon="back" onClick={() => setChosen(undefined)}>
-                        {says.back}
+                        {labels.back}
                       </Button>
                     </span>
                     <TemplateForm key={keyOf(chosen)} template={chosen} onSend={onSend} />
                   </>
                 ) : (
-                  <p className="soft">{says.choose}</p>
+                  <p className="soft">{labels.choose}</p>
                 )}
               </div>
             </div>
@@ -71,40 +71,40 @@ function NoTemplates() {
   return (
     <Empty
       icon="templates"
-      title={says.none}
+      title={labels.none}
       action={
         <>
           {isManager && (
             <Button variant="primary" icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
-              {says.refresh}
+              {labels.refresh}
             </Button>
           )}
-          <LinkButton href="/templates">{says.toTemplates}</LinkButton>
+          <LinkButton href="/templates">{labels.toTemplates}</LinkButton>
         </>
       }
     >
-      {says.noneText}
+      {labels.noneText}
     </Empty>
   )
 }
 
-type ChoicesProps = {
+type TemplateListProps = {
   templates: readonly Template[]
   chosen: Template | undefined
   onChoose: (template: Template) => void
 }
 
-function Choices({ templates, chosen, onChoose }: ChoicesProps) {
+function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
   const [search, setSearch] = useState('')
-  const wanted = search.trim().toLowerCase()
+  const searchText = search.trim().toLowerCase()
   const found = templates.filter((template) =>
-    `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(wanted),
+    `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(searchText),
   )
   return (
     <div className="inbox-picker-list">
-      <SearchInput label={says.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
-      {found.length === 0 && <p className="soft small">{says.noMatch}</p>}
-      <ul aria-label={says.list}>
+      <SearchInput label={labels.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
+      {found.length === 0 && <p className="soft small">{labels.noMatch}</p>}
+      <ul aria-label={labels.list}>
         {found.map((template) => (
           <li key={keyOf(template)}>
             <button

@@ -1,12 +1,12 @@
 /**
- * The text of a message: links to the web can be followed, the messaging app's marks (*bold*, _italic_) are shown, and one to
- * three emoji alone are drawn large. Nothing becomes HTML.
+ * The text of a message, with links, the messaging app's formatting (*bold*, _italic_) and one to three emoji shown large.
+ * The text is never inserted as HTML.
  */
 import type { ReactNode } from 'react'
 import { format } from '../templates/formatted.tsx'
-import { webUrl } from './read.ts'
+import { webUrl } from './parse-content.ts'
 
-/** One to three emoji, each perhaps made of several: drawn large. Only a short text is looked at, since the expression may take its time. */
+/** One to three emoji, each possibly a sequence. Tested on short texts only, because the expression can backtrack. */
 const emojiOnly =
   /^(?:\p{Extended_Pictographic}(?:\p{M}|\u200d|\ufe0f|\p{Emoji_Modifier}|\p{Extended_Pictographic})*\s*){1,3}$/u
 
@@ -30,17 +30,17 @@ const link = /https?:\/\/[^\s<>"'`]+/giu
 function Linked({ text }: { text: string }) {
   const parts: ReactNode[] = []
   let end = 0
-  for (const { 0: found, index } of text.matchAll(link)) {
-    const shown = withoutTail(found)
-    const url = webUrl(shown)
+  for (const { 0: match, index } of text.matchAll(link)) {
+    const label = trimLink(match)
+    const url = webUrl(label)
     if (!url) continue
     parts.push(
       ...formatted(text.slice(end, index), end),
       <a key={index} href={url} target="_blank" rel="noopener noreferrer nofollow">
-        {shown}
+        {label}
       </a>,
     )
-    end = index + shown.length
+    end = index + label.length
   }
   return (
     <>
@@ -52,9 +52,9 @@ function Linked({ text }: { text: string }) {
 
 const formatted = (text: string, at: number): ReactNode[] => format(text, (part) => [part], `${at}.`)
 
-/** The full stop behind a link is no part of it, nor is a bracket that was opened before it. */
-function withoutTail(found: string): string {
-  const bare = found.replace(/[.,;:!?…]+$/u, '')
+/** Removes punctuation after a link and a closing bracket that was opened before it. */
+function trimLink(match: string): string {
+  const bare = match.replace(/[.,;:!?…]+$/u, '')
   const isUnopened = bare.endsWith(')') && !bare.includes('(')
   return isUnopened ? bare.slice(0, -1) : bare
 }

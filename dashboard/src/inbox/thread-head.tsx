@@ -1,5 +1,4 @@
-/** Who it is with, where it stands, and who looks after it. */
-
+/** The header of a conversation: contact, assignee, status and the contact panel button. */
 import { Avatar } from '../../../ui/avatar.tsx'
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
@@ -11,18 +10,18 @@ import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
-import { type Conversation, refresh, showChange } from './data.ts'
-import type { Folding } from './folding.ts'
+import { type Conversation, patchConversation, reloadConversation } from './data.ts'
+import type { ContactPanelState } from './use-contact-panel.ts'
 
 const { thread } = words.inbox
 
-type Props = { conversation: Conversation; onBack: () => void; folding: Folding }
+type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
 
-export function ThreadHead({ conversation, onBack, folding }: Props) {
+export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { contact, channel, status } = conversation
   const { setStatus, assign } = useActions(conversation)
   const { member } = useSession()
-  const isShown = folding.isBeside || folding.isOver
+  const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
   useShortcuts({
     e: () => setStatus(status === 'closed' ? 'open' : 'closed'),
     a: () => assign({ id: member.id, name: member.name, email: member.email }),
@@ -33,7 +32,7 @@ export function ThreadHead({ conversation, onBack, folding }: Props) {
         <IconButton label={thread.back} icon="back" onClick={onBack} />
       </span>
       <ChannelAvatar name={nameOf(contact)} channel={channel} />
-      <div className="inbox-thread-who">
+      <div className="inbox-thread-contact">
         <h2 className="cut">{nameOf(contact)}</h2>
         <p className="cut">
           {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
@@ -41,7 +40,7 @@ export function ThreadHead({ conversation, onBack, folding }: Props) {
             .join(' · ')}
         </p>
       </div>
-      <div className="inbox-thread-deeds">
+      <div className="inbox-thread-actions">
         <AssigneeMenu conversation={conversation} onAssign={assign} />
         <Menu
           label={thread.setStatus}
@@ -74,7 +73,7 @@ export function ThreadHead({ conversation, onBack, folding }: Props) {
           label={isShown ? thread.hideContact : thread.showContact}
           icon="person"
           aria-pressed={isShown}
-          onClick={folding.toggle}
+          onClick={contactPanel.toggle}
         />
       </div>
     </header>
@@ -117,7 +116,7 @@ function AssigneeMenu({
           checked: agent?.id === member.id,
           onSelect: () => onAssign(member),
         },
-        { key: 'nobody', label: thread.unassigned, checked: agent === null, onSelect: () => onAssign(null) },
+        { key: 'unassigned', label: thread.unassigned, checked: agent === null, onSelect: () => onAssign(null) },
         ...(others.length > 0 ? [{ kind: 'line' as const, key: 'line' }] : []),
         ...others.map((other) => ({
           key: other.id,
@@ -137,20 +136,20 @@ function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversat
   const before = { status, assigned_agent, assigned_agent_id }
   const change = useChange('PATCH /conversations/{id}', {
     onDone: (done) => {
-      showChange(id, done)
-      void refresh(id)
+      patchConversation(id, done)
+      void reloadConversation(id)
     },
     onFailed: (error) => {
-      showChange(id, before)
+      patchConversation(id, before)
       toast.failed(error)
     },
   })
   const changeStatus = (next: Conversation['status']) => {
-    showChange(id, { status: next })
+    patchConversation(id, { status: next })
     change.mutate({ params: { id }, body: { status: next } })
   }
   const changeAgent = (agent: Agent | null) => {
-    showChange(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
+    patchConversation(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
     change.mutate({ params: { id }, body: { assigned_agent_id: agent?.id ?? null } })
   }
   const setStatus = (next: Conversation['status']) => {

@@ -1,19 +1,19 @@
-/** A conversation: its head, what was said, and where to answer. */
+/** The open conversation: header, thread and reply area. */
 import { useCallback, useState } from 'react'
 import { words } from '../words/words.ts'
 import { Composer } from './composer.tsx'
 import type { Conversation, Message } from './data.ts'
-import type { Folding } from './folding.ts'
 import { useThread } from './live-pages.ts'
 import { useMe } from './me.ts'
-import { sendAgain, useSendings } from './outbox.ts'
+import { resendMessage, useSendings } from './outbox.ts'
+import { replyWindowOf } from './reply-rules.ts'
 import { Thread } from './thread.tsx'
 import { ThreadHead } from './thread-head.tsx'
-import { writingOf } from './writing.ts'
+import type { ContactPanelState } from './use-contact-panel.ts'
 
-type Props = { conversation: Conversation; onBack: () => void; folding: Folding }
+type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
 
-export function ThreadPane({ conversation, onBack, folding }: Props) {
+export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const me = useMe()
   const pages = useThread(conversation.id)
   const sendings = useSendings(conversation.id, pages.items, me.id)
@@ -22,24 +22,24 @@ export function ThreadPane({ conversation, onBack, folding }: Props) {
     setQuoted(message)
     document.querySelector<HTMLTextAreaElement>('.inbox-composer textarea')?.focus()
   }, [])
-  const dropQuote = useCallback(() => setQuoted(undefined), [])
-  const again = useCallback((message: Message) => sendAgain(message, me), [me])
-  const canQuote = conversation.channel !== 'web' && writingOf(conversation, Date.now()).is !== 'closed'
+  const clearQuote = useCallback(() => setQuoted(undefined), [])
+  const resend = useCallback((message: Message) => resendMessage(message, me), [me])
+  const canQuote = conversation.channel !== 'web' && replyWindowOf(conversation, Date.now()).state !== 'closed'
   return (
     <section className="inbox-thread" aria-label={words.inbox.thread.label}>
-      <ThreadHead conversation={conversation} onBack={onBack} folding={folding} />
+      <ThreadHead conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
       <Thread
         conversation={conversation}
         pages={pages}
         sendings={sendings}
         onQuote={canQuote ? quote : undefined}
-        onAgain={again}
+        onResend={resend}
       />
       <Composer
         conversation={conversation}
         newestId={pages.items[0]?.id ?? ''}
         quoted={quoted}
-        onQuoteDone={dropQuote}
+        onQuoteDone={clearQuote}
       />
     </section>
   )

@@ -1,4 +1,4 @@
-/** What was said, oldest at the top. More comes when one scrolls up; a message can be gone to, wherever it is. */
+/** The messages of a conversation, oldest at the top. Scrolling up loads more. Can scroll to a specific message. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
@@ -10,12 +10,12 @@ import { formatDay } from '../lib/time.ts'
 import { More } from '../ui/more.tsx'
 import { Failure } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { arrange, type Reactions, type Run, reactionsOf } from './arrange.ts'
 import { Bubble } from './bubble.tsx'
 import type { Conversation, Message } from './data.ts'
-import { useFollowing } from './following.ts'
 import type { useThread } from './live-pages.ts'
+import { groupMessages, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
 import type { Sending } from './outbox.ts'
+import { useThreadScroll } from './use-thread-scroll.ts'
 
 const { thread } = words.inbox
 
@@ -23,14 +23,14 @@ type Props = {
   conversation: Conversation
   pages: ReturnType<typeof useThread>
   sendings: readonly Sending[]
-  /** Absent: the channel has no quotes. */
+  /** Undefined if the channel does not support quotes or the reply window is closed. */
   onQuote: ((message: Message) => void) | undefined
-  onAgain: (message: Message) => void
+  onResend: (message: Message) => void
 }
 
 export function Thread(props: Props) {
   const { pages } = props
-  if (pages.data) return <Said {...props} />
+  if (pages.data) return <MessageLog {...props} />
   return (
     <div className="inbox-messages-frame">
       {pages.error ? <Failure error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
@@ -38,14 +38,14 @@ export function Thread(props: Props) {
   )
 }
 
-function Said({ conversation, pages, sendings, onQuote, onAgain }: Props) {
+function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props) {
   const { member } = useSession()
   const messages = useMemo(() => pages.items.toReversed(), [pages.items])
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
-  const days = useMemo(() => arrange(shown, member.id), [shown, member.id])
+  const days = useMemo(() => groupMessages(shown, member.id), [shown, member.id])
   const reactions = useMemo(() => reactionsOf(messages), [messages])
-  const follow = useFollowing({ messages, sendings: sendings.length })
-  const { lit, reveal } = useReveal(messages, pages, follow)
+  const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
+  const { highlightedId, reveal } = useReveal(messages, pages, scroll)
   const failed = useMemo(
     () => new Set(sendings.filter(({ state }) => state !== 'sending').map(({ key }) => key)),
     [sendings],
@@ -55,14 +55,14 @@ function Said({ conversation, pages, sendings, onQuote, onAgain }: Props) {
     <div className="inbox-messages-frame">
       <div
         className="inbox-messages"
-        ref={follow.scroller}
+        ref={scroll.scroller}
         role="log"
         aria-label={thread.messages}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
         tabIndex={0}
-        onScroll={follow.onScroll}
+        onScroll={scroll.onScroll}
       >
-        <div ref={follow.content} className="inbox-messages-content">
+        <div ref={scroll.content} className="inbox-messages-content">
           <More pages={pages} />
           {shown.length === 0 && <Empty icon="chat" title={thread.empty} />}
           {days.map((day) => (
@@ -70,12 +70,12 @@ function Said({ conversation, pages, sendings, onQuote, onAgain }: Props) {
               <h3>
                 <span>{formatDay(day.at)}</span>
               </h3>
-              {day.runs.map((run) => (
-                <RunOf
-                  key={run.key}
-                  run={run}
+              {day.groups.map((group) => (
+                <MessageGroupView
+                  key={group.key}
+                  group={group}
                   customer={nameOf(conversation.contact)}
-                  {...{ reactions, lit, failed, onQuote, onAgain }}
+                  {...{ reactions, highlightedId, failed, onQuote, onResend }}
                   onReveal={reveal}
                 />
               ))}
@@ -83,95 +83,108 @@ function Said({ conversation, pages, sendings, onQuote, onAgain }: Props) {
           ))}
         </div>
       </div>
-      {follow.isAway && (
+      {scroll.isAwayFromEnd && (
         <button
           type="button"
           className="inbox-to-end"
-          data-news={follow.news > 0 ? '' : undefined}
-          onClick={follow.toEnd}
+          data-news={scroll.newCount > 0 ? '' : undefined}
+          onClick={scroll.scrollToEnd}
         >
           <Icon name="chevron" />
-          {follow.news > 0 ? thread.newMessages(follow.news) : <span className="offscreen">{thread.toEnd}</span>}
+          {scroll.newCount > 0 ? (
+            thread.newMessages(scroll.newCount)
+          ) : (
+            <span className="offscreen">{thread.toEnd}</span>
+          )}
         </button>
       )}
     </div>
   )
 }
 
-type RunProps = {
-  run: Run
+type MessageGroupProps = {
+  group: MessageGroup
   customer: string
   reactions: Reactions
-  lit: string
+  highlightedId: string
   failed: ReadonlySet<string>
   onQuote: ((message: Message) => void) | undefined
-  onAgain: (message: Message) => void
+  onResend: (message: Message) => void
   onReveal: (id: string) => void
 }
 
-function RunOf({ run, customer, reactions, lit, failed, onQuote, onAgain, onReveal }: RunProps) {
+function MessageGroupView({
+  group,
+  customer,
+  reactions,
+  highlightedId,
+  failed,
+  onQuote,
+  onResend,
+  onReveal,
+}: MessageGroupProps) {
   return (
-    <div className="inbox-run" data-side={run.side}>
-      {run.sender && <p className="inbox-sender">{run.sender}</p>}
-      {run.messages.map((message) => (
+    <div className="inbox-run" data-side={group.side}>
+      {group.sender && <p className="inbox-sender">{group.sender}</p>}
+      {group.messages.map((message) => (
         <Bubble
           key={message.id}
           message={message}
-          sender={run.sender || customer}
+          sender={group.sender || customer}
           customer={customer}
           reactions={reactions.get(message.id)}
-          isLit={lit === message.id}
+          isHighlighted={highlightedId === message.id}
           isLocal={failed.has(message.id)}
-          {...{ onQuote, onAgain, onReveal }}
+          {...{ onQuote, onResend, onReveal }}
         />
       ))}
     </div>
   )
 }
 
-/** So many pages are looked through for a message. */
-const mostPages = 60
-const litMs = 2_400
+/** The number of older pages to load while searching for a message. */
+const maxPages = 60
+const highlightMs = 2_400
 
-/** Go to a message: of the address, or one that was quoted. Older pages are asked for until it is there. */
+/** Scrolls to the message named in the URL or to a quoted message. Loads older pages until it is found. */
 function useReveal(
   messages: readonly Message[],
   { hasNextPage, isFetchingNextPage, fetchNextPage }: ReturnType<typeof useThread>,
-  { scroller, leaveEnd }: Pick<ReturnType<typeof useFollowing>, 'scroller' | 'leaveEnd'>,
+  { scroller, stopFollowing }: Pick<ReturnType<typeof useThreadScroll>, 'scroller' | 'stopFollowing'>,
 ) {
   const toast = useToast()
-  const asked = new URLSearchParams(useSearch()).get('message') ?? ''
-  const [target, setTarget] = useState(asked)
-  const [lit, setLit] = useState('')
-  const tries = useRef(0)
+  const requestedId = new URLSearchParams(useSearch()).get('message') ?? ''
+  const [target, setTarget] = useState(requestedId)
+  const [highlightedId, setHighlightedId] = useState('')
+  const pagesTried = useRef(0)
   const reveal = useCallback((id: string) => {
-    tries.current = 0
+    pagesTried.current = 0
     setTarget(id)
   }, [])
   useEffect(() => {
-    if (asked) reveal(asked)
-  }, [asked, reveal])
+    if (requestedId) reveal(requestedId)
+  }, [requestedId, reveal])
   useEffect(() => {
     if (!target || messages.length === 0) return
-    const place = scroller.current?.querySelector(`[data-message="${CSS.escape(target)}"]`)
-    if (place) {
-      leaveEnd()
-      place.scrollIntoView({ block: 'center' })
-      setLit(target)
+    const element = scroller.current?.querySelector(`[data-message="${CSS.escape(target)}"]`)
+    if (element) {
+      stopFollowing()
+      element.scrollIntoView({ block: 'center' })
+      setHighlightedId(target)
       setTarget('')
-    } else if (hasNextPage && tries.current < mostPages) {
+    } else if (hasNextPage && pagesTried.current < maxPages) {
       if (isFetchingNextPage) return
-      tries.current += 1
+      pagesTried.current += 1
       fetchNextPage()
     } else {
       setTarget('')
       toast.done(thread.notFound)
     }
-  }, [target, messages, hasNextPage, isFetchingNextPage, fetchNextPage, scroller, leaveEnd, toast])
+  }, [target, messages, hasNextPage, isFetchingNextPage, fetchNextPage, scroller, stopFollowing, toast])
   useEffect(() => {
-    if (!lit) return
-    const timer = setTimeout(() => setLit(''), litMs)
+    if (!highlightedId) return
+    const timer = setTimeout(() => setHighlightedId(''), highlightMs)
     return () => clearTimeout(timer)
-  }, [lit])
-  return { lit, reveal }
+  }, [highlightedId])
+  return { highlightedId, reveal }
 }

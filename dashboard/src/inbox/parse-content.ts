@@ -1,4 +1,4 @@
-/** Reading what came from outside and may have any shape: the details of a message. What is not as expected is not there. */
+/** Parses the `content` of a message, which can have any shape. A part of an unexpected type is treated as missing. */
 export type Details = Record<string, unknown>
 
 export const textOf = (value: unknown): string | undefined =>
@@ -12,15 +12,15 @@ export const recordOf = (value: unknown): Details | undefined =>
 export const recordsOf = (value: unknown): Details[] =>
   Array.isArray(value) ? value.map(recordOf).filter((item) => item !== undefined) : []
 
-/** A place on earth, whatever the degrees are written as. */
-export function placeOf(content: Details | null) {
-  const place = recordOf(content?.location)
-  const [latitude, longitude] = [place?.latitude, place?.longitude].map((degrees) => Number(textOf(degrees)))
+/** A location. Degrees can be numbers or strings. */
+export function locationOf(content: Details | null) {
+  const location = recordOf(content?.location)
+  const [latitude, longitude] = [location?.latitude, location?.longitude].map((degrees) => Number(textOf(degrees)))
   if (latitude === undefined || longitude === undefined || !Number.isFinite(latitude + longitude)) return undefined
-  return { latitude, longitude, name: textOf(place?.name), address: textOf(place?.address) }
+  return { latitude, longitude, name: textOf(location?.name), address: textOf(location?.address) }
 }
 
-/** The people of contact cards: a name, numbers, addresses. */
+/** Contact cards: name, phone numbers, email addresses and company. */
 export function cardsOf(content: Details | null) {
   return recordsOf(content?.contacts).map((contact) => {
     const name = recordOf(contact.name)
@@ -39,7 +39,7 @@ const numberOf = (value: unknown): number | undefined => {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** The items of an order, and what they cost in each currency; no totals while a price is missing. */
+/** The items of an order and the total per currency. No totals if a price is missing. */
 export function orderOf(value: unknown) {
   const order = recordOf(value)
   const items = recordsOf(order?.product_items).map((item) => ({
@@ -56,7 +56,7 @@ export function orderOf(value: unknown) {
   return { note: textOf(order?.text), items, totals: totals.every(({ amount }) => !Number.isNaN(amount)) ? totals : [] }
 }
 
-/** The answers to a form, by question. The channel's form builder puts the screen before a field's name and a number behind it. */
+/** Form answers by question. The provider's form builder names a field `screen_<n>_<name>_<n>`. */
 export function answersOf(value: unknown): { question: string; answer: string }[] {
   const form = recordOf(value)
   const response = recordOf(form?.response)
@@ -79,7 +79,7 @@ const sentenceOf = (name: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Where a customer came from, as either channel writes it. */
+/** The ad, post or link a customer came from, in the format of either provider channel. */
 export function referralOf(value: unknown) {
   const referral = recordOf(value)
   if (!referral) return undefined
@@ -92,7 +92,7 @@ export function referralOf(value: unknown) {
   } as const
 }
 
-/** A template as it was sent, or one of its cards. */
+/** The content of a sent template or of one of its cards. */
 export function templateOf(content: Details | null | undefined) {
   const header = recordOf(content?.header)
   return {
@@ -104,17 +104,17 @@ export function templateOf(content: Details | null | undefined) {
   }
 }
 
-/** Where media can be shown from: us, or elsewhere by https. What came by plain http is shown from our own store, or not. */
+/** The URL to load media from: our own origin or https. Other URLs are rejected, because the page's policy blocks them. */
 export function showableUrl(url: string | null | undefined): string | undefined {
   const parsed = parseUrl(url)
   if (!parsed) return undefined
-  if (parsed.origin === location.origin || parsed.protocol === 'https:' || parsed.protocol === 'blob:')
+  if (parsed.origin === window.location.origin || parsed.protocol === 'https:' || parsed.protocol === 'blob:')
     return parsed.href
-  // Our own files, when the service is reached by another name than its public one.
+  // Files of our own media store when the page is open under another host name than PUBLIC_URL.
   return /^\/media\/[0-9A-Za-z]{43}(\/|$)/.test(parsed.pathname) ? parsed.pathname : undefined
 }
 
-/** Where a link may lead: the web, nothing else. */
+/** The URL of a link, if it is http or https. */
 export function webUrl(url: string | null | undefined): string | undefined {
   const parsed = parseUrl(url)
   return parsed && /^https?:$/.test(parsed.protocol) ? parsed.href : undefined

@@ -1,4 +1,4 @@
-/** What became of a message we sent: waiting, accepted, delivered, read, failed. Said as well as drawn. */
+/** The delivery status of a sent message as an icon with an accessible label. */
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
@@ -12,7 +12,7 @@ const icons: Record<Message['status'], IconName> = {
   failed: 'alert',
 }
 
-export function Ticks({ status }: { status: Message['status'] }) {
+export function StatusIcon({ status }: { status: Message['status'] }) {
   const label = words.inbox.message.statuses[status]
   return (
     <span className="inbox-ticks" data-status={status} title={label}>

@@ -1,8 +1,4 @@
-/**
- * The open conversation: its thread, and who it is with. It is read as long as
- * somebody may be looking: when it is opened, and when something comes while
- * the window is visible.
- */
+/** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
 import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Empty, Skeleton } from '../../../ui/state.tsx'
@@ -11,23 +7,23 @@ import { nameOf } from '../lib/people.ts'
 import { Failure, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
-import { type Conversation, findConversation, showChange } from './data.ts'
+import { type Conversation, findConversation, patchConversation } from './data.ts'
 import { Drawer } from './drawer.tsx'
-import type { Folding } from './folding.ts'
 import { ThreadPane } from './thread-pane.tsx'
+import type { ContactPanelState } from './use-contact-panel.ts'
 
-type Props = { id: string; onBack: () => void; folding: Folding }
+type Props = { id: string; onBack: () => void; contactPanel: ContactPanelState }
 
-export function Opened({ id, onBack, folding }: Props) {
-  const asked = useCall('GET /conversations/{id}', { params: { id } }, { live: true })
-  const [listed] = useState(() => findConversation(id))
-  const conversation = asked.data ?? listed
-  useReading(conversation)
-  if (asked.error instanceof CallError && asked.error.status === 404) return <Gone onBack={onBack} />
+export function ConversationView({ id, onBack, contactPanel }: Props) {
+  const query = useCall('GET /conversations/{id}', { params: { id } }, { live: true })
+  const [cached] = useState(() => findConversation(id))
+  const conversation = query.data ?? cached
+  useMarkAsRead(conversation)
+  if (query.error instanceof CallError && query.error.status === 404) return <NotFound onBack={onBack} />
   if (!conversation) {
     return (
       <section className="inbox-thread" aria-label={words.inbox.thread.label}>
-        {asked.error ? <Failure error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={8} />}
+        {query.error ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={8} />}
       </section>
     )
   }
@@ -35,14 +31,14 @@ export function Opened({ id, onBack, folding }: Props) {
   return (
     <>
       <Title name={nameOf(conversation.contact)} />
-      <ThreadPane conversation={conversation} onBack={onBack} folding={folding} />
-      {folding.isBeside && (
+      <ThreadPane conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
+      {contactPanel.isDocked && (
         <aside className="inbox-panel" aria-label={words.inbox.contact.label}>
           {panel}
         </aside>
       )}
-      {folding.isOver && (
-        <Drawer label={words.inbox.contact.label} onClose={folding.toggle}>
+      {contactPanel.isDrawerOpen && (
+        <Drawer label={words.inbox.contact.label} onClose={contactPanel.toggle}>
           {panel}
         </Drawer>
       )}
@@ -55,36 +51,36 @@ function Title({ name }: { name: string }) {
   return null
 }
 
-const Gone = ({ onBack }: { onBack: () => void }) => (
+const NotFound = ({ onBack }: { onBack: () => void }) => (
   <section className="inbox-thread inbox-gone" aria-label={words.inbox.thread.label}>
     <Empty
       icon="chat"
-      title={words.inbox.thread.gone}
+      title={words.inbox.thread.notFoundTitle}
       action={
         <Button icon="back" onClick={onBack}>
           {words.inbox.thread.back}
         </Button>
       }
     >
-      {words.inbox.thread.goneText}
+      {words.inbox.thread.notFoundText}
     </Empty>
   </section>
 )
 
-/** Nothing in it stays unread while somebody sees it. */
-function useReading(conversation: Conversation | undefined): void {
+/** Marks the conversation as read when it is opened and when a message arrives while the window is visible. */
+function useMarkAsRead(conversation: Conversation | undefined): void {
   const isVisible = useVisible()
   const { mutate } = useChange('POST /conversations/{id}/read', { stale: ['GET /conversations/counts'] })
   const id = conversation?.id
   const isUnread = (conversation?.unread_count ?? 0) > 0
-  // When the newest came: what comes while a call is under way is read by the next.
-  const at = conversation?.last_message_at
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every new message is a reason.
+  // Re-runs the effect for a message that arrives while a call is in flight.
+  const lastMessageAt = conversation?.last_message_at
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every new message must run the effect.
   useEffect(() => {
     if (!id || !isUnread || !isVisible) return
-    showChange(id, { unread_count: 0 })
+    patchConversation(id, { unread_count: 0 })
     mutate({ params: { id } })
-  }, [id, isUnread, isVisible, at, mutate])
+  }, [id, isUnread, isVisible, lastMessageAt, mutate])
 }
 
 function useVisible(): boolean {

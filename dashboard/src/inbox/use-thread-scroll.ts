@@ -1,38 +1,38 @@
 /**
- * Where a thread stands. At its end it follows what comes; further up it stays
- * where it is, whatever comes at either end, and counts what is new.
+ * Scroll position of a thread. At the end, the thread follows new messages. Further up, it keeps its position when messages
+ * are added at either end, and counts the new ones.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 type Shown = {
   /** Oldest first. */
   messages: readonly { id: string }[]
-  /** How many of one's own are on their way. */
-  sendings: number
+  /** The number of messages in the outbox. */
+  outboxCount: number
 }
 
-/** So near to the end counts as there. */
+/** Within this distance the thread counts as scrolled to the end. */
 const nearPx = 64
-/** So far away there is a button back. */
+/** Beyond this distance the button to the newest message is shown. */
 const farPx = 320
 
-export function useFollowing({ messages, sendings }: Shown) {
+export function useThreadScroll({ messages, outboxCount }: Shown) {
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  const before = useRef({ first: '', last: '', sendings: 0, height: 0 })
-  const [news, setNews] = useState(0)
+  const before = useRef({ first: '', last: '', outboxCount: 0, height: 0 })
+  const [newCount, setNewCount] = useState(0)
   const [isFar, setFar] = useState(false)
 
-  const toEnd = useCallback(() => {
+  const scrollToEnd = useCallback(() => {
     const { current: element } = scroller
     if (element) element.scrollTop = element.scrollHeight
     isAtEnd.current = true
-    setNews(0)
+    setNewCount(0)
     setFar(false)
   }, [])
-  /** Somebody goes elsewhere: from now on nothing pulls them to the end. */
-  const leaveEnd = useCallback(() => {
+  /** Stops following new messages, before scrolling to a specific message. */
+  const stopFollowing = useCallback(() => {
     isAtEnd.current = false
   }, [])
   const onScroll = useCallback(() => {
@@ -41,7 +41,7 @@ export function useFollowing({ messages, sendings }: Shown) {
     const left = element.scrollHeight - element.scrollTop - element.clientHeight
     isAtEnd.current = left < nearPx
     setFar(left > farPx)
-    if (isAtEnd.current) setNews(0)
+    if (isAtEnd.current) setNewCount(0)
   }, [])
 
   useLayoutEffect(() => {
@@ -50,23 +50,23 @@ export function useFollowing({ messages, sendings }: Shown) {
     const was = before.current
     const first = messages[0]?.id ?? ''
     const last = messages.at(-1)?.id ?? ''
-    before.current = { first, last, sendings, height: element.scrollHeight }
-    if (!was.last || isAtEnd.current || sendings > was.sendings) return toEnd()
-    // What came above moves nothing that is seen.
+    before.current = { first, last, outboxCount, height: element.scrollHeight }
+    if (!was.last || isAtEnd.current || outboxCount > was.outboxCount) return scrollToEnd()
+    // Older messages were added above: keeps the visible messages in place.
     if (was.first !== first) element.scrollTop += element.scrollHeight - was.height
     const added = messages.length - 1 - messages.findLastIndex(({ id }) => id === was.last)
-    if (added > 0) setNews((count) => count + added)
-  }, [messages, sendings, toEnd])
+    if (added > 0) setNewCount((count) => count + added)
+  }, [messages, outboxCount, scrollToEnd])
 
-  // What grows while one is at the end (an image, the place to write) does not push the end out of sight.
+  // An image that loads or a growing reply box must not push the end out of view.
   useEffect(() => {
     const observer = new ResizeObserver(() => {
-      if (isAtEnd.current) toEnd()
+      if (isAtEnd.current) scrollToEnd()
       if (scroller.current) before.current.height = scroller.current.scrollHeight
     })
     for (const { current: element } of [scroller, content]) if (element) observer.observe(element)
     return () => observer.disconnect()
-  }, [toEnd])
+  }, [scrollToEnd])
 
-  return { scroller, content, onScroll, toEnd, leaveEnd, news, isAway: isFar || news > 0 }
+  return { scroller, content, onScroll, scrollToEnd, stopFollowing, newCount, isAwayFromEnd: isFar || newCount > 0 }
 }

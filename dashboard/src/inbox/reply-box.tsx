@@ -1,7 +1,4 @@
-/**
- * The box one writes in. It grows with the text, keeps what was begun, takes
- * files by button, paste and drop, and sends on Enter.
- */
+/** The reply box: grows with the text, saves a draft, accepts files by button, paste and drop, and sends on Enter. */
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -17,10 +14,10 @@ import { nameOf } from '../lib/people.ts'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
-import { type Conversation, lineOf, type Message } from './data.ts'
+import { type Conversation, type Message, summaryOf } from './data.ts'
 import type { Body } from './outbox.ts'
-import { useAttachments } from './upload.ts'
-import { keepDraft, readDraft, roomFor, toBodies } from './writing.ts'
+import { readDraft, remainingLength, saveDraft, toBodies } from './reply-rules.ts'
+import { useAttachments } from './use-attachments.ts'
 
 const { composer } = words.inbox
 
@@ -34,94 +31,94 @@ type Props = {
   note: ReactNode
 }
 
-const tellRoomBelow = 200
+const showRemainingBelow = 200
 
-export function WriteBox({ conversation, quoted, onQuoteDone, onSend, onTemplate, note }: Props) {
+export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate, note }: Props) {
   const { id, channel, contact } = conversation
   const [text, setText] = useState(() => readDraft(id))
-  const [isOver, setOver] = useState(false)
-  const [isPressed, setPressed] = useState(false)
-  const { attachments, add, forget } = useAttachments()
+  const [isDragOver, setDragOver] = useState(false)
+  const [isSendPending, setSendPending] = useState(false)
+  const { attachments, add, remove } = useAttachments()
   const box = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const takesFiles = channel !== 'web'
-  useGrowing(box, text)
+  useAutoHeight(box, text)
   useShortcuts({ r: () => box.current?.focus() })
 
   const write = (next: string) => {
     setText(next)
-    keepDraft(id, next)
+    saveDraft(id, next)
   }
-  const ready = attachments.flatMap(({ uploaded }) => uploaded ?? [])
-  const room = roomFor(channel, text)
-  const isWaiting = ready.length < attachments.length
-  const isBroken = attachments.some(({ fault }) => fault !== undefined)
-  const canSend = (text.trim() !== '' || attachments.length > 0) && !isBroken && room >= 0
+  const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
+  const remaining = remainingLength(channel, text)
+  const isUploading = uploadedFiles.length < attachments.length
+  const hasFailedUpload = attachments.some(({ fault }) => fault !== undefined)
+  const canSend = (text.trim() !== '' || attachments.length > 0) && !hasFailedUpload && remaining >= 0
   const send = () => {
     if (!canSend) return
-    if (isWaiting) return setPressed(true)
-    setPressed(false)
-    for (const body of toBodies(channel, text.trim(), ready, quoted?.id)) onSend(body)
+    if (isUploading) return setSendPending(true)
+    setSendPending(false)
+    for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
     write('')
-    forget(attachments)
+    remove(attachments)
     onQuoteDone()
     box.current?.focus()
   }
-  // Whoever pressed it while a file was on its way does not have to press again.
+  // Send was pressed during an upload: sends once all uploads finish, and gives up when one fails.
   useEffect(() => {
-    if (isPressed && isBroken) setPressed(false)
-    else if (isPressed && !isWaiting) send()
+    if (isSendPending && hasFailedUpload) setSendPending(false)
+    else if (isSendPending && !isUploading) send()
   })
-  const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+  const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.key === 'Escape') return leave(event)
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
   }
-  const paste = (event: ClipboardEvent) => {
+  const handlePaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files]
     if (files.length === 0 || !takesFiles) return
     event.preventDefault()
     add(files)
   }
-  const drop = (event: DragEvent) => {
+  const handleDrop = (event: DragEvent) => {
     event.preventDefault()
-    setOver(false)
+    setDragOver(false)
     if (takesFiles) add(event.dataTransfer.files)
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is one way of three; the button is for everybody.
+    // biome-ignore lint/a11y/noStaticElementInteractions: the attach button is the accessible way to add files.
     <div
       className="inbox-write"
-      data-over={isOver && takesFiles ? '' : undefined}
+      data-over={isDragOver && takesFiles ? '' : undefined}
       onDragOver={(event) => {
         event.preventDefault()
-        setOver(true)
+        setDragOver(true)
       }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
+      onDragLeave={() => setDragOver(false)}
+      onDrop={handleDrop}
     >
       {quoted && (
         <div className="inbox-replying">
           <span>
             <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
-            <span className="cut">{lineOf(quoted)}</span>
+            <span className="cut">{summaryOf(quoted)}</span>
           </span>
           <IconButton label={composer.dropReply} icon="close" size="small" onClick={onQuoteDone} />
         </div>
       )}
-      <Attachments attachments={attachments} onRemove={(one) => forget([one])} />
+      <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
       {channel === 'social' && attachments.length > 0 && text && <p className="inbox-aside">{composer.noCaption}</p>}
       <textarea
         ref={box}
         rows={1}
         value={text}
         aria-label={composer.label}
-        placeholder={isOver && takesFiles ? composer.drop : composer.placeholder(nameOf(contact))}
+        placeholder={isDragOver && takesFiles ? composer.drop : composer.placeholder(nameOf(contact))}
         dir="auto"
         onChange={(event) => write(event.target.value)}
-        onKeyDown={press}
-        onPaste={paste}
+        onKeyDown={handleKeyDown}
+        onPaste={handlePaste}
       />
       <div className="inbox-write-foot">
         {takesFiles && (
@@ -143,9 +140,9 @@ export function WriteBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
         )}
         {onTemplate && <IconButton label={composer.template} icon="templates" size="small" onClick={onTemplate} />}
         <span className="inbox-note">
-          {room < tellRoomBelow ? (
-            <span className="inbox-window" data-soon={room < 0 ? '' : undefined} role="status">
-              {composer.left(room)}
+          {remaining < showRemainingBelow ? (
+            <span className="inbox-window" data-soon={remaining < 0 ? '' : undefined} role="status">
+              {composer.left(remaining)}
             </span>
           ) : (
             note
@@ -156,7 +153,7 @@ export function WriteBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
           size="small"
           icon="send"
           disabled={!canSend}
-          busy={isPressed && isWaiting && canSend}
+          busy={isSendPending && isUploading && canSend}
           onClick={send}
         >
           {composer.send}
@@ -166,15 +163,15 @@ export function WriteBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
   )
 }
 
-/** Escape leaves the box, so that the keys of the inbox work again. */
+/** Escape moves the focus to the thread, so that the inbox shortcuts work again. */
 function leave(event: KeyboardEvent<HTMLTextAreaElement>): void {
   event.stopPropagation()
   event.currentTarget.blur()
   document.querySelector<HTMLElement>('.inbox-messages')?.focus({ preventScroll: true })
 }
 
-function useGrowing(box: { current: HTMLTextAreaElement | null }, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the text that makes it grow.
+function useAutoHeight(box: { current: HTMLTextAreaElement | null }, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text.
   useLayoutEffect(() => {
     const { current: element } = box
     if (!element) return

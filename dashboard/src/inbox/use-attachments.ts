@@ -1,7 +1,4 @@
-/**
- * Files that somebody brings to send. Each goes to the service at once, with
- * its progress; what it is and whether it may be sent, the service says.
- */
+/** Files attached to a reply. Each is uploaded at once; the service determines its type and whether it can be sent. */
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { type Uploaded, upload, uploadFault } from '../lib/upload.ts'
 
@@ -9,7 +6,7 @@ export type Attachment = {
   key: string
   name: string
   size: number
-  /** For a look at it, while it is an image. */
+  /** Object URL of an image file. */
   preview: string | undefined
   percent: number
   uploaded: Uploaded | undefined
@@ -25,25 +22,25 @@ export function useAttachments() {
     for (const file of files) {
       count.current += 1
       const key = String(count.current)
-      const change = (changes: Partial<Attachment>) =>
+      const update = (changes: Partial<Attachment>) =>
         setAttachments((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)))
       const preview = file.type.startsWith('image/') ? URL.createObjectURL(file) : undefined
       const attachment = { key, name: file.name, size: file.size, preview, percent: 0 }
       setAttachments((all) => [...all, { ...attachment, uploaded: undefined, fault: undefined }])
       const request = new XMLHttpRequest()
       requests.current.set(key, request)
-      upload(request, file, (percent) => change({ percent }))
-        .then((uploaded) => change({ uploaded }))
-        .catch((error: unknown) => change({ fault: uploadFault(error) }))
+      upload(request, file, (percent) => update({ percent }))
+        .then((uploaded) => update({ uploaded }))
+        .catch((error: unknown) => update({ fault: uploadFault(error) }))
         .finally(() => requests.current.delete(key))
     }
   }, [])
-  const forget = useCallback((gone: readonly Attachment[]) => {
-    for (const { key, preview } of gone) {
+  const remove = useCallback((removed: readonly Attachment[]) => {
+    for (const { key, preview } of removed) {
       requests.current.get(key)?.abort()
       if (preview) URL.revokeObjectURL(preview)
     }
-    setAttachments((all) => all.filter((one) => !gone.includes(one)))
+    setAttachments((all) => all.filter((one) => !removed.includes(one)))
   }, [])
   useEffect(() => {
     const { current: open } = requests
@@ -51,5 +48,5 @@ export function useAttachments() {
       for (const request of open.values()) request.abort()
     }
   }, [])
-  return { attachments, add, forget }
+  return { attachments, add, remove }
 }
