@@ -131,7 +131,7 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
   await agent.getByText('This template has no parameters.').waitFor()
   await assertFits(agent)
   await name(agent).fill('Next week')
-  await agent.getByLabel('Segment', { exact: true }).selectOption('Good customers')
+  await agent.getByRole('combobox', { name: 'Segment' }).selectOption('Good customers')
   await agent.getByText('2 contacts now.').waitFor()
   await agent.getByText('Later', { exact: true }).click()
   await agent.getByLabel('Date and time').fill('2020-01-01T09:00')

@@ -1,5 +1,4 @@
-/** Who did what in the dashboard, newest first. What is done by a program with a key is not in it. */
-
+/** The audit log: actions of members in the dashboard, newest first. Calls with an API key are not recorded. */
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Empty, Skeleton } from '../../../ui/state.tsx'
@@ -11,7 +10,7 @@ import { words } from '../words/words.ts'
 
 const { audit: text } = words.settings
 
-/** Channels have names of their own here. */
+/** The summary of a channel action is the channel's identifier; this maps it to the display name. */
 const channels: Record<string, string> = words.channels
 
 type Entry = ItemOf<'GET /audit'>
@@ -42,7 +41,7 @@ export function AuditLog() {
               </thead>
               <tbody>
                 {pages.items.map((entry) => (
-                  <Row key={entry.id} of={entry} />
+                  <Row key={entry.id} entry={entry} />
                 ))}
               </tbody>
             </table>
@@ -54,14 +53,14 @@ export function AuditLog() {
   )
 }
 
-function Row({ of: { at, action, member, summary, subject_id: subject } }: { of: Entry }) {
-  const who = member ? (member.name ?? member.email) : text.formerMember
+function Row({ entry: { at, action, member, summary, subject_id: subject } }: { entry: Entry }) {
+  const name = member ? (member.name ?? member.email) : text.formerMember
   return (
     <tr>
       <td>
         <span className="settings-person" title={member?.email}>
-          <Avatar name={who} size="small" />
-          <strong>{who}</strong>
+          <Avatar name={name} size="small" />
+          <strong>{name}</strong>
         </span>
       </td>
       <td data-label={text.action}>{text.actions[action] ?? text.otherAction(action)}</td>

@@ -1,18 +1,14 @@
-/**
- * Where the provider is to report to: two values to paste, where to paste them,
- * what to switch on there, and whether it has called since.
- */
-
+/** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
 import { CopyButton } from '../../../ui/copy.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { Ago } from '../ui/ago.tsx'
 import { words } from '../words/words.ts'
-import type { Connection, ProvidedChannel } from './channels.tsx'
+import type { Connection, ProviderChannel } from './connection.ts'
 
 const { guide } = words.settings.channels
 
-/** The fields of a provider's callbacks that the service reads. */
-const subscriptions: Record<ProvidedChannel, readonly string[]> = {
+/** The callback fields that the service reads. */
+const subscriptions: Record<ProviderChannel, readonly string[]> = {
   msgapp: [
     'messages',
     'calls',
@@ -37,18 +33,18 @@ const subscriptions: Record<ProvidedChannel, readonly string[]> = {
   ],
 }
 
-export function ChannelCallback({ of, channel }: CallbackProps) {
-  const { callback_url, verify_token } = of
+export function ChannelCallback({ connection, channel }: CallbackProps) {
+  const { callback_url, verify_token } = connection
   return (
     <>
-      <Heard of={of} />
+      <CallbackStatus connection={connection} />
       <ol className="settings-how">
         {guide.callbackSteps[channel].map((step) => (
           <li key={step}>{step}</li>
         ))}
       </ol>
-      <Pasted label={guide.callbackUrl} copy={guide.copyCallbackUrl} text={callback_url ?? ''} />
-      <Pasted label={guide.verifyToken} copy={guide.copyVerifyToken} text={verify_token ?? ''} />
+      <CopyField label={guide.callbackUrl} copy={guide.copyCallbackUrl} text={callback_url ?? ''} />
+      <CopyField label={guide.verifyToken} copy={guide.copyVerifyToken} text={verify_token ?? ''} />
       <div>
         <p className="settings-label">{guide.subscribe}</p>
         <ul className="settings-scopes">
@@ -68,8 +64,12 @@ export function ChannelCallback({ of, channel }: CallbackProps) {
   )
 }
 
-/** How far the provider has got with it. */
-function Heard({ of: { callback_verified_at: verified, callback_received_at: received } }: { of: Connection }) {
+/** Whether the provider has verified the callback URL and sent callbacks. */
+function CallbackStatus({
+  connection: { callback_verified_at: verified, callback_received_at: received },
+}: {
+  connection: Connection
+}) {
   if (received) {
     return (
       <Note tone="green" icon="check">
@@ -86,9 +86,9 @@ function Heard({ of: { callback_verified_at: verified, callback_received_at: rec
   )
 }
 
-type CallbackProps = { of: Connection; channel: ProvidedChannel }
+type CallbackProps = { connection: Connection; channel: ProviderChannel }
 
-const Pasted = ({ label, copy, text }: { label: string; copy: string; text: string }) => (
+const CopyField = ({ label, copy, text }: { label: string; copy: string; text: string }) => (
   <div>
     <p className="settings-label">{label}</p>
     <div className="secret">

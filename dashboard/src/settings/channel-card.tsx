@@ -1,4 +1,4 @@
-/** One channel in the list: what it is, how it stands, and what may be done with it. */
+/** One channel in the list: state, provider notices, details and actions. */
 import { type ReactNode, useState } from 'react'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
@@ -12,9 +12,9 @@ import { ChannelMark } from '../ui/channel.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
-import { Signals } from './channel-signals.tsx'
+import { ChannelNotices } from './channel-signals.tsx'
 import { WebChannel } from './channel-web.tsx'
-import { type ChannelName, type Connection, simulatorOf } from './channels.tsx'
+import { type ChannelName, type Connection, simulatorUrlOf } from './connection.ts'
 
 const { channels } = words.settings
 
@@ -23,7 +23,7 @@ const tones: Record<Connection['state'], Tone | undefined> = { connected: 'green
 type CardProps = { channel: ChannelName; connection: Connection | undefined; isManager: boolean }
 
 export function ChannelCard({ channel, connection, isManager }: CardProps) {
-  const simulator = connection && simulatorOf(connection)
+  const simulator = connection && simulatorUrlOf(connection)
   return (
     <section className="card settings-channel" aria-label={words.channels[channel]}>
       <div className="card-body">
@@ -43,7 +43,7 @@ export function ChannelCard({ channel, connection, isManager }: CardProps) {
             {connection.last_error}
           </Note>
         )}
-        {connection && <Signals of={connection} isManager={isManager} />}
+        {connection && <ChannelNotices connection={connection} isManager={isManager} />}
         {simulator && (
           <p className="soft">
             {channels.simulated}{' '}
@@ -52,9 +52,9 @@ export function ChannelCard({ channel, connection, isManager }: CardProps) {
             </a>
           </p>
         )}
-        {connection && channel !== 'web' && <Facts of={connection} />}
-        {connection && channel === 'web' && <WebChannel of={connection} isManager={isManager} />}
-        {isManager && (connection ? <Deeds of={connection} /> : <Connect channel={channel} />)}
+        {connection && channel !== 'web' && <ConnectionFacts connection={connection} />}
+        {connection && channel === 'web' && <WebChannel connection={connection} isManager={isManager} />}
+        {isManager && (connection ? <ConnectionActions connection={connection} /> : <Connect channel={channel} />)}
       </div>
     </section>
   )
@@ -65,8 +65,8 @@ function StateBadge({ connection }: { connection: Connection | undefined }): Rea
   return <Badge tone={tones[connection.state]}>{channels.states[connection.state]}</Badge>
 }
 
-function Facts({ of }: { of: Connection }) {
-  const { account_id, phone_number_id, messages_per_second, checked_at, callback_received_at: received } = of
+function ConnectionFacts({ connection }: { connection: Connection }) {
+  const { account_id, phone_number_id, messages_per_second, checked_at, callback_received_at: received } = connection
   return (
     <dl className="settings-tiles">
       <div>
@@ -84,7 +84,7 @@ function Facts({ of }: { of: Connection }) {
         </div>
       )}
       <div>
-        <dt>{channels.pace}</dt>
+        <dt>{channels.rate}</dt>
         <dd>{channels.perSecond(formatNumber(messages_per_second))}</dd>
       </div>
       <div>
@@ -99,8 +99,8 @@ function Facts({ of }: { of: Connection }) {
   )
 }
 
-function Deeds({ of: { id, channel, simulator } }: { of: Connection }) {
-  const [isEnding, setEnding] = useState(false)
+function ConnectionActions({ connection: { id, channel, simulator } }: { connection: Connection }) {
+  const [isDisconnecting, setDisconnecting] = useState(false)
   const toast = useToast()
   const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.failed })
   return (
@@ -121,9 +121,9 @@ function Deeds({ of: { id, channel, simulator } }: { of: Connection }) {
             </Button>
           </>
         )}
-        <Button onClick={() => setEnding(true)}>{channels.disconnect}</Button>
+        <Button onClick={() => setDisconnecting(true)}>{channels.disconnect}</Button>
       </div>
-      {isEnding && <Disconnect id={id} channel={channel} onClose={() => setEnding(false)} />}
+      {isDisconnecting && <Disconnect id={id} channel={channel} onClose={() => setDisconnecting(false)} />}
     </>
   )
 }

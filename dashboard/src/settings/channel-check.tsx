@@ -1,5 +1,4 @@
-/** What a check of a connection tried, step by step: what went well, and what to mend where one did not. */
-
+/** The result of a connection check: each step with its message, and a button to the field to fix. */
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import type { DataOf } from '../lib/api.ts'
@@ -12,11 +11,11 @@ type CheckView = DataOf<'POST /channels/{id}/check'>
 
 type StepsProps = {
   steps: CheckView['steps']
-  /** Goes to the field that is at fault. */
-  onMend?: (field: FieldName) => void
+  /** Focuses the field that caused the failure. */
+  onFix?: (field: FieldName) => void
 }
 
-export function CheckSteps({ steps, onMend }: StepsProps) {
+export function CheckSteps({ steps, onFix }: StepsProps) {
   return (
     <div role="status">
       <ul className="settings-check" aria-label={channels.guide.checkResult}>
@@ -34,8 +33,8 @@ export function CheckSteps({ steps, onMend }: StepsProps) {
                 </p>
                 <p className="small">{message}</p>
               </div>
-              {!ok && name && onMend && (
-                <Button size="small" icon="edit" onClick={() => onMend(name)}>
+              {!ok && name && onFix && (
+                <Button size="small" icon="edit" onClick={() => onFix(name)}>
                   {channels.guide.fix(channels.fields[name].label)}
                 </Button>
               )}

@@ -1,7 +1,6 @@
 /**
- * What a connection needs, each with where to find it. Secrets are never shown
- * again: once stored, an empty field keeps what there is. Addresses and
- * versions have their usual value and are out of sight.
+ * The credentials of a connection, each with a hint where to find it. Stored secrets are never shown; an empty field keeps the
+ * stored value. The provider URL, API version and verify token have defaults and are collapsed.
  */
 import { type FormEvent, type RefObject, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
@@ -10,7 +9,7 @@ import { Note } from '../../../ui/note.tsx'
 import type { InputOf } from '../lib/api.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
-import type { Connection, ProvidedChannel } from './channels.tsx'
+import type { Connection, ProviderChannel } from './connection.ts'
 
 const { channels } = words.settings
 const { guide } = channels
@@ -29,47 +28,47 @@ export type FieldName = (typeof fieldNames)[number]
 type Values = Record<FieldName, string>
 export type Settings = InputOf<'PUT /channels/{channel}'>['body']
 
-const secrets: readonly FieldName[] = ['access_token', 'app_secret']
-const usual: Record<ProvidedChannel, readonly FieldName[]> = {
+const secretFields: readonly FieldName[] = ['access_token', 'app_secret']
+const requiredFields: Record<ProviderChannel, readonly FieldName[]> = {
   msgapp: ['account_id', 'phone_number_id', 'access_token', 'app_secret'],
   social: ['account_id', 'access_token', 'app_secret'],
 }
-const advanced: readonly FieldName[] = ['base_url', 'api_version', 'verify_token']
+const advancedFields: readonly FieldName[] = ['base_url', 'api_version', 'verify_token']
 
 type FieldsProps = {
-  channel: ProvidedChannel
-  /** What is stored and may be kept. */
+  channel: ProviderChannel
+  /** The stored connection, if there is one. */
   stored: Connection | undefined
   faults: Partial<Record<FieldName | 'rest', string>>
   busy: boolean
   form: RefObject<HTMLFormElement | null>
-  /** What the button says. */
+  /** Label of the submit button. */
   action: string
   onSave: (settings: Settings) => void
 }
 
 export function ChannelFields({ channel, stored, faults, busy, form, action, onSave }: FieldsProps) {
   const [values, setValues] = useState<Values>(() => valuesOf(stored))
-  const hasFault = advanced.some((name) => faults[name])
+  const hasFault = advancedFields.some((name) => faults[name])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
   }
-  const show = (name: FieldName) => {
-    const isSecret = secrets.includes(name)
-    const isKept = isSecret && stored !== undefined
-    const about = channels.fields[name]
+  const renderField = (name: FieldName) => {
+    const isSecret = secretFields.includes(name)
+    const isStoredSecret = isSecret && stored !== undefined
+    const labels = channels.fields[name]
     const props = {
       name,
-      required: usual[channel].includes(name) && !isKept,
+      required: requiredFields[channel].includes(name) && !isStoredSecret,
       autoComplete: 'off',
       spellCheck: false,
-      placeholder: isKept ? guide.kept : about.placeholder,
+      placeholder: isStoredSecret ? guide.kept : labels.placeholder,
       value: values[name],
       onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
     }
     return (
-      <Field key={name} label={about.label} hint={about.hints[channel]} fault={faults[name]}>
+      <Field key={name} label={labels.label} hint={labels.hints[channel]} fault={faults[name]}>
         {(wiring) =>
           isSecret ? (
             <PasswordInput {...wiring} {...props} autoComplete="new-password" />
@@ -82,10 +81,10 @@ export function ChannelFields({ channel, stored, faults, busy, form, action, onS
   }
   return (
     <form className="settings-form" ref={form} onSubmit={submit}>
-      {usual[channel].map(show)}
+      {requiredFields[channel].map(renderField)}
       <details className="settings-advanced" open={hasFault || undefined}>
         <summary>{guide.advanced}</summary>
-        <div className="stack">{advanced.map(show)}</div>
+        <div className="stack">{advancedFields.map(renderField)}</div>
       </details>
       {faults.rest && (
         <Note tone="red" icon="alert">
@@ -101,7 +100,7 @@ export function ChannelFields({ channel, stored, faults, busy, form, action, onS
   )
 }
 
-/** Ids as they are stored; secrets, and what the service fills in, empty. */
+/** The stored ids and URLs. Secrets and generated values start empty. */
 const valuesOf = (stored: Connection | undefined): Values => ({
   account_id: stored?.account_id ?? '',
   phone_number_id: stored?.phone_number_id ?? '',

@@ -1,5 +1,4 @@
-/** What the provider reported about a channel's account, restrictions first. Managers dismiss what is settled. */
-
+/** Notices from the provider about the account, restrictions first. Owners and admins can dismiss them. */
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
@@ -7,23 +6,29 @@ import { useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { Ago } from '../ui/ago.tsx'
 import { words } from '../words/words.ts'
-import type { Connection } from './channels.tsx'
+import type { Connection } from './connection.ts'
 
 const { signals: text } = words.settings.channels
 
 const tones = { restriction: 'red', warning: 'amber', info: undefined } as const
 
-export function Signals({ of: { id, signals }, isManager }: { of: Connection; isManager: boolean }) {
+export function ChannelNotices({
+  connection: { id, signals },
+  isManager,
+}: {
+  connection: Connection
+  isManager: boolean
+}) {
   const toast = useToast()
   const dismiss = useChange('POST /channels/{id}/signals/dismiss', { stale: ['GET /channels'], onFailed: toast.failed })
   if (signals.length === 0) return null
   return (
     <ul className="settings-signals" aria-label={text.label}>
-      {signals.map(({ key, severity, text: words, at, expires_at }) => (
+      {signals.map(({ key, severity, text: notice, at, expires_at }) => (
         <li key={key} className="note" data-tone={tones[severity]}>
           <Icon name={severity === 'info' ? 'info' : 'alert'} />
           <div className="grow">
-            <p>{words}</p>
+            <p>{notice}</p>
             <p className="small">
               {text.reported} <Ago at={at} />
               {expires_at && <>. {text.ends(formatTime(expires_at))}</>}

@@ -1,12 +1,12 @@
-/** The web channel has no provider: a line in the page of a site, and visitors can write. */
+/** The web channel: the script tag for the website, the site ID and the widget settings. */
 import { CopyButton, Secret } from '../../../ui/copy.tsx'
 import { words } from '../words/words.ts'
-import { WebLook } from './channel-look.tsx'
-import type { Connection } from './channels.tsx'
+import type { Connection } from './connection.ts'
+import { WidgetSettings } from './widget-settings.tsx'
 
 const { channels } = words.settings
 
-export function WebChannel({ of: { id }, isManager }: { of: Connection; isManager: boolean }) {
+export function WebChannel({ connection: { id }, isManager }: { connection: Connection; isManager: boolean }) {
   const snippet = `<script src="${location.origin}/widget.js" data-site="${id}" async></script>`
   return (
     <>
@@ -19,7 +19,7 @@ export function WebChannel({ of: { id }, isManager }: { of: Connection; isManage
           <CopyButton text={id} size="small" label={channels.web.copySiteId} />
         </dd>
       </dl>
-      <WebLook isManager={isManager} />
+      <WidgetSettings isManager={isManager} />
     </>
   )
 }

@@ -1,38 +1,31 @@
-/**
- * The channels customers write on, each connected or not. Connecting one is a
- * page of its own, step by step; whoever may not connect sees how things stand.
- */
+/** The channels and their connections. Owners and admins connect a channel on its setup page; agents see the state. */
 import './channels.css'
 import { Redirect, Route, Switch } from 'wouter'
 import { Note } from '../../../ui/note.tsx'
-import { type ItemOf, useCall } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCard } from './channel-card.tsx'
-import { ChannelGuide } from './channel-guide.tsx'
+import { ChannelSetup } from './channel-setup.tsx'
+import type { ChannelName, ProviderChannel } from './connection.ts'
 
 const { channels } = words.settings
 
-export type Connection = ItemOf<'GET /channels'>
-export type ChannelName = Connection['channel']
-/** Those with a provider that is told of us, and we of it. */
-export type ProvidedChannel = Exclude<ChannelName, 'web'>
-
-const names: readonly ChannelName[] = ['msgapp', 'social', 'web']
-const provided: readonly ProvidedChannel[] = ['msgapp', 'social']
+const channelNames: readonly ChannelName[] = ['msgapp', 'social', 'web']
+const providerChannels: readonly ProviderChannel[] = ['msgapp', 'social']
 
 export function Channels() {
   const isManager = useIsManager()
   return (
     <Switch>
       <Route path="/settings/channels">
-        <Overview isManager={isManager} />
+        <ChannelList isManager={isManager} />
       </Route>
       {isManager &&
-        provided.map((channel) => (
+        providerChannels.map((channel) => (
           <Route key={channel} path={`/settings/channels/${channel}`}>
-            <ChannelGuide key={channel} channel={channel} />
+            <ChannelSetup key={channel} channel={channel} />
           </Route>
         ))}
       <Route>
@@ -42,14 +35,14 @@ export function Channels() {
   )
 }
 
-function Overview({ isManager }: { isManager: boolean }) {
-  const asked = useCall('GET /channels', {}, { live: true })
+function ChannelList({ isManager }: { isManager: boolean }) {
+  const query = useCall('GET /channels', {}, { live: true })
   return (
     <Page title={channels.title} lead={channels.lead}>
       {!isManager && <Note>{words.common.onlyManagers}</Note>}
-      <Asked query={asked}>
+      <Asked query={query}>
         {(all) =>
-          names.map((channel) => (
+          channelNames.map((channel) => (
             <ChannelCard
               key={channel}
               channel={channel}
@@ -62,7 +55,3 @@ function Overview({ isManager }: { isManager: boolean }) {
     </Page>
   )
 }
-
-/** Where the simulator is that a connection speaks to: ours, or one that runs alone. */
-export const simulatorOf = ({ simulator, base_url }: Connection): string | undefined =>
-  simulator ? (simulator === 'built_in' ? '/simulator' : base_url.replace(/\/graph$/, '')) : undefined

@@ -1,27 +1,29 @@
-/** The keys of a workspace, newest first; searched here, since the service gives them all at once. */
+/** The API keys, newest first. The service returns all keys at once, so search and paging run in the browser. */
 import { useState } from 'react'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
 import { Empty } from '../../../ui/state.tsx'
+import type { ItemOf } from '../lib/api.ts'
 import { formatDate, formatNumber } from '../lib/time.ts'
 import { useQueryValue } from '../lib/use.ts'
 import { Ago } from '../ui/ago.tsx'
 import { More } from '../ui/more.tsx'
 import { words } from '../words/words.ts'
-import type { Key } from './keys.tsx'
 
 const { keys: text } = words.settings
 
-/** From this many on, finding one takes a search. */
-const manyKeys = 10
+export type Key = ItemOf<'GET /keys'>
+
+/** Above this number of keys the search box is shown. */
+const searchThreshold = 10
 const pageLength = 100
 
 export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (key: Key) => void }) {
   const [search, setSearch] = useQueryValue('q')
   const [length, setLength] = useState(pageLength)
-  const found = keys.filter((key) => isFound(key, search))
+  const found = keys.filter((key) => matchesSearch(key, search))
   const pages = {
     hasNextPage: found.length > length,
     isFetchingNextPage: false,
@@ -29,7 +31,7 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
   }
   return (
     <>
-      {(keys.length > manyKeys || search) && (
+      {(keys.length > searchThreshold || search) && (
         <div className="toolbar">
           <SearchInput label={text.search} value={search} onChange={(event) => setSearch(event.target.value)} />
           <span className="soft small" role="status">
@@ -57,7 +59,7 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
             </thead>
             <tbody>
               {found.slice(0, length).map((key) => (
-                <Row key={key.id} of={key} onRevoke={onRevoke} />
+                <Row key={key.id} apiKey={key} onRevoke={onRevoke} />
               ))}
             </tbody>
           </table>
@@ -68,18 +70,18 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
   )
 }
 
-function Row({ of: key, onRevoke }: { of: Key; onRevoke: ((key: Key) => void) | undefined }) {
+function Row({ apiKey: key, onRevoke }: { apiKey: Key; onRevoke: ((key: Key) => void) | undefined }) {
   return (
     <tr data-state={key.state}>
       <td>
         <div>
           <p className="settings-key-name">
-            <strong>{key.name}</strong> <StateBadge of={key} />
+            <strong>{key.name}</strong> <StateBadge apiKey={key} />
           </p>
           <p className="soft">
             <code>{text.shortened(key.prefix)}</code>
           </p>
-          <Expiry of={key} />
+          <Expiry apiKey={key} />
         </div>
       </td>
       <td data-label={text.scopes} className="settings-scope-cell">
@@ -114,20 +116,20 @@ function Row({ of: key, onRevoke }: { of: Key; onRevoke: ((key: Key) => void) | 
   )
 }
 
-function StateBadge({ of: { state } }: { of: Key }) {
+function StateBadge({ apiKey: { state } }: { apiKey: Key }) {
   if (state === 'active') return null
   return <Badge tone={state === 'revoked' ? 'red' : 'amber'}>{text.states[state]}</Badge>
 }
 
-/** Until when it works, or worked: keys made here know no end, those taken over may. */
-function Expiry({ of: { state, expires_at: end } }: { of: Key }) {
+/** The expiry date. Only imported keys have one. */
+function Expiry({ apiKey: { state, expires_at: end } }: { apiKey: Key }) {
   if (!end || state === 'revoked') return null
   return (
     <p className="soft small">{state === 'expired' ? text.expired(formatDate(end)) : text.expires(formatDate(end))}</p>
   )
 }
 
-function isFound({ name, prefix, scopes, state }: Key, search: string): boolean {
-  const wanted = search.trim().toLowerCase()
-  return [name, prefix, state, ...scopes].some((each) => each.toLowerCase().includes(wanted))
+function matchesSearch({ name, prefix, scopes, state }: Key, search: string): boolean {
+  const text = search.trim().toLowerCase()
+  return [name, prefix, state, ...scopes].some((each) => each.toLowerCase().includes(text))
 }

@@ -1,8 +1,4 @@
-/**
- * API keys: who may call the API, and what they may do. Owners and admins make
- * and revoke them; everybody sees the list. A key that stopped working stays
- * listed, with the reason.
- */
+/** API keys. Owners and admins create and revoke them; all members see the list. Revoked and expired keys stay listed. */
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -11,35 +7,33 @@ import { Confirm } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { Empty } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { messageOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { KeyList } from './key-list.tsx'
-import { NewKey } from './key-new.tsx'
+import { CreateKey } from './key-create.tsx'
+import { type Key, KeyList } from './key-list.tsx'
 
 const { keys } = words.settings
 
-export type Key = ItemOf<'GET /keys'>
-
 export function Keys() {
   const isManager = useIsManager()
-  const asked = useCall('GET /keys', {})
-  const [isMaking, setMaking] = useState(false)
+  const query = useCall('GET /keys', {})
+  const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key>()
-  const make = isManager && (
-    <Button variant="primary" icon="plus" onClick={() => setMaking(true)}>
+  const createButton = isManager && (
+    <Button variant="primary" icon="plus" onClick={() => setCreating(true)}>
       {keys.make}
     </Button>
   )
   return (
-    <Page title={keys.title} lead={keys.lead} actions={make}>
+    <Page title={keys.title} lead={keys.lead} actions={createButton}>
       {!isManager && <Note>{keys.onlyManagers}</Note>}
-      <Asked query={asked}>
+      <Asked query={query}>
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <Empty icon="key" title={keys.empty} action={make}>
+              <Empty icon="key" title={keys.empty} action={createButton}>
                 {isManager ? keys.emptyText : keys.emptyAgent}
               </Empty>
             </Card>
@@ -48,15 +42,15 @@ export function Keys() {
           )
         }
       </Asked>
-      <Address />
-      {isMaking && <NewKey onClose={() => setMaking(false)} />}
-      {revoking && <Revoke of={revoking} onClose={() => setRevoking(undefined)} />}
+      <UsageCard />
+      {isCreating && <CreateKey onClose={() => setCreating(false)} />}
+      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
     </Page>
   )
 }
 
-/** Where a key is used. */
-function Address() {
+/** How to use a key: base URL and header. */
+function UsageCard() {
   const url = `${location.origin}/v1`
   return (
     <Card title={keys.use}>
@@ -82,7 +76,7 @@ function Address() {
   )
 }
 
-function Revoke({ of: { id, name, prefix }, onClose }: { of: Key; onClose: () => void }) {
+function RevokeKey({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onClose: () => void }) {
   const toast = useToast()
   const revoke = useChange('POST /keys/{id}/revoke', {
     stale: ['GET /keys'],

@@ -1,7 +1,6 @@
 /**
- * Invite somebody. Parley sends no mail: it makes a link that works once, for
- * a week, and whoever invites sends it on. Inviting again makes a new link,
- * and the old one stops working.
+ * Invites a member. Parley sends no email: the service returns a link that works once within 7 days. A new invitation for the
+ * same address replaces the link.
  */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
@@ -14,15 +13,14 @@ import { faultsOf } from '../lib/faults.ts'
 import { useSession } from '../lib/session.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { words } from '../words/words.ts'
-import { type Role, RoleChoice } from './member-role.tsx'
-import type { Member } from './members.tsx'
+import { type Member, type Role, RoleChoice } from './member-role.tsx'
 
 const { members } = words.settings
 
-export function InviteMember({ again, onClose }: { again: Member | undefined; onClose: () => void }) {
+export function InviteMember({ existing, onClose }: { existing: Member | undefined; onClose: () => void }) {
   const { workspace } = useSession()
-  const [email, setEmail] = useState(again?.email ?? '')
-  const [role, setRole] = useState<Role>(again?.role ?? 'agent')
+  const [email, setEmail] = useState(existing?.email ?? '')
+  const [role, setRole] = useState<Role>(existing?.role ?? 'agent')
   const invite = useChange('POST /members', { stale: ['GET /members'] })
   if (invite.data) {
     const { email: to, invitation_url: link } = invite.data
@@ -36,7 +34,7 @@ export function InviteMember({ again, onClose }: { again: Member | undefined; on
         onDone={onClose}
       >
         <p>
-          {/* URLSearchParams writes a blank as +, which mail programs take literally. */}
+          {/* URLSearchParams encodes a space as +, which email programs show literally. */}
           <a
             className="button"
             href={`mailto:${encodeURIComponent(to)}?${mail.toString().replaceAll('+', '%20')}`}
@@ -55,9 +53,12 @@ export function InviteMember({ again, onClose }: { again: Member | undefined; on
     invite.mutate({ body: { email, role } })
   }
   return (
-    <Dialog title={again ? members.newLinkTitle : members.inviteTitle} onClose={() => !invite.isPending && onClose()}>
+    <Dialog
+      title={existing ? members.newLinkTitle : members.inviteTitle}
+      onClose={() => !invite.isPending && onClose()}
+    >
       <form onSubmit={submit}>
-        {again && <p className="soft">{members.newLinkText}</p>}
+        {existing && <p className="soft">{members.newLinkText}</p>}
         <Field label={members.email} fault={faults.email}>
           {(wiring) => (
             <Input
@@ -65,7 +66,7 @@ export function InviteMember({ again, onClose }: { again: Member | undefined; on
               type="email"
               required
               autoComplete="off"
-              readOnly={again !== undefined}
+              readOnly={existing !== undefined}
               value={email}
               onChange={(event) => setEmail(event.target.value)}
             />

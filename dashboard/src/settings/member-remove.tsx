@@ -1,30 +1,29 @@
-/** Remove a member, who is out on their next click, or take an invitation back, whose link stops working. */
-
+/** Removes a member, which ends their sessions, or revokes an invitation. */
 import { Confirm } from '../../../ui/dialog.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { messageOf, useChange } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
-import type { Member } from './members.tsx'
+import type { Member } from './member-role.tsx'
 
 const { members } = words.settings
 
-export function RemoveMember({ of: { id, name, email, state }, onClose }: { of: Member; onClose: () => void }) {
+export function RemoveMember({ member: { id, name, email, state }, onClose }: { member: Member; onClose: () => void }) {
   const session = useSession()
   const toast = useToast()
-  const who = name ?? email
+  const displayName = name ?? email
   const isInvited = state === 'invited'
   const isMe = id === session.member.id
   const remove = useChange('DELETE /members/{id}', {
     stale: isMe ? ['GET /session'] : ['GET /members'],
     onDone: () => {
-      toast.done(isInvited ? members.invitationRevoked(who) : members.removed(who))
+      toast.done(isInvited ? members.invitationRevoked(displayName) : members.removed(displayName))
       onClose()
     },
   })
   return (
     <Confirm
-      title={isInvited ? members.revokeInvitationTitle(who) : members.removeTitle(who)}
+      title={isInvited ? members.revokeInvitationTitle(displayName) : members.removeTitle(displayName)}
       action={isInvited ? members.revokeInvitationAction : members.removeAction}
       danger
       busy={remove.isPending}

@@ -1,16 +1,16 @@
-/** Roles: what each may do, in words, and giving somebody another one. Only an owner is offered to make an owner. */
+/** Choosing and changing the role of a member. Only owners can choose the role owner. */
 import { type FormEvent, useId, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { useChange } from '../lib/api.ts'
+import { type ItemOf, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
-import type { Member } from './members.tsx'
 
 const { members } = words.settings
 
+export type Member = ItemOf<'GET /members'>
 export type Role = Member['role']
 
 const roles: readonly Role[] = ['owner', 'admin', 'agent']
@@ -18,26 +18,26 @@ const roles: readonly Role[] = ['owner', 'admin', 'agent']
 type ChoiceProps = { value: Role; onChange: (role: Role) => void; fault?: string | undefined }
 
 export function RoleChoice({ value, onChange, fault }: ChoiceProps) {
-  const { role: own } = useSession()
+  const { role: ownRole } = useSession()
   const name = useId()
   return (
     <fieldset className="settings-roles" aria-describedby={fault ? `${name}-fault` : undefined}>
       <legend>{members.role}</legend>
       {roles.map((role) => {
-        const isOffered = role !== 'owner' || own === 'owner'
+        const isAllowed = role !== 'owner' || ownRole === 'owner'
         return (
-          <label key={role} className="check" data-off={isOffered ? undefined : ''}>
+          <label key={role} className="check" data-off={isAllowed ? undefined : ''}>
             <input
               type="radio"
               name={name}
               value={role}
               checked={role === value}
-              disabled={!isOffered}
+              disabled={!isAllowed}
               onChange={() => onChange(role)}
             />
             <span>
               <strong>{words.roles[role]}</strong>
-              <small>{isOffered ? members.roleTexts[role] : members.ownersOnly}</small>
+              <small>{isAllowed ? members.roleTexts[role] : members.ownersOnly}</small>
             </span>
           </label>
         )
@@ -51,16 +51,22 @@ export function RoleChoice({ value, onChange, fault }: ChoiceProps) {
   )
 }
 
-export function ChangeRole({ of: { id, name, email, role: current }, onClose }: { of: Member; onClose: () => void }) {
+export function ChangeRole({
+  member: { id, name, email, role: current },
+  onClose,
+}: {
+  member: Member
+  onClose: () => void
+}) {
   const session = useSession()
   const toast = useToast()
   const [role, setRole] = useState(current)
-  const who = name ?? email
+  const displayName = name ?? email
   const change = useChange('PATCH /members/{id}', {
-    // One's own role decides what the pages offer.
+    // The session holds the member's own role.
     stale: ['GET /members', 'GET /session'],
     onDone: () => {
-      toast.done(members.roleChanged(who, words.roles[role]))
+      toast.done(members.roleChanged(displayName, words.roles[role]))
       onClose()
     },
   })
@@ -70,7 +76,7 @@ export function ChangeRole({ of: { id, name, email, role: current }, onClose }: 
     else change.mutate({ params: { id }, body: { role } })
   }
   return (
-    <Dialog title={members.changeRoleTitle(who)} onClose={onClose}>
+    <Dialog title={members.changeRoleTitle(displayName)} onClose={onClose}>
       <form onSubmit={submit}>
         {id === session.member.id && <p className="soft">{members.ownRole}</p>}
         <RoleChoice value={role} onChange={setRole} fault={faultOf(change.error, 'role')} />

@@ -1,8 +1,4 @@
-/**
- * The people of the workspace, and those who are invited. Owners and admins
- * invite, change roles and remove; of an owner only another owner does. The
- * service insists on all of it, and says why when it refuses.
- */
+/** Members and invitations. Owners and admins manage them; only owners manage owners. The service enforces these rules. */
 import { useState } from 'react'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Badge } from '../../../ui/badge.tsx'
@@ -11,45 +7,43 @@ import { Card } from '../../../ui/card.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { type ItemOf, useCall } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
 import { Ago } from '../ui/ago.tsx'
 import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { InviteMember } from './member-invite.tsx'
 import { RemoveMember } from './member-remove.tsx'
-import { ChangeRole } from './member-role.tsx'
+import { ChangeRole, type Member } from './member-role.tsx'
 
 const { members } = words.settings
 
-export type Member = ItemOf<'GET /members'>
-
-type Doing = { kind: 'invite'; again?: Member } | { kind: 'role' | 'remove'; of: Member }
+type OpenDialog = { kind: 'invite'; existing?: Member } | { kind: 'role' | 'remove'; member: Member }
 
 export function Members() {
   const isManager = useIsManager()
-  const asked = useCall('GET /members', {}, { live: true })
-  const [doing, setDoing] = useState<Doing>()
-  const stop = () => setDoing(undefined)
+  const query = useCall('GET /members', {}, { live: true })
+  const [dialog, setDialog] = useState<OpenDialog>()
+  const close = () => setDialog(undefined)
   const invite = isManager && (
-    <Button variant="primary" icon="plus" onClick={() => setDoing({ kind: 'invite' })}>
+    <Button variant="primary" icon="plus" onClick={() => setDialog({ kind: 'invite' })}>
       {members.invite}
     </Button>
   )
   return (
     <Page title={members.title} lead={members.lead} actions={invite}>
       {!isManager && <Note>{members.onlyManagers}</Note>}
-      <Asked query={asked}>{(all) => <MemberTable members={all} isManager={isManager} onDo={setDoing} />}</Asked>
-      {doing?.kind === 'invite' && <InviteMember again={doing.again} onClose={stop} />}
-      {doing?.kind === 'role' && <ChangeRole of={doing.of} onClose={stop} />}
-      {doing?.kind === 'remove' && <RemoveMember of={doing.of} onClose={stop} />}
+      <Asked query={query}>{(all) => <MemberTable members={all} isManager={isManager} onOpen={setDialog} />}</Asked>
+      {dialog?.kind === 'invite' && <InviteMember existing={dialog.existing} onClose={close} />}
+      {dialog?.kind === 'role' && <ChangeRole member={dialog.member} onClose={close} />}
+      {dialog?.kind === 'remove' && <RemoveMember member={dialog.member} onClose={close} />}
     </Page>
   )
 }
 
-type TableProps = { members: readonly Member[]; isManager: boolean; onDo: (doing: Doing) => void }
+type TableProps = { members: readonly Member[]; isManager: boolean; onOpen: (dialog: OpenDialog) => void }
 
-function MemberTable({ members: all, isManager, onDo }: TableProps) {
+function MemberTable({ members: all, isManager, onOpen }: TableProps) {
   return (
     <Card flush>
       <table className="table">
@@ -69,7 +63,7 @@ function MemberTable({ members: all, isManager, onDo }: TableProps) {
         </thead>
         <tbody>
           {all.map((member) => (
-            <Row key={member.id} of={member} isManager={isManager} onDo={onDo} />
+            <Row key={member.id} member={member} isManager={isManager} onOpen={onOpen} />
           ))}
         </tbody>
       </table>
@@ -77,7 +71,7 @@ function MemberTable({ members: all, isManager, onDo }: TableProps) {
   )
 }
 
-function Row({ of: member, isManager, onDo }: { of: Member; isManager: boolean; onDo: TableProps['onDo'] }) {
+function Row({ member, isManager, onOpen }: { member: Member; isManager: boolean; onOpen: TableProps['onOpen'] }) {
   const session = useSession()
   const isMe = member.id === session.member.id
   const isInvited = member.state === 'invited'
@@ -102,20 +96,20 @@ function Row({ of: member, isManager, onDo }: { of: Member; isManager: boolean; 
       </td>
       {isManager && (
         <td className="end">
-          {(member.role !== 'owner' || session.role === 'owner') && <Deeds of={member} onDo={onDo} />}
+          {(member.role !== 'owner' || session.role === 'owner') && <MemberMenu member={member} onOpen={onOpen} />}
         </td>
       )}
     </tr>
   )
 }
 
-/** What may be done with somebody who is a member, or to be one. */
-function Deeds({ of: member, onDo }: { of: Member; onDo: TableProps['onDo'] }) {
+/** The menu of a member or an invitation. */
+function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['onOpen'] }) {
   const label = members.actionsFor(member.name ?? member.email)
   const first =
     member.state === 'invited'
-      ? { icon: 'link' as const, words: members.newLink, doing: { kind: 'invite' as const, again: member } }
-      : { icon: 'shield' as const, words: members.changeRole, doing: { kind: 'role' as const, of: member } }
+      ? { icon: 'link' as const, label: members.newLink, dialog: { kind: 'invite' as const, existing: member } }
+      : { icon: 'shield' as const, label: members.changeRole, dialog: { kind: 'role' as const, member } }
   return (
     <Menu
       label={label}
@@ -125,10 +119,10 @@ function Deeds({ of: member, onDo }: { of: Member; onDo: TableProps['onDo'] }) {
           label: (
             <>
               <Icon name={first.icon} />
-              {first.words}
+              {first.label}
             </>
           ),
-          onSelect: () => onDo(first.doing),
+          onSelect: () => onOpen(first.dialog),
         },
         {
           label: (
@@ -138,7 +132,7 @@ function Deeds({ of: member, onDo }: { of: Member; onDo: TableProps['onDo'] }) {
             </>
           ),
           danger: true,
-          onSelect: () => onDo({ kind: 'remove', of: member }),
+          onSelect: () => onOpen({ kind: 'remove', member }),
         },
       ]}
     />

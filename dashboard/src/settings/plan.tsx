@@ -1,5 +1,4 @@
-/** What the workspace may send this month, and what it has sent. Plans are set by whoever runs the service. */
-
+/** The plan and this month's usage. The operator sets plans with the command line. */
 import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
@@ -14,20 +13,20 @@ const { plan: text } = words.settings
 
 type PlanView = DataOf<'GET /workspace'>['plan']
 
-/** From this share on, the end is near enough to say so. */
-const nearly = 0.8
+/** From this share of used messages the page shows a warning. */
+const warningShare = 0.8
 
 export function Plan() {
-  const asked = useCall('GET /workspace', {}, { live: true })
+  const query = useCall('GET /workspace', {}, { live: true })
   return (
     <Page title={text.title} lead={text.lead} narrow>
-      <Asked query={asked}>{({ plan }) => <Shown of={plan} />}</Asked>
+      <Asked query={query}>{({ plan }) => <PlanDetails plan={plan} />}</Asked>
     </Page>
   )
 }
 
-function Shown({ of: plan }: { of: PlanView }) {
-  const { state, messages_per_month: most } = plan
+function PlanDetails({ plan }: { plan: PlanView }) {
+  const { state, messages_per_month: limit } = plan
   return (
     <>
       {state === 'lapsed' && (
@@ -40,10 +39,10 @@ function Shown({ of: plan }: { of: PlanView }) {
         title={text.usage}
         actions={<Badge tone={state === 'active' ? 'green' : 'red'}>{text.states[state]}</Badge>}
       >
-        {most === null ? <Unlimited used={plan.used} /> : <Limited of={plan} most={most} />}
+        {limit === null ? <Unlimited used={plan.used} /> : <Limited plan={plan} limit={limit} />}
         <dl className="facts settings-facts">
           <dt>{text.allowed}</dt>
-          <dd>{most === null ? text.unlimited : text.perMonth(formatNumber(most))}</dd>
+          <dd>{limit === null ? text.unlimited : text.perMonth(formatNumber(limit))}</dd>
           {plan.left !== null && (
             <>
               <dt>{text.left}</dt>
@@ -71,23 +70,23 @@ const Unlimited = ({ used }: { used: number }) => (
   </div>
 )
 
-function Limited({ of: { used, left }, most }: { of: PlanView; most: number }) {
+function Limited({ plan: { used, left }, limit }: { plan: PlanView; limit: number }) {
   const isUsedUp = left === 0
-  const isNear = most > 0 && used / most >= nearly
+  const isNear = limit > 0 && used / limit >= warningShare
   return (
     <div className="stack">
       <div>
         <p className="settings-figure numeric">
-          {formatNumber(used)} <small className="soft">{text.of(formatNumber(most))}</small>
+          {formatNumber(used)} <small className="soft">{text.of(formatNumber(limit))}</small>
         </p>
-        <p className="soft">{text.share(formatShare(used, most))}</p>
+        <p className="soft">{text.share(formatShare(used, limit))}</p>
       </div>
       <Progress
         label={text.progress}
-        total={most}
+        total={limit}
         parts={[
           {
-            value: Math.min(used, most),
+            value: Math.min(used, limit),
             color: isUsedUp ? 'var(--red)' : isNear ? 'var(--amber)' : 'var(--accent)',
           },
         ]}

@@ -1,4 +1,4 @@
-/** Oneself: the name others see, the password, how the pages look here, and where one is signed in. */
+/** The member's own profile: name, password, appearance and sessions. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -19,7 +19,7 @@ const { profile: text } = words.settings
 export function Profile() {
   return (
     <Page title={text.title} lead={text.lead} narrow>
-      <Person />
+      <PersonalDetails />
       <Password />
       <Appearance />
       <Sessions />
@@ -27,7 +27,7 @@ export function Profile() {
   )
 }
 
-function Person() {
+function PersonalDetails() {
   const { member, role } = useSession()
   const toast = useToast()
   const [name, setName] = useState(member.name ?? '')

@@ -1,4 +1,4 @@
-/** Where one is signed in: which browser, from where, seen when. Each can be ended from here, or all others at once. */
+/** The member's active sessions, with signing out of one or of all others. */
 import { useState } from 'react'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
@@ -17,49 +17,49 @@ const { sessions: text } = words.settings
 type Session = ItemOf<'GET /sessions'>
 
 export function Sessions() {
-  const asked = useCall('GET /sessions', {})
-  const [isEndingAll, setEndingAll] = useState(false)
-  const hasOthers = asked.data?.some(({ is_current }) => !is_current)
+  const query = useCall('GET /sessions', {})
+  const [isConfirming, setConfirming] = useState(false)
+  const hasOthers = query.data?.some(({ is_current }) => !is_current)
   return (
     <Card
       title={text.title}
       flush
       actions={
         hasOthers && (
-          <Button size="small" icon="signout" onClick={() => setEndingAll(true)}>
+          <Button size="small" icon="signout" onClick={() => setConfirming(true)}>
             {text.endAll}
           </Button>
         )
       }
     >
-      <Asked query={asked} lines={3}>
+      <Asked query={query} lines={3}>
         {(all) => (
           <ul className="settings-sessions" aria-label={text.title}>
-            {byUse(all).map((session) => (
-              <Row key={session.id} of={session} />
+            {sortSessions(all).map((session) => (
+              <Row key={session.id} session={session} />
             ))}
           </ul>
         )}
       </Asked>
-      {isEndingAll && <EndAll onClose={() => setEndingAll(false)} />}
+      {isConfirming && <ConfirmSignOut onClose={() => setConfirming(false)} />}
     </Card>
   )
 }
 
-/** This one first, then as they were seen. */
-const byUse = (sessions: readonly Session[]): Session[] =>
+/** The current session first, then by last activity. */
+const sortSessions = (sessions: readonly Session[]): Session[] =>
   [...sessions].sort(
     (one, other) =>
       Number(other.is_current) - Number(one.is_current) || other.last_seen_at.localeCompare(one.last_seen_at),
   )
 
-function Row({ of: session }: { of: Session }) {
+function Row({ session }: { session: Session }) {
   const toast = useToast()
   const { browser, system, isPhone } = readUserAgent(session.user_agent ?? '')
-  const where = text.on(browser ?? text.unknownBrowser, system)
+  const device = text.on(browser ?? text.unknownBrowser, system)
   const end = useChange('DELETE /sessions/{id}', {
     stale: ['GET /sessions'],
-    onDone: () => toast.done(text.ended(where)),
+    onDone: () => toast.done(text.ended(device)),
     onFailed: toast.failed,
   })
   return (
@@ -69,7 +69,7 @@ function Row({ of: session }: { of: Session }) {
       </span>
       <div className="grow">
         <p className="row">
-          <strong>{where}</strong>
+          <strong>{device}</strong>
           {session.is_current && <Badge tone="green">{text.current}</Badge>}
         </p>
         <p className="soft small settings-dots">
@@ -88,7 +88,7 @@ function Row({ of: session }: { of: Session }) {
         <Button
           size="small"
           busy={end.isPending}
-          aria-label={text.endOf(where)}
+          aria-label={text.endOf(device)}
           onClick={() => end.mutate({ params: { id: session.id } })}
         >
           {text.end}
@@ -98,7 +98,7 @@ function Row({ of: session }: { of: Session }) {
   )
 }
 
-function EndAll({ onClose }: { onClose: () => void }) {
+function ConfirmSignOut({ onClose }: { onClose: () => void }) {
   const toast = useToast()
   const end = useChange('DELETE /sessions', {
     stale: ['GET /sessions'],

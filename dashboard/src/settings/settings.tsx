@@ -1,8 +1,4 @@
-/**
- * Settings: a menu of pages beside the page that is open, or above it where
- * there is no room beside. What only owners and admins may read is not in the
- * menu of others.
- */
+/** Settings: a side menu (tabs on a narrow window) and the open page. Agents do not see pages for owners and admins. */
 import './settings.css'
 import { type ComponentType, useEffect, useRef } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
@@ -21,9 +17,9 @@ import { Workspace } from './workspace.tsx'
 
 const { settings } = words
 
-type Place = { href: string; label: string; icon: IconName; page: ComponentType; forManagers?: boolean }
+type SettingsPage = { href: string; label: string; icon: IconName; page: ComponentType; forManagers?: boolean }
 
-const places: readonly Place[] = [
+const pages: readonly SettingsPage[] = [
   { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
   { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
   { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
@@ -37,8 +33,8 @@ export default function Settings() {
   const [path] = useLocation()
   const isManager = useIsManager()
   const tabs = useRef<HTMLDivElement>(null)
-  const offered = places.filter(({ forManagers }) => isManager || !forManagers)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of page that matters.
+  const visiblePages = pages.filter(({ forManagers }) => isManager || !forManagers)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs on every change of page.
   useEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
     document.getElementById('main')?.scrollTo(0, 0)
@@ -47,7 +43,7 @@ export default function Settings() {
     <div className="settings">
       <nav className="settings-menu" aria-label={settings.menu}>
         <p>{settings.title}</p>
-        {offered.map(({ href, label, icon }) => (
+        {visiblePages.map(({ href, label, icon }) => (
           <Link key={href} href={href} aria-current={isUnder(path, href) ? 'page' : undefined}>
             <Icon name={icon} />
             {label}
@@ -56,13 +52,13 @@ export default function Settings() {
       </nav>
       <div className="settings-page">
         <div className="settings-tabs" ref={tabs}>
-          <Tabs label={settings.menu} items={offered} />
+          <Tabs label={settings.menu} items={visiblePages} />
         </div>
         <Switch>
           <Route path="/settings">
             <Redirect to="/settings/keys" replace />
           </Route>
-          {offered.map(({ href, page }) => (
+          {visiblePages.map(({ href, page }) => (
             <Route key={href} path={`${href}/*?`} component={page} />
           ))}
           <Route component={NotFound} />

@@ -1,7 +1,6 @@
 /**
- * A browser and a system, read off what a browser says of itself. They all
- * claim to be each other, so the order matters: the particular before the
- * general. What is not known is left out, not guessed.
+ * Parses the browser and operating system from a user agent. Browsers include each other's names, so specific patterns come
+ * before general ones. Unknown parts are undefined.
  */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?(?:iOS)?\//, 'Edge'],
@@ -27,7 +26,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 export type Device = { browser: string | undefined; system: string | undefined; isPhone: boolean }
 
 export function readUserAgent(text: string): Device {
-  const find = (known: typeof browsers) => known.find(([sign]) => sign.test(text))?.[1]
+  const find = (patterns: typeof browsers) => patterns.find(([pattern]) => pattern.test(text))?.[1]
   const system = find(systems)
   return { browser: find(browsers), system, isPhone: /\b(?:Mobile|iPhone)\b/.test(text) && system !== 'iPad' }
 }

@@ -1,4 +1,4 @@
-/** The workspace itself: its name, the country its numbers are read in, and the words that stop broadcasts. */
+/** Workspace settings: name, default country and opt-out keywords. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -11,23 +11,23 @@ import { faultsOf } from '../lib/faults.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Asked, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { StopWords } from './stop-words.tsx'
+import { OptOutKeywords } from './opt-out-keywords.tsx'
 
 const { workspace: text } = words.settings
 
-export type WorkspaceView = DataOf<'GET /workspace'>
+type WorkspaceView = DataOf<'GET /workspace'>
 
 export function Workspace() {
-  const asked = useCall('GET /workspace', {})
+  const query = useCall('GET /workspace', {})
   const isManager = useIsManager()
   return (
     <Page title={text.title} lead={text.lead} narrow>
       {!isManager && <Note>{words.common.onlyManagers}</Note>}
-      <Asked query={asked}>
+      <Asked query={query}>
         {(workspace) => (
           <>
-            <General of={workspace} isManager={isManager} />
-            <StopWords of={workspace} isManager={isManager} />
+            <General workspace={workspace} isManager={isManager} />
+            <OptOutKeywords keywords={workspace.opt_out_words} isManager={isManager} />
           </>
         )}
       </Asked>
@@ -35,7 +35,7 @@ export function Workspace() {
   )
 }
 
-function General({ of: stored, isManager }: { of: WorkspaceView; isManager: boolean }) {
+function General({ workspace: stored, isManager }: { workspace: WorkspaceView; isManager: boolean }) {
   const toast = useToast()
   const [name, setName] = useState(stored.name)
   const [country, setCountry] = useState(stored.default_country)
@@ -47,7 +47,7 @@ function General({ of: stored, isManager }: { of: WorkspaceView; isManager: bool
     },
   })
   const faults = faultsOf(save.error, ['name', 'default_country'])
-  const isSame = name === stored.name && country === stored.default_country
+  const isUnchanged = name === stored.name && country === stored.default_country
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate({ body: { name, default_country: country } })
@@ -75,7 +75,7 @@ function General({ of: stored, isManager }: { of: WorkspaceView; isManager: bool
               value={country}
               onChange={(event) => setCountry(event.target.value)}
             >
-              {withStored(stored.default_country).map(({ code, name }) => (
+              {countryOptions(stored.default_country).map(({ code, name }) => (
                 <option key={code} value={code}>
                   {name}
                 </option>
@@ -85,7 +85,7 @@ function General({ of: stored, isManager }: { of: WorkspaceView; isManager: bool
         </Field>
         {isManager && (
           <div className="row">
-            <Button type="submit" variant="primary" busy={save.isPending} disabled={isSame}>
+            <Button type="submit" variant="primary" busy={save.isPending} disabled={isUnchanged}>
               {words.common.save}
             </Button>
           </div>
@@ -95,6 +95,6 @@ function General({ of: stored, isManager }: { of: WorkspaceView; isManager: bool
   )
 }
 
-/** The service knows a few more countries than the list: what is stored must be there to be chosen. */
-const withStored = (code: string) =>
+/** Adds the stored country to the options if the list lacks it: the service knows a few more. */
+const countryOptions = (code: string) =>
   countries.some((country) => country.code === code) ? countries : [{ code, name: code }, ...countries]

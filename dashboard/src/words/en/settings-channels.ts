@@ -41,10 +41,10 @@ export const channels = {
   },
   lastCheck: 'Last check',
   lastReport: 'Last callback',
-  pace: 'Sending rate',
+  rate: 'Sending rate',
   perSecond: (number: string) => `${number} messages per second`,
-  paceLabel: 'Messages per second',
-  paceHint:
+  rateLabel: 'Messages per second',
+  rateHint:
     'The maximum rate of broadcasts. The default is 80. Use a higher rate only if the provider raised the limit of your number.',
   fields: {
     account_id: {
@@ -161,7 +161,7 @@ export const channels = {
     paste: 'Paste this code before </body> on every page of your website that should show the chat.',
     siteId: 'Site ID',
     copySiteId: 'Copy site ID',
-    look: {
+    widget: {
       title: 'Appearance and allowed websites',
       name: 'Title',
       nameHint: 'If empty, the title and greeting use the language of the page when available.',

@@ -172,7 +172,7 @@ export const settings = {
     country: 'Default country',
     countryHint: 'Phone numbers without a country code are read as numbers in this country.',
   },
-  stopWords: {
+  optOutKeywords: {
     title: 'Opt-out keywords',
     lead: 'A contact who sends one of these words as the whole message is opted out of broadcasts. You can still reply to them.',
     always: ['STOP', 'UNSUBSCRIBE'],

@@ -1,10 +1,8 @@
 /**
- * Connecting a channel, step by step: what it needs and where that is found,
- * storing it, telling the provider where to report to, and a check that tries
- * everything and says beside the field what is wrong with it.
+ * Connects a channel in three steps: credentials, callback and connection check. A failed check is shown at the field that
+ * caused it.
  *
- * A connection to the simulator is replaced here by a real one: its ids and
- * secrets are of no use then, so the fields begin empty.
+ * A connection to the simulator is replaced by a real one, so its ids and secrets are not filled in.
  */
 import { type ReactNode, type Ref, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
@@ -18,15 +16,15 @@ import { words } from '../words/words.ts'
 import { ChannelCallback } from './channel-callback.tsx'
 import { CheckSteps } from './channel-check.tsx'
 import { ChannelFields, type FieldName, fieldNames, type Settings } from './channel-fields.tsx'
-import { ChannelPace } from './channel-pace.tsx'
-import type { Connection, ProvidedChannel } from './channels.tsx'
+import { SendingRate } from './channel-rate.tsx'
+import type { Connection, ProviderChannel } from './connection.ts'
 
 const { channels } = words.settings
 const { guide } = channels
 
-export function ChannelGuide({ channel }: { channel: ProvidedChannel }) {
-  // The provider's first call is made while somebody looks at this page.
-  const asked = useCall('GET /channels', {}, { everyMs: 5_000 })
+export function ChannelSetup({ channel }: { channel: ProviderChannel }) {
+  // Polls, because the provider's first callback arrives while this page is open.
+  const query = useCall('GET /channels', {}, { everyMs: 5_000 })
   return (
     <Page
       title={guide.titles[channel]}
@@ -34,45 +32,45 @@ export function ChannelGuide({ channel }: { channel: ProvidedChannel }) {
       back={{ href: '/settings/channels', label: channels.title }}
       narrow
     >
-      <Asked query={asked}>
-        {(all) => <Guide channel={channel} connection={all.find((each) => each.channel === channel)} />}
+      <Asked query={query}>
+        {(all) => <SetupSteps channel={channel} connection={all.find((each) => each.channel === channel)} />}
       </Asked>
     </Page>
   )
 }
 
-function Guide({ channel, connection }: { channel: ProvidedChannel; connection: Connection | undefined }) {
+function SetupSteps({ channel, connection }: { channel: ProviderChannel; connection: Connection | undefined }) {
   const toast = useToast()
   const form = useRef<HTMLFormElement>(null)
   const callback = useRef<HTMLLIElement>(null)
   const [isSaved, setSaved] = useState(connection !== undefined && !connection.simulator)
-  // A new form after each save: what was typed into secret fields is gone from the page.
-  const [round, setRound] = useState(0)
+  // Each save mounts a new form, which removes typed secrets from the page.
+  const [formVersion, setFormVersion] = useState(0)
   const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.failed })
   const save = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
     onDone: ({ id }) => {
       toast.done(words.common.saved)
       setSaved(true)
-      setRound(round + 1)
-      // Whoever mends what a check found wants to know whether it is mended.
+      setFormVersion(formVersion + 1)
+      // After a fix, repeats the check that found the problem.
       if (check.data) check.mutate({ params: { id } })
       else callback.current?.scrollIntoView({ behavior: 'smooth', block: 'start' })
     },
   })
   const stored = isSaved ? connection : undefined
-  const wrong = check.data?.steps.find(({ ok }) => !ok)
-  const wrongField = fieldNames.find((name) => name === wrong?.field)
+  const failedStep = check.data?.steps.find(({ ok }) => !ok)
+  const failedField = fieldNames.find((name) => name === failedStep?.field)
   const faults = faultsOf(save.error, fieldNames)
-  if (wrong && wrongField && !save.error) faults[wrongField] = wrong.message
-  const mend = (name: FieldName) => {
+  if (failedStep && failedField && !save.error) faults[failedField] = failedStep.message
+  const focusField = (name: FieldName) => {
     const input = form.current?.elements.namedItem(name)
     if (!(input instanceof HTMLElement)) return
     input.closest('details')?.setAttribute('open', '')
     input.focus()
   }
   const isConnected = check.data ? check.data.state === 'connected' : stored?.state === 'connected'
-  const isHeard = Boolean(stored?.callback_verified_at ?? stored?.callback_received_at)
+  const isCallbackSeen = Boolean(stored?.callback_verified_at ?? stored?.callback_received_at)
   return (
     <>
       {connection?.simulator && !isSaved && <Note icon="bolt">{guide.replaces}</Note>}
@@ -80,7 +78,7 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
         <Step number={1} title={guide.needs} isDone={stored !== undefined}>
           <p className="soft">{guide.needsTexts[channel]}</p>
           <ChannelFields
-            key={round}
+            key={formVersion}
             channel={channel}
             stored={stored}
             faults={faults}
@@ -90,8 +88,8 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
             onSave={(body: Settings) => save.mutate({ params: { channel }, body })}
           />
         </Step>
-        <Step number={2} title={guide.callback} isDone={isHeard} ref={callback} locked={!stored}>
-          {stored && <ChannelCallback of={stored} channel={channel} />}
+        <Step number={2} title={guide.callback} isDone={isCallbackSeen} ref={callback} locked={!stored}>
+          {stored && <ChannelCallback connection={stored} channel={channel} />}
         </Step>
         <Step number={3} title={guide.check} isDone={isConnected} locked={!stored}>
           {stored && (
@@ -102,7 +100,7 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
                   {stored.last_error}
                 </Note>
               )}
-              {check.data && <CheckSteps steps={check.data.steps} onMend={mend} />}
+              {check.data && <CheckSteps steps={check.data.steps} onFix={focusField} />}
               {check.data?.state === 'connected' && (
                 <Note tone="green" icon="check">
                   {guide.works}
@@ -122,7 +120,7 @@ function Guide({ channel, connection }: { channel: ProvidedChannel; connection: 
           )}
         </Step>
       </ol>
-      {stored && <ChannelPace of={stored} />}
+      {stored && <SendingRate connection={stored} />}
     </>
   )
 }

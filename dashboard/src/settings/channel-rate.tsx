@@ -1,4 +1,4 @@
-/** How fast broadcasts go out on a channel: as fast as the provider takes them from this account. */
+/** The maximum rate at which broadcasts are sent on a channel. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -7,13 +7,13 @@ import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { words } from '../words/words.ts'
-import type { Connection } from './channels.tsx'
+import type { Connection } from './connection.ts'
 
 const { channels } = words.settings
 
-export function ChannelPace({ of: { channel, messages_per_second: stored } }: { of: Connection }) {
+export function SendingRate({ connection: { channel, messages_per_second: stored } }: { connection: Connection }) {
   const toast = useToast()
-  const [pace, setPace] = useState(String(stored))
+  const [rate, setRate] = useState(String(stored))
   const save = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
     onDone: () => toast.done(words.common.saved),
@@ -21,12 +21,12 @@ export function ChannelPace({ of: { channel, messages_per_second: stored } }: { 
   const faults = faultsOf(save.error, ['messages_per_second'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate({ params: { channel }, body: { messages_per_second: Number(pace) } })
+    save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
   }
   return (
-    <Card title={channels.pace}>
+    <Card title={channels.rate}>
       <form className="settings-inline" onSubmit={submit}>
-        <Field label={channels.paceLabel} hint={channels.paceHint} fault={faults.messages_per_second ?? faults.rest}>
+        <Field label={channels.rateLabel} hint={channels.rateHint} fault={faults.messages_per_second ?? faults.rest}>
           {(wiring) => (
             <div className="settings-inline-input">
               <Input
@@ -36,10 +36,10 @@ export function ChannelPace({ of: { channel, messages_per_second: stored } }: { 
                 min={1}
                 max={10_000}
                 step={1}
-                value={pace}
-                onChange={(event) => setPace(event.target.value)}
+                value={rate}
+                onChange={(event) => setRate(event.target.value)}
               />
-              <Button type="submit" busy={save.isPending} disabled={Number(pace) === stored}>
+              <Button type="submit" busy={save.isPending} disabled={Number(rate) === stored}>
                 {words.common.save}
               </Button>
             </div>

@@ -1,7 +1,4 @@
-/**
- * Make a key: a name, what it may do, and then the key itself, the only time
- * anybody sees it.
- */
+/** Creates an API key with a name and scopes, then shows the key once. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -17,7 +14,7 @@ const { common } = words
 
 const allScopes = Object.keys(keys.scopeTexts)
 
-export function NewKey({ onClose }: { onClose: () => void }) {
+export function CreateKey({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly string[]>([])
   const create = useChange('POST /keys', { stale: ['GET /keys'] })
@@ -41,7 +38,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     create.mutate({ body: { name, scopes: [...scopes] } })
   }
   return (
-    // Closing it now would lose the key that is on its way.
+    // Closing the dialog during the request would lose the key.
     <Dialog title={keys.make} size="wide" onClose={() => !create.isPending && onClose()}>
       <form onSubmit={submit}>
         <Field label={keys.name} hint={keys.nameHint} fault={faults.name}>
@@ -62,11 +59,11 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             {hasAll ? keys.chooseNone : keys.chooseAll}
           </Button>
           <div className="settings-scope-grid">
-            {Object.entries(keys.scopeTexts).map(([scope, unlocks]) => (
+            {Object.entries(keys.scopeTexts).map(([scope, description]) => (
               <Checkbox
                 key={scope}
                 label={<code>{scope}</code>}
-                hint={unlocks}
+                hint={description}
                 checked={scopes.includes(scope)}
                 onChange={() => toggle(scope)}
               />

@@ -1,7 +1,4 @@
-/**
- * How the chat on the site looks, what it asks visitors for, and which sites
- * may have it, beside a small picture of it that follows what is typed.
- */
+/** Settings of the chat widget: texts, color, position, visitor details and allowed websites, with a live preview. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input, Segmented, Select, TextArea } from '../../../ui/form.tsx'
@@ -13,18 +10,18 @@ import { faultsOf } from '../lib/faults.ts'
 import { Asked } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
-const { look: text } = words.settings.channels.web
+const { widget: text } = words.settings.channels.web
 
 type Widget = DataOf<'GET /channels/web/widget'>
 
-export function WebLook({ isManager }: { isManager: boolean }) {
-  const asked = useCall('GET /channels/web/widget', {}, { enabled: isManager })
+export function WidgetSettings({ isManager }: { isManager: boolean }) {
+  const query = useCall('GET /channels/web/widget', {}, { enabled: isManager })
   if (!isManager) return null
   return (
     <details className="settings-advanced">
       <summary>{text.title}</summary>
-      <Asked query={asked} lines={4}>
-        {(stored) => <LookForm of={stored} />}
+      <Asked query={query} lines={4}>
+        {(stored) => <WidgetForm widget={stored} />}
       </Asked>
     </details>
   )
@@ -32,13 +29,13 @@ export function WebLook({ isManager }: { isManager: boolean }) {
 
 const fields = ['title', 'greeting', 'color', 'position', 'ask_details', 'allowed_origins'] as const
 
-function LookForm({ of: stored }: { of: Widget }) {
+function WidgetForm({ widget: stored }: { widget: Widget }) {
   const toast = useToast()
   const [title, setTitle] = useState(stored.title ?? '')
   const [greeting, setGreeting] = useState(stored.greeting ?? '')
   const [color, setColor] = useState(stored.color)
   const [position, setPosition] = useState(stored.position)
-  const [asks, setAsks] = useState(stored.ask_details)
+  const [askDetails, setAskDetails] = useState(stored.ask_details)
   const [origins, setOrigins] = useState(stored.allowed_origins.join('\n'))
   const save = useChange('PATCH /channels/web/widget', {
     stale: ['GET /channels/web/widget'],
@@ -51,7 +48,7 @@ function LookForm({ of: stored }: { of: Widget }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const allowed_origins = origins.split(/\s+/).filter(Boolean)
-    save.mutate({ body: { title, greeting, color, position, ask_details: asks, allowed_origins } })
+    save.mutate({ body: { title, greeting, color, position, ask_details: askDetails, allowed_origins } })
   }
   return (
     <form className="settings-look" onSubmit={submit}>
@@ -105,12 +102,14 @@ function LookForm({ of: stored }: { of: Widget }) {
           {(wiring) => (
             <Select
               {...wiring}
-              value={asks}
-              onChange={(event) => setAsks(wishes.find((wish) => wish === event.target.value) ?? 'never')}
+              value={askDetails}
+              onChange={(event) =>
+                setAskDetails(askDetailsOptions.find((option) => option === event.target.value) ?? 'never')
+              }
             >
-              {wishes.map((wish) => (
-                <option key={wish} value={wish}>
-                  {text.detailsOptions[wish]}
+              {askDetailsOptions.map((option) => (
+                <option key={option} value={option}>
+                  {text.detailsOptions[option]}
                 </option>
               ))}
             </Select>
@@ -134,7 +133,7 @@ function LookForm({ of: stored }: { of: Widget }) {
           </Button>
         </div>
       </div>
-      <Picture
+      <WidgetPreview
         title={title.trim() || text.namePlaceholder}
         greeting={greeting.trim() || text.greetingPlaceholder}
         color={color}
@@ -144,9 +143,14 @@ function LookForm({ of: stored }: { of: Widget }) {
   )
 }
 
-const wishes: readonly Widget['ask_details'][] = ['never', 'optional', 'required']
+const askDetailsOptions: readonly Widget['ask_details'][] = ['never', 'optional', 'required']
 
-function Picture({ title, greeting, color, position }: Pick<Widget, 'color' | 'position'> & Record<string, string>) {
+function WidgetPreview({
+  title,
+  greeting,
+  color,
+  position,
+}: Pick<Widget, 'color' | 'position'> & Record<string, string>) {
   const colors = { background: color, color: readableOn(color) }
   return (
     <div className="settings-picture" data-side={position} aria-hidden="true">

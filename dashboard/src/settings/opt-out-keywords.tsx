@@ -1,7 +1,4 @@
-/**
- * The words that stop broadcasts. Two always hold; a workspace adds its own,
- * in the language of its customers. Each change is kept at once.
- */
+/** Keywords that opt a contact out of broadcasts: two fixed ones and the workspace's own. Each change is saved at once. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -11,17 +8,16 @@ import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { words } from '../words/words.ts'
-import type { WorkspaceView } from './workspace.tsx'
 
-const { stopWords: text } = words.settings
+const { optOutKeywords: text } = words.settings
 
-export function StopWords({ of: stored, isManager }: { of: WorkspaceView; isManager: boolean }) {
+export function OptOutKeywords({ keywords, isManager }: { keywords: readonly string[]; isManager: boolean }) {
   const toast = useToast()
-  const [word, setWord] = useState('')
+  const [keyword, setKeyword] = useState('')
   const save = useChange('PATCH /workspace', {
     stale: ['GET /workspace'],
     onDone: () => {
-      setWord('')
+      setKeyword('')
       toast.done(words.common.saved)
     },
   })
@@ -29,7 +25,7 @@ export function StopWords({ of: stored, isManager }: { of: WorkspaceView; isMana
   const set = (next: string[]) => save.mutate({ body: { opt_out_words: next } })
   const add = (event: FormEvent) => {
     event.preventDefault()
-    if (word.trim()) set([...stored.opt_out_words, word.trim()])
+    if (keyword.trim()) set([...keywords, keyword.trim()])
   }
   return (
     <Card title={text.title}>
@@ -41,7 +37,7 @@ export function StopWords({ of: stored, isManager }: { of: WorkspaceView; isMana
             <span className="offscreen">{text.alwaysHint}</span>
           </li>
         ))}
-        {stored.opt_out_words.map((each) => (
+        {keywords.map((each) => (
           <li key={each} className="settings-chip">
             {each}
             {isManager && (
@@ -49,7 +45,7 @@ export function StopWords({ of: stored, isManager }: { of: WorkspaceView; isMana
                 type="button"
                 aria-label={text.remove(each)}
                 disabled={save.isPending}
-                onClick={() => set(stored.opt_out_words.filter((other) => other !== each))}
+                onClick={() => set(keywords.filter((other) => other !== each))}
               >
                 <Icon name="close" />
               </button>
@@ -66,10 +62,10 @@ export function StopWords({ of: stored, isManager }: { of: WorkspaceView; isMana
                   {...wiring}
                   autoComplete="off"
                   placeholder={text.placeholder}
-                  value={word}
-                  onChange={(event) => setWord(event.target.value)}
+                  value={keyword}
+                  onChange={(event) => setKeyword(event.target.value)}
                 />
-                <Button type="submit" icon="plus" busy={save.isPending} disabled={!word.trim()}>
+                <Button type="submit" icon="plus" busy={save.isPending} disabled={!keyword.trim()}>
                   {text.addButton}
                 </Button>
               </div>
