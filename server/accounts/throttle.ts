@@ -23,8 +23,8 @@ import { sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
+import { createKeyedMutex } from '../lib/keyed-mutex.ts'
 import { createLottery } from '../lib/lottery.ts'
-import { createTurns } from '../lib/turn.ts'
 
 /** `burst` failures at once, then one more every `refillSeconds`, until the window ends. */
 type Limit = { burst: number; refillSeconds: number; windowSeconds: number }
@@ -55,7 +55,7 @@ const queues = { known: createFairQueue(1), unknown: createFairQueue(2) }
 /** Who waits here is over a limit, so these bounds refuse no client that is not. A waiting request takes 26 KB (measured). */
 const lottery = createLottery({ maxPerKey: 200, maxWaiting: 2_000 })
 /** One at a time for a guesser: or a member who signs in many times at once would be taken for many failures. */
-const inTurn = createTurns()
+const withMutex = createKeyedMutex()
 const queued = new Map<string, number>()
 
 /** A row of `sign_in_failures`. */
@@ -135,7 +135,7 @@ async function attempt<Right>(
   const count = queued.get(flow) ?? 0
   if (count >= maxQueued) throw tooMany('too many sign-ins at once', 1)
   queued.set(flow, count + 1)
-  const checked = inTurn(keyOf(own), () =>
+  const checked = withMutex(keyOf(own), () =>
     queues[queue](flow, async () => {
       if (performance.now() - queuedAt > maxQueuedMs) throw tooMany('too many sign-ins at once', 5)
       const specific = site && (await isUnderAttack(sql, site.email_key)) ? site : own

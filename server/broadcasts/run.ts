@@ -17,13 +17,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, Connection, Template } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
-import { createBrief } from '../lib/brief.ts'
 import { SealError, type Sealer } from '../lib/crypto.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { within } from '../lib/time.ts'
+import { createTtlCache } from '../lib/ttl-cache.ts'
 import { createLedger } from '../messages/outbound.ts'
 import { createLearning, noteSent, toOutcome } from '../messages/send.ts'
 import type { FilterFields } from '../segments/filter.ts'
@@ -105,7 +105,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
   } = broadcasting
   const ledger = createLedger(runDb, settleDb, { publicUrl, follower: recipientsFollow })
   const learn = createLearning(runDb)
-  const readConnection = createBrief((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
+  const readConnection = createTtlCache((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
   const drivers = new Map<string, Promise<void>>()
   const fillers = new Map<string, Promise<void>>()
   const inFlight = createInFlight()

@@ -6,8 +6,8 @@
  * takes nothing away.
  */
 
+import { createCoalescer } from '../lib/coalescer.ts'
 import type { Sql } from '../lib/db.ts'
-import { createNextRuns } from '../lib/next-run.ts'
 import type { Channel, Connection, Template, TemplateChanges } from './channel.ts'
 
 export type ListedTemplate = Required<Template> & { updated_at: string }
@@ -34,14 +34,14 @@ export async function getTemplate(
   return template
 }
 
-const inNextRun = createNextRuns()
+const coalesceRefresh = createCoalescer()
 
 /**
  * Fetch the provider's list and keep it in place of ours; false: it did not answer as it should, and ours stays.
  * Callers at the same time share a fetch that begins after they asked.
  */
 export function refreshTemplates(sql: Sql, channel: Channel, connection: Connection): Promise<boolean> {
-  return inNextRun(connection.id, async () => {
+  return coalesceRefresh(connection.id, async () => {
     const listed = await channel.listTemplates?.(connection)
     if (listed) await replaceTemplates(sql, connection.workspace_id, listed)
     return listed !== undefined

@@ -1,11 +1,11 @@
 /**
- * Runs at most `concurrency` jobs at a time. Flows take turns, one job each: however many jobs one flow has, another flow's
+ * Runs at most `concurrency` jobs at a time. Flows are served round robin, one job each: however many jobs one flow has, another flow's
  * job waits for at most one job of each flow before it.
  */
 export type FairQueue = <Result>(flow: string, run: () => Promise<Result>) => Promise<Result>
 
 export function createFairQueue(concurrency: number): FairQueue {
-  /** Jobs by flow; the flow whose turn is next comes first. */
+  /** Jobs by flow; the flow to be served next comes first. */
   const flows = new Map<string, (() => Promise<void>)[]>()
   let running = 0
 

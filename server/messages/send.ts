@@ -17,11 +17,11 @@ import { requirePhone } from '../contacts/phone.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
-import { createBrief } from '../lib/brief.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
+import { createTtlCache } from '../lib/ttl-cache.ts'
 import { keepUploads, tokensIn } from '../media/uploads.ts'
 import type { Draft } from './draft.ts'
 import type { Follower } from './follow.ts'
@@ -112,8 +112,8 @@ export function createSender(sending: Sending): Sender {
   const ledger = createLedger(sql, settleSql, { publicUrl, follower })
   const learn = createLearning(sql)
   // Read once for all who send at the same moment: each was a third as many statements as sends.
-  const readMsgapp = createBrief((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)
-  const readTemplate = createBrief((key) => {
+  const readMsgapp = createTtlCache((workspaceId) => requireMsgapp(sql, sealer, workspaceId), freshMs)
+  const readTemplate = createTtlCache((key) => {
     const [workspaceId = '', name = '', language = ''] = JSON.parse(key) as string[]
     return getTemplate(sql, workspaceId, name, language)
   }, freshMs)

@@ -20,7 +20,7 @@ import type { Connection } from '../channels/channel.ts'
 import { findThreads } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { createCoalescedRunner, type EventStream } from '../lib/event-stream.ts'
-import { createGate } from '../lib/gate.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
@@ -103,7 +103,7 @@ const overlapMs = 10_000
 /** Of the overlap a stream remembers so many ids; it does not look further back for late commits. */
 const mostKnown = 200
 
-const readPage = createGate(pagesAtOnce)
+const pageQueue = createFairQueue(pagesAtOnce)
 
 /** Where to start for a page that sent this `Last-Event-ID`, or none. */
 export async function findStart({ db, site, visitorId }: Watching, lastEventId: unknown): Promise<Start> {
@@ -161,7 +161,7 @@ export function watch(watching: Watching, stream: EventStream, start: Start): vo
     const overlap = overlapBefore(after)
     for (let from = overlap > floor ? overlap : floor; conversationId && stream.isOpen(); ) {
       const range = { conversationId, after: from, skipped: [...known].filter((id) => id > from) }
-      const page = await readPage(() => listVisible(db, site.workspace_id, range, publicUrl))
+      const page = await pageQueue(visitorId, () => listVisible(db, site.workspace_id, range, publicUrl))
       for (const { id, json } of page) {
         // A page resumes after the newest message it has, also when an older one came after it.
         if (id > after) after = id

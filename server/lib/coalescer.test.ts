@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createNextRuns } from './next-run.ts'
+import { createCoalescer } from './coalescer.ts'
 
-/** Runs that end when they are told to. */
+/** Runs that end when the test ends them. */
 function createRuns() {
   const ends: ((error?: Error) => void)[] = []
   const run = () => {
@@ -15,17 +15,17 @@ function createRuns() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('whoever asks during a run shares the next one', async () => {
-  const inNextRun = createNextRuns()
+test('all calls during a run share the next run', async () => {
+  const coalesce = createCoalescer()
   const { ends, run } = createRuns()
-  const first = inNextRun('a', run)
-  const others = [inNextRun('a', run), inNextRun('a', run), inNextRun('a', run)]
+  const first = coalesce('a', run)
+  const others = [coalesce('a', run), coalesce('a', run), coalesce('a', run)]
   assert.equal(ends.length, 1)
   ends[0]?.()
   assert.equal(await first, 1)
   await settled()
   assert.equal(ends.length, 2)
-  const late = inNextRun('a', run)
+  const late = coalesce('a', run)
   ends[1]?.()
   assert.deepEqual(await Promise.all(others), [2, 2, 2])
   await settled()
@@ -33,26 +33,26 @@ test('whoever asks during a run shares the next one', async () => {
   assert.equal(await late, 3)
 })
 
-test('a failure is told to those who shared it, and the next run begins all the same', async () => {
-  const inNextRun = createNextRuns()
+test('a failed run rejects only its own callers, and the next run starts', async () => {
+  const coalesce = createCoalescer()
   const { ends, run } = createRuns()
-  const first = inNextRun('a', run)
-  const second = inNextRun('a', run)
+  const first = coalesce('a', run)
+  const second = coalesce('a', run)
   ends[0]?.(new Error('down'))
   await assert.rejects(first, /down/)
   await settled()
   ends[1]?.()
   assert.equal(await second, 2)
-  const third = inNextRun('a', run)
-  assert.equal(ends.length, 3, 'nothing is left of the runs before')
+  const third = coalesce('a', run)
+  assert.equal(ends.length, 3, 'the earlier runs are forgotten')
   ends[2]?.()
   assert.equal(await third, 3)
 })
 
-test('keys do not wait for each other', () => {
-  const inNextRun = createNextRuns()
+test('runs of different keys are independent', () => {
+  const coalesce = createCoalescer()
   const { ends, run } = createRuns()
-  void inNextRun('a', run)
-  void inNextRun('b', run)
+  void coalesce('a', run)
+  void coalesce('b', run)
   assert.equal(ends.length, 2)
 })
