@@ -1,6 +1,6 @@
 /** Rules of the house that a tool can keep. */
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
@@ -179,6 +179,17 @@ test('a migration that waits for a lock gives way, tries again, and ends with a 
   await holding
   assert.ok((await migrating).length > 0)
   assert.equal(await isMigrated(db), true)
+})
+
+test('files that the documents name exist', () => {
+  for (const document of globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/*.md'])) {
+    const text = readFileSync(document, 'utf8')
+    for (const [, path = ''] of text.matchAll(
+      /`((?:bench|cli|common|dashboard|scripts|sdk|server|simulator|tests|ui|widget)\/[\w./-]+\.\w+)`/g,
+    )) {
+      assert.ok(existsSync(path), `${document} names ${path}, which does not exist`)
+    }
+  }
 })
 
 test('CONTRIBUTING.md gives the reason for every dependency', () => {
