@@ -26,7 +26,7 @@ import { sweepUploads } from './media/uploads.ts'
 import { sweepEarly } from './messages/early-reports.ts'
 import { applyEarly } from './messages/intake.ts'
 import { linkMedia } from './messages/messages.ts'
-import { sweepForgotten, sweepPending } from './messages/outbound.ts'
+import { sweepPending } from './messages/settle.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
@@ -145,7 +145,7 @@ export function startWorker(working: Working): Worker {
     repeat({
       name: 'sweep-forgotten',
       everyMs: 60 * minuteMs,
-      run: async () => (await sweepForgotten(db, applying)).forEach(announce),
+      run: async () => (await sweepPending(db, applying, 365)).forEach(announce),
     }),
     repeat({ name: 'sweep-uploads', everyMs: 10 * minuteMs, run: () => sweepUploads(db, store, log) }),
     repeat({ name: 'sweep-answers', everyMs: 10 * minuteMs, run: () => sweepAnswers(db) }),

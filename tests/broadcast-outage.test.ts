@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { breakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { recipientsFollow } from '../server/broadcasts/counts.ts'
 import type { Db } from '../server/lib/db.ts'
-import { sweepPending } from '../server/messages/outbound.ts'
+import { sweepPending } from '../server/messages/settle.ts'
 import type { Provider } from './provider.ts'
 import { type Api, type Json, publicUrl, start, startSignedIn, until } from './support.ts'
 

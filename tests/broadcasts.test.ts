@@ -10,7 +10,7 @@ import { recipientsFollow } from '../server/broadcasts/counts.ts'
 import { fillBroadcast } from '../server/broadcasts/fill.ts'
 import { filterFields } from '../server/conversations/filter-fields.ts'
 import type { Db } from '../server/lib/db.ts'
-import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
+import { sweepPending } from '../server/messages/settle.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 
@@ -458,7 +458,7 @@ test('what the channel throttles is put back and sent later, once; and given up 
   await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientsFollow })
   await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
-  await sweepForgotten(db, { publicUrl, follower: recipientsFollow })
+  await sweepPending(db, { publicUrl, follower: recipientsFollow }, 365)
   assert.equal((await read(api, never.id)).pending_count, 1)
   await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
   const given = await untilSent(db, api, never.id)
@@ -493,7 +493,7 @@ test('an unknown outcome is never sent again: the reports settle it, or time doe
   assert.equal(await usageOf(db, api), 3)
   // As old as one may be that was put back while its broadcast was paused.
   await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
-  await sweepForgotten(db, { publicUrl, follower: recipientsFollow })
+  await sweepPending(db, { publicUrl, follower: recipientsFollow }, 365)
   const given = await untilSent(db, api, id)
   assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
   assert.equal(await usageOf(db, api), 2)

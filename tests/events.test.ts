@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recipientsFollow } from '../server/broadcasts/counts.ts'
-import { sweepPending } from '../server/messages/outbound.ts'
+import { sweepPending } from '../server/messages/settle.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 

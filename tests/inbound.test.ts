@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { brokenMessages } from '../server/channels/broken.ts'
 import { fixture } from '../server/channels/fake-http.ts'
-import { sweepForgotten, sweepPending } from '../server/messages/outbound.ts'
+import { sweepPending } from '../server/messages/settle.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
 import { type Api, assertRefused, createBrowser, type Json, publicUrl, start, until } from './support.ts'
 
@@ -262,7 +262,7 @@ test('without a report a message fails after 15 minutes; a later delivered still
   await api.post('/messages', { to: phone, ...hello })
   await db`update messages set created_at = created_at - interval '20 days' where status = 'pending'`
   await sweepPending(db, { publicUrl })
-  await sweepForgotten(db, { publicUrl })
+  await sweepPending(db, { publicUrl }, 365)
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'failed')
 })
 

@@ -48,14 +48,14 @@ export async function moveQuota(
 
 /**
  * Members of a `with` list. `counted_quota` has the workspaces whose messages all fit into their plan; their units are
- * counted. `messages` is a from-item with one row per message, which has the alias `g` and the column `workspace_id`.
+ * counted. `messages` is a from-item with one row per message, which has the alias `i` and the column `workspace_id`.
  */
 export const countQuota = (sql: Sql, messages: Fragment): Fragment => sql`
   -- The units each workspace needs, with its plan.
   needed_quota as (
     select w.id as workspace_id, w.plan_state, w.plan_messages_per_month as plan_limit, count(*)::int as units
     from ${messages}
-    join workspaces w on w.id = g.workspace_id
+    join workspaces w on w.id = i.workspace_id
     group by w.id
   ),
   -- Counted only where all units of a workspace fit. Sorted, so that two batches cannot deadlock.

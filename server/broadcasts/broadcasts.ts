@@ -14,7 +14,7 @@ import type { TemplateParams } from '../channels/channel.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import { failUnsent } from '../messages/outbound.ts'
+import { failUnsent } from '../messages/settle.ts'
 import { addUp, sumUp } from './counts.ts'
 import { probeNow } from './pace.ts'
 

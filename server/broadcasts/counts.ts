@@ -7,7 +7,7 @@
  * adds those up.
  */
 import type { Fragment, Sql } from '../lib/db.ts'
-import type { Follower } from '../messages/follow.ts'
+import type { StatusFollower } from '../messages/status-follower.ts'
 
 const recipientStatuses = ['pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const
 export type RecipientStatus = (typeof recipientStatuses)[number]
@@ -47,7 +47,7 @@ export const sumUp = (sql: Sql): Fragment => sql`
   where c.workspace_id = b.workspace_id and c.broadcast_id = b.id`
 
 /** Recipients follow their messages. Only a broadcast's messages are looked at: for all others this costs next to nothing. */
-export const recipientsFollow: Follower = {
+export const recipientsFollow: StatusFollower = {
   follow: (sql, moved) => sql`
     followed as (
       select r.workspace_id, r.broadcast_id, r.place, r.status as status_before, m.status as status_after, m.error
@@ -65,7 +65,7 @@ export const recipientsFollow: Follower = {
       returning r.workspace_id, r.broadcast_id, f.status_before, f.status_after
     ),
     added_up as (${addUp(sql, sql`mirrored`)})`,
-  isHeld: (sql) => sql`exists (
+  awaitsRetry: (sql) => sql`exists (
     select from broadcast_recipients r
     where r.workspace_id = m.workspace_id and r.message_id = m.id and r.status = 'pending'
   )`,

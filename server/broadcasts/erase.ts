@@ -13,7 +13,7 @@
 
 import { releaseQuota } from '../accounts/quota.ts'
 import type { Sql } from '../lib/db.ts'
-import { failUnsent } from '../messages/outbound.ts'
+import { failUnsent } from '../messages/settle.ts'
 import { addUp } from './counts.ts'
 
 export const erased = 'the contact was erased'

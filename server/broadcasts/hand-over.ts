@@ -15,7 +15,8 @@ import type { Who } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import { failUnsent, type NewOutbound, prepareReserved } from '../messages/outbound.ts'
+import { type OutboundMessage, prepareReserved } from '../messages/prepare.ts'
+import { failUnsent } from '../messages/settle.ts'
 import type { MessageContent } from '../messages/template.ts'
 import { type Active, choose, type Judged, judge, lockActive } from './choose.ts'
 import { type Breaker, type BreakerPolicy, transition } from './circuit-breaker.ts'
@@ -125,7 +126,7 @@ async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Ju
   const threads = sending.length > 0 ? await resolveThreads(sql, people) : []
   const byPlace = new Map(sending.map((one, i) => [one, threads[i]]))
 
-  const rows: NewOutbound[] = []
+  const rows: OutboundMessage[] = []
   const written = judged.map((one): Written => {
     const thread = byPlace.get(one)
     if (!one.message || !thread) return { ...one, message: undefined, thread: undefined }

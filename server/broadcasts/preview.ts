@@ -15,7 +15,7 @@ import { identityOfPhone, requirePhone } from '../contacts/phone.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import type { Sender, SendResult, ToPhone } from '../messages/send.ts'
+import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
   type Accepting,
@@ -242,7 +242,7 @@ export type TestSend = { template: NewBroadcast['template']; to: string }
 /** The template to one number, now, as an ordinary message of a member. */
 export async function sendTest(
   { sql, sender }: { sql: Sql; sender: Sender },
-  { workspaceId, defaultCountry, memberId, subject }: Asking & Pick<ToPhone, 'subject'> & { memberId: string },
+  { workspaceId, defaultCountry, memberId, subject }: Asking & Pick<SendRequest, 'subject'> & { memberId: string },
   { template, to }: TestSend,
 ): Promise<SendResult> {
   const { name, language, params } = template

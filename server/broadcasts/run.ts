@@ -24,8 +24,8 @@ import type { Loop } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { within } from '../lib/time.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { createLedger } from '../messages/outbound.ts'
-import { createLearning, noteSent, toOutcome } from '../messages/send.ts'
+import { createAnswerRecorder } from '../messages/dispatch.ts'
+import { createSettler, toOutcome } from '../messages/settle.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { finishBroadcast, holdBroadcast, isDone, skipRest, startScheduled } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
@@ -103,8 +103,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     count = () => {},
     policy = breakerPolicy,
   } = broadcasting
-  const ledger = createLedger(runDb, settleDb, { publicUrl, follower: recipientsFollow })
-  const learn = createLearning(runDb)
+  const settle = createSettler(settleDb, { publicUrl, follower: recipientsFollow })
+  const recordAnswer = createAnswerRecorder(runDb)
   const readConnection = createTtlCache((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
   const drivers = new Map<string, Promise<void>>()
   const fillers = new Map<string, Promise<void>>()
@@ -241,7 +241,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     count(sent.ok ? 'sent' : verdict.channel === 'throttled' ? 'throttled' : sent.outcome)
     if (verdict.retryMs === null || sent.ok) {
       const message = { workspace_id, conversation_id, id: outgoing.message_id }
-      await ledger.settle({ ...toOutcome(message, sent), rename })
+      await settle({ ...toOutcome(message, sent), rename })
     } else {
       const afterMs = verdict.retryMs * (0.8 + Math.random() * 0.4)
       await requeue(runDb, workspace_id, handed, {
@@ -250,7 +250,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
         isAttempt: sent.outcome !== 'unsent',
       })
     }
-    await noteSent(runDb, connection, contact_id, outgoing.to, sent, learn)
+    await recordAnswer(connection, contact_id, outgoing.to, sent)
     await noteChannel(connection, handed, verdict, sent.ok ? '' : sent.message)
     await noteFault(workspace_id, handed.broadcast_id, verdict, sent.ok ? '' : sent.message)
     announce(workspace_id)

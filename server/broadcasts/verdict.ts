@@ -4,7 +4,7 @@
  * Only what the channel certainly did not take is sent again. An unknown outcome never is.
  */
 import type { Sent } from '../channels/channel.ts'
-import { isConnectionFault, isTemplateFault } from '../messages/send.ts'
+import { isConnectionFault, isTemplateFault } from '../messages/dispatch.ts'
 
 export type Verdict = {
   /** Send to the recipient again after this time; null: settle the message with this outcome. */

@@ -10,9 +10,9 @@ import { resolveThreads } from '../conversations/threads.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { echoPatienceSeconds, waitForMessage } from './early-reports.ts'
-import { andFollow, type Follower } from './follow.ts'
 import { toMediaColumns } from './inbound.ts'
 import { countOutcomes } from './outcomes.ts'
+import { followStatus, type StatusFollower } from './status-follower.ts'
 
 type Echo = Extract<Report, { kind: 'echo' }>
 
@@ -21,7 +21,7 @@ export async function keepEcho(
   workspaceId: string,
   channel: ChannelName,
   echo: Echo,
-  follower?: Follower,
+  follower?: StatusFollower,
 ): Promise<void> {
   const who = { workspace_id: workspaceId, channel, phone: echo.to.phone, user_id: echo.to.user_id }
   const [thread] = await resolveThreads(db, [who])
@@ -56,7 +56,7 @@ export async function keepEcho(
           where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${own.id}
           returning workspace_id, id, sender_type, status, error, created_at, 'pending' as status_before
         ),
-        ${countOutcomes(sql, sql`named`)}${andFollow(sql, follower, sql`named`)}
+        ${countOutcomes(sql, sql`named`)}${followStatus(sql, follower, sql`named`)}
         select id from named`
       return
     }

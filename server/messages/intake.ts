@@ -22,9 +22,9 @@ import { type Db, isUnkeepable } from '../lib/db.ts'
 import { within } from '../lib/time.ts'
 import { type EarlyReport, takeEarly, waitForMessage } from './early-reports.ts'
 import { keepEcho } from './echoes.ts'
-import type { Applying, Follower } from './follow.ts'
 import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
 import { applyCorrection, applyReadUpTo, applyStatuses, type Reported } from './reports.ts'
+import type { StatusContext, StatusFollower } from './status-follower.ts'
 
 /** Somebody may be waiting for news of this workspace, or of a conversation. */
 export type Announce = (workspaceId: string, channel: ChannelName, conversationId?: string) => void
@@ -39,7 +39,7 @@ export type Intaking = {
   /** These are no message's any more. */
   onMediaGone: (ids: readonly string[]) => void
   publicUrl: string
-  follower?: Follower
+  follower?: StatusFollower
 }
 
 export type Intake = {
@@ -224,7 +224,7 @@ export async function applyEarly(
   db: Db,
   onMediaGone: Intaking['onMediaGone'],
   announce: (workspaceId: string) => void,
-  applying: Applying,
+  applying: StatusContext,
 ): Promise<void> {
   const { follower } = applying
   const echoes: EarlyReport[] = []

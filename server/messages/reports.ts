@@ -13,16 +13,20 @@ import { identitiesOf } from '../contacts/people.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { emit } from '../webhooks/emit.ts'
-import { type Applying, andFollow } from './follow.ts'
 import { messageColumns, messageStatuses } from './messages.ts'
 import { countOutcomes } from './outcomes.ts'
 import { reindexFailedReplies, reindexMessages } from './reindex-requests.ts'
+import { followStatus, type StatusContext } from './status-follower.ts'
 
 type StatusReport = Extract<Report, { kind: 'status' }>
 export type Reported = { workspaceId: string; channel: ChannelName; report: StatusReport; isRetry?: boolean }
 
 /** Apply them; answers each whether its message was found. Those without one wait for it. */
-export async function applyStatuses(sql: Sql, reported: readonly Reported[], applying: Applying): Promise<boolean[]> {
+export async function applyStatuses(
+  sql: Sql,
+  reported: readonly Reported[],
+  applying: StatusContext,
+): Promise<boolean[]> {
   const { publicUrl, follower } = applying
   const leads = findLeads(reported)
   const rows = reported.map(({ workspaceId, channel, report }, place) => ({
@@ -66,7 +70,7 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], app
         and l.rank > ${rankOf(sql, sql`m.status`)}
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
     ),
-    ${countOutcomes(sql, sql`moved`)}${andFollow(sql, follower, sql`moved`)},
+    ${countOutcomes(sql, sql`moved`)}${followStatus(sql, follower, sql`moved`)},
     ${reindexFailedReplies(sql, sql`moved`)},
     ${emitReported(sql, publicUrl)}
     select place from found`
@@ -85,7 +89,7 @@ export async function applyStatuses(sql: Sql, reported: readonly Reported[], app
  * Reports of messages the channel took without our hearing of it: our own id finds them, and they get their name. Then
  * they are reported as any other. What is still nobody's waits.
  */
-async function nameMessages(sql: Sql, reported: readonly Reported[], applying: Applying): Promise<Set<Reported>> {
+async function nameMessages(sql: Sql, reported: readonly Reported[], applying: StatusContext): Promise<Set<Reported>> {
   const { follower } = applying
   const rows = reported.map(({ workspaceId, channel, report, isRetry = false }, place) => ({
     place,
@@ -126,7 +130,7 @@ async function nameMessages(sql: Sql, reported: readonly Reported[], applying: A
       returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, l.status = 'failed' as was_given_up,
         m.created_at, l.status as status_before
     ),
-    ${countOutcomes(sql, sql`named`)}${andFollow(sql, follower, sql`named`)},
+    ${countOutcomes(sql, sql`named`)}${followStatus(sql, follower, sql`named`)},
     -- What we had given up counts in its plan again.
     counted as (
       update plan_usage u set message_count = u.message_count + n.n

@@ -3,13 +3,13 @@ import type { Channel, Connection, Content, Filled, Template } from '../channels
 import { getTemplate, refreshTemplates } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
-import type { NewOutbound } from './outbound.ts'
+import type { OutboundMessage } from './prepare.ts'
 
 export type TemplateName = { name: string; language: string }
 export type FilledTemplate = Extract<Filled, { ok: true }>
 export type MessageContent = {
   content: Content
-  row: Pick<NewOutbound, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
+  row: Pick<OutboundMessage, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
 }
 
 /**

@@ -1,0 +1,117 @@
+/**
+ * Sends a prepared message: calls the channel and settles the message with the answer.
+ *
+ * No database connection is held during the call, so a slow channel delays no other request. A temporary refusal is
+ * retried twice. A message whose outcome is unknown is never sent again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Channel, Connection, Outgoing, Person, Sent } from '../channels/channel.ts'
+import { noteOutcome } from '../channels/connections.ts'
+import { identitiesOf, type Learnt, learnPeople } from '../contacts/people.ts'
+import { type Batch, createBatch } from '../lib/batch.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Announce } from './intake.ts'
+import type { OutboundMessage } from './prepare.ts'
+import { type SendOutcome, toOutcome } from './settle.ts'
+
+export type DispatchOptions = {
+  sql: Sql
+  settle: Batch<SendOutcome, undefined>
+  announce: Announce
+  /** Called before each send, so that the pace of broadcasts on this connection counts it. */
+  onSend: (connection: Connection) => void
+}
+
+/** A prepared message with everything the channel needs. */
+export type Dispatch = {
+  channel: Channel
+  connection: Connection
+  message: Pick<OutboundMessage, 'workspace_id' | 'conversation_id' | 'id'>
+  outgoing: Omit<Outgoing, 'message_id'>
+  contactId: string
+  /** The contact's new name, stored if the channel accepts the message. */
+  rename: string | undefined
+}
+
+/** The delays before a temporarily refused message is sent again. */
+const retryDelaysMs = [1_000, 2_000]
+
+/** Returns the channel's id of the message. Throws 502 when the channel refused it or the outcome is unknown. */
+export function createDispatcher({ sql, settle, announce, onSend }: DispatchOptions) {
+  const recordAnswer = createAnswerRecorder(sql)
+  return async (dispatch: Dispatch): Promise<string | null> => {
+    const { channel, connection, message, outgoing, contactId, rename } = dispatch
+    announce(message.workspace_id, channel.name, message.conversation_id)
+    onSend(connection)
+    const sent = await sendWithRetries(channel, connection, { ...outgoing, message_id: message.id })
+    await settle({
+      ...toOutcome(message, sent),
+      rename: rename === undefined ? undefined : { contact_id: contactId, name: rename },
+    })
+    announce(message.workspace_id, channel.name, message.conversation_id)
+    await recordAnswer(connection, contactId, outgoing.to, sent)
+    if (sent.ok) return sent.external_id
+    const unknown = 'the outcome is unknown, so the message is not sent again'
+    throw new ApiError(
+      'platform_error',
+      sent.outcome === 'rejected' ? sent.message : `${sent.message.replace(/\.$/, '')}; ${unknown}`,
+    )
+  }
+}
+
+async function sendWithRetries(channel: Channel, connection: Connection, outgoing: Outgoing): Promise<Sent> {
+  let sent = await channel.send(connection, outgoing)
+  for (const delayMs of retryDelaysMs) {
+    if (sent.ok || sent.outcome !== 'rejected' || !sent.again) return sent
+    await sleep(delayMs)
+    sent = await channel.send(connection, outgoing)
+  }
+  return sent
+}
+
+/** Records what an answer shows besides the outcome: whether the connection works, and further ids of the recipient. */
+export function createAnswerRecorder(sql: Sql) {
+  const learn = createBatch({
+    run: async (people: readonly Learnt[]) => {
+      await learnPeople(sql, people)
+      return people.map(() => undefined)
+    },
+    lanes: 1,
+  })
+  return async (
+    { workspace_id, id, channel }: Connection,
+    contact_id: string,
+    recipient: Person,
+    sent: Sent,
+  ): Promise<void> => {
+    if (!sent.ok) {
+      if (isConnectionFault(sent)) await noteOutcome(sql, workspace_id, id, sent.message)
+      return
+    }
+    await noteOutcome(sql, workspace_id, id, null)
+    if (sent.person && hasNewIdentity(sent.person, recipient)) {
+      const { phone, user_id } = sent.person
+      await learn({ workspace_id, contact_id, channel, phone, user_id, name: null })
+    }
+  }
+}
+
+/** Whether the channel names the recipient by an id that we did not use. */
+function hasNewIdentity(reported: Person, used: Person): boolean {
+  const known = new Set(identitiesOf(used))
+  return identitiesOf(reported).some((identity) => !known.has(identity))
+}
+
+/** Whether the connection caused the refusal, not the message: an expired token, a number that is not registered. */
+export function isConnectionFault(sent: Sent): boolean {
+  if (sent.ok || sent.outcome !== 'rejected') return false
+  if (sent.code === null) return sent.isDenied === true
+  return connectionFaults.has(sent.code) || (sent.code >= 200 && sent.code < 300)
+}
+const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])
+
+/** Whether the template caused the refusal, for every recipient: it was deleted, paused or disabled. */
+export const isTemplateFault = (sent: Sent): boolean =>
+  !sent.ok && sent.outcome === 'rejected' && sent.code !== null && templateFaults.has(sent.code)
+const templateFaults = new Set([132001, 132015, 132016])

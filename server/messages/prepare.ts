@@ -1,0 +1,160 @@
+/**
+ * The first write of a send: messages are inserted as `pending` and counted against the plan, one statement per batch.
+ *
+ * No transaction stays open while the channel is called afterwards. A crash in between leaves the `pending` row. The
+ * channel's reports carry our message id and settle it, or the sweep does (`settle.ts`).
+ */
+import { countQuota, quotaError, requireQuota } from '../accounts/quota.ts'
+import type { Who } from '../contacts/people.ts'
+import { resolveThreads, type Thread } from '../conversations/threads.ts'
+import { createBatch } from '../lib/batch.ts'
+import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { type ApiError, notFound } from '../lib/errors.ts'
+import { timeOfId } from '../lib/id.ts'
+
+export type OutboundMessage = {
+  workspace_id: string
+  conversation_id: string
+  id: string
+  sender_type: 'agent' | 'bot'
+  sender_id: string | null
+  content_type: string
+  content_text: string | null
+  content: Record<string, unknown> | null
+  media_url: string | null
+  template_name: string | null
+  reply_to_message_id: string | null
+  /** The broadcast that sends it. */
+  broadcast_id: string | null
+}
+
+export type Preparer = {
+  /** Writes a message of an existing conversation. 402 when the plan is used up, 404 when the conversation was erased. */
+  prepare(message: OutboundMessage): Promise<void>
+  /** Creates the contact or the conversation that does not exist yet, and writes the first message. 402 as above. */
+  prepareFirst(who: Who, message: Omit<OutboundMessage, 'conversation_id'>): Promise<Thread>
+}
+
+export function createPreparer(db: Db): Preparer {
+  const resolveThread = createBatch({ run: (people: readonly Who[]) => resolveThreads(db, people) })
+  // One statement at a time: each counts in the same quota row, so a second one would only wait, with a smaller batch.
+  const prepareOne = createBatch({
+    run: (messages: readonly OutboundMessage[]) => prepareMessages(db, messages),
+    lanes: 1,
+  })
+
+  async function prepare(message: OutboundMessage): Promise<void> {
+    if (await prepareOne(message)) return
+    // Either the batch as a whole did not fit into the plan, or this message alone does not.
+    const [isPrepared] = await withRetries(() => prepareMessages(db, [message]))
+    if (!isPrepared) throw await refusalOf(db, message)
+  }
+
+  return {
+    prepare,
+    async prepareFirst(who, message) {
+      const { isLimited } = await requireQuota(db, who.workspace_id)
+      if (isLimited) return prepareWithContact(db, who, message)
+      const thread = await resolveThread(who)
+      await prepare({ ...message, conversation_id: thread.conversation_id })
+      return thread
+    },
+  }
+}
+
+/** Writes messages whose quota a broadcast has reserved. */
+export async function prepareReserved(sql: Sql, messages: readonly OutboundMessage[]): Promise<void> {
+  const prepared = await prepareMessages(sql, messages, { isReserved: true })
+  if (!prepared.every(Boolean)) throw new Error('a conversation that was just resolved does not exist')
+}
+
+/**
+ * Creates the contact and writes the message, or neither: a plan with a limit creates no contact for a message that it
+ * refuses. The quota is locked last, as everywhere (see the lock order in ARCHITECTURE.md).
+ */
+async function prepareWithContact(
+  db: Db,
+  who: Who,
+  message: Omit<OutboundMessage, 'conversation_id'>,
+): Promise<Thread> {
+  const run = async (sql: Sql) => {
+    const [thread] = await resolveThreads(sql, [who])
+    if (!thread) throw new Error('a contact that was just resolved does not exist')
+    const row = { ...message, conversation_id: thread.conversation_id }
+    const [isPrepared] = await prepareMessages(sql, [row])
+    if (!isPrepared) throw await refusalOf(sql, row)
+    return thread
+  }
+  return withRetries(() => db.begin(run) as Promise<Thread>)
+}
+
+/** Returns which messages were written. Of one workspace they are all those whose conversation exists, or none. */
+async function prepareMessages(
+  sql: Sql,
+  messages: readonly OutboundMessage[],
+  { isReserved = false } = {},
+): Promise<boolean[]> {
+  const rows = messages.map((message) => ({ ...message, created_at: timeOfId(message.id) }))
+  const sendable = sql`input i join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id`
+  const inserted = await sql<{ id: string }[]>`
+    with
+    -- The messages to write.
+    input as (
+      select *
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
+        workspace_id uuid, conversation_id uuid, id uuid, sender_type text, sender_id uuid, content_type text,
+        content_text text, content jsonb, media_url text, template_name text, reply_to_message_id uuid,
+        broadcast_id uuid, created_at timestamptz
+      )
+    ),
+    -- Their conversations, locked in the order of their ids, so that two batches cannot deadlock.
+    locked_conversations as (
+      select v.workspace_id, v.id
+      from conversations v
+      where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
+      order by v.id
+      for no key update
+    ),
+    ${
+      isReserved
+        ? sql`-- Every workspace: the quota is reserved.
+          counted_quota as (select distinct workspace_id from input)`
+        : countQuota(sql, sendable)
+    },
+    -- Only messages of workspaces whose quota was counted.
+    inserted_messages as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type,
+        content_text, content, media_url, template_name, status, reply_to_message_id, broadcast_id, created_at)
+      select i.workspace_id, i.conversation_id, i.id, 'outbound', i.sender_type, i.sender_id, i.content_type,
+        i.content_text, i.content, i.media_url, i.template_name, 'pending', i.reply_to_message_id, i.broadcast_id,
+        i.created_at
+      from input i
+      join counted_quota c on c.workspace_id = i.workspace_id
+      join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
+      returning workspace_id, conversation_id, id, content_text, created_at
+    ),
+    -- The last message that lists show, unless a newer one is stored.
+    updated_conversations as (
+      update conversations v
+      set last_message_text = n.content_text, last_message_at = n.created_at, updated_at = now()
+      from (
+        select distinct on (workspace_id, conversation_id) workspace_id, conversation_id, content_text, created_at
+        from inserted_messages order by workspace_id, conversation_id, id desc
+      ) n
+      where v.workspace_id = n.workspace_id and v.id = n.conversation_id
+        and (v.last_message_at is null or v.last_message_at <= n.created_at)
+    )
+    select id from inserted_messages`
+  const ids = new Set(inserted.map(({ id }) => id))
+  return messages.map(({ id }) => ids.has(id))
+}
+
+/** The reason why a message was not written: 404 when its conversation was erased at the same moment, else 402. */
+async function refusalOf(
+  sql: Sql,
+  { workspace_id, conversation_id }: Pick<OutboundMessage, 'workspace_id' | 'conversation_id'>,
+): Promise<ApiError> {
+  const [conversation] = await sql`
+    select 1 from conversations where workspace_id = ${workspace_id} and id = ${conversation_id}`
+  return conversation ? quotaError(sql, workspace_id) : notFound('conversation')
+}

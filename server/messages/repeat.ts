@@ -1,0 +1,57 @@
+/**
+ * A send request that is repeated with its `Idempotency-Key` after a crash. Its message may have been sent, so it is not
+ * sent again: the repeat waits for the outcome of the first attempt.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChannelName } from '../contacts/contacts.ts'
+import type { Batch } from '../lib/batch.ts'
+import type { Sql } from '../lib/db.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Announce } from './intake.ts'
+import { getMessage, type Message, type MessageStatus } from './messages.ts'
+import type { SendOutcome } from './settle.ts'
+
+/** How long a repeated request waits for the outcome of the first. */
+const timeoutMs = 20_000
+const pollMs = 100
+
+/** A message has one of these only after the channel accepted it. */
+const acceptedStatuses = new Set<MessageStatus>(['sent', 'delivered', 'read'])
+
+/**
+ * Returns the message of the first attempt, or undefined when that attempt wrote none. Throws 502 when it failed or its
+ * outcome is still unknown after the timeout.
+ */
+export function createRepeatReader({
+  sql,
+  settle,
+  announce,
+}: {
+  sql: Sql
+  settle: Batch<SendOutcome, undefined>
+  announce: Announce
+}) {
+  return async (
+    workspaceId: string,
+    { conversationId, id, channel }: { conversationId: string; id: string; channel: ChannelName },
+  ): Promise<Message | undefined> => {
+    const deadline = performance.now() + timeoutMs
+    for (;;) {
+      const message = await getMessage(sql, workspaceId, { conversationId, id, channel }, '')
+      if (!message) return undefined
+      // The channel gave the message an id, so it accepted it, whatever its status is now.
+      if (message.message_id !== id || acceptedStatuses.has(message.status)) return message
+      if (message.status === 'failed')
+        throw new ApiError('platform_error', message.error_text ?? 'the channel refused the message')
+      if (performance.now() > deadline) {
+        throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
+      }
+      if (channel === 'web') {
+        // Storing a web message is sending it, and no report will come: only its status was not written.
+        const outcome = { workspace_id: workspaceId, conversation_id: conversationId, id }
+        await settle({ ...outcome, status: 'sent', external_id: null, error: null })
+        announce(workspaceId, channel, conversationId)
+      } else await sleep(pollMs)
+    }
+  }
+}
