@@ -72,16 +72,18 @@ test('over https the session cookie is one that no other host can plant, and old
 })
 
 test('nothing of a password, session or key is kept but hashes', async (t) => {
-  const { url, owner, db } = await start(t)
+  const world = await start(t)
+  const { url, db } = world
+  const invited = { email: (await member(world, 'owner')).email, password: 'long enough' }
   const browser = createBrowser(url)
-  const cookie = (await browser.signIn(owner)).headers.get('set-cookie') ?? ''
+  const cookie = (await browser.signIn(invited)).headers.get('set-cookie') ?? ''
   const token = /=([^;]+)/.exec(cookie)?.[1] ?? ''
   const { key, prefix } = (await browser.call('POST', '/keys', { name: 'Secret', scopes: [] })).body.data
   const rows = await db`
     select row_to_json(m)::text as text from members m union all select row_to_json(s)::text from sessions s
     union all select row_to_json(k)::text from api_keys k`
   const everything = rows.map(({ text }) => text).join('\n')
-  for (const secret of [owner.password, token, key]) assert.ok(secret.length > 10 && !everything.includes(secret))
+  for (const secret of [invited.password, token, key]) assert.ok(secret.length > 10 && !everything.includes(secret))
   assert.match(everything, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   assert.equal(prefix, key.slice(0, 16))
   assert.match(key, /^svc_live_[0-9A-Za-z]{43}$/)
@@ -92,7 +94,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 const trusting = { trustedProxies: ['127.0.0.1'] }
 
 test('the eleventh failed sign-in in a minute is refused for that e-mail only, and the right password still gets in', async (t) => {
-  const { url, owner, db, twin, workspace } = await start(t)
+  const { url, owner, db, twin, workspace } = await start(t, { alone: true })
   const bases = [url, await twin()]
   for (let i = 0; i < 10; i++) {
     assertRefused(
@@ -117,7 +119,7 @@ test('the eleventh failed sign-in in a minute is refused for that e-mail only, a
 })
 
 test('a burst of guesses gets no more than ten tries, whichever processes are asked', async (t) => {
-  const { url, owner, twin } = await start(t)
+  const { url, owner, twin } = await start(t, { alone: true })
   const bases = [url, await twin()]
   const guesses = await Promise.all(
     Array.from({ length: 30 }, (_, i) => createBrowser(bases[i % 2] ?? url).signIn({ ...owner, password: 'guess' })),
@@ -127,13 +129,13 @@ test('a burst of guesses gets no more than ten tries, whichever processes are as
 })
 
 test('somebody who signs in twenty times at once is let in twenty times', async (t) => {
-  const { url, owner } = await start(t)
+  const { url, owner } = await start(t, { alone: true })
   const signedIn = await Promise.all(Array.from({ length: 20 }, () => createBrowser(url).signIn(owner)))
   assert.deepEqual(new Set(signedIn.map(({ status }) => status)), new Set([200]))
 })
 
 test('a browser that signed in before is never locked out by guesses from its own address', async (t) => {
-  const { url, owner, db, workspace } = await start(t)
+  const { url, owner, db, workspace } = await start(t, { alone: true })
   const browser = createBrowser(url)
   const [, device = ''] = (await browser.signIn(owner)).headers.getSetCookie()
   assert.match(device, /^parley_device=v2\.[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=31536000$/)
@@ -178,21 +180,24 @@ test('when many networks guess at one e-mail each site has few guesses left, and
 })
 
 test('guessing at many e-mails from one network is limited, and delays no other network', async (t) => {
-  const { url, owner } = await start(t, trusting)
+  const { url, owner, db } = await start(t, trusting)
   const guess = (who: object, address: string) => createBrowser(url).call('POST', '/session', who, from(address))
-  let answered = 0
+  // 40 of the 60 guesses a minute are used up: all that may still be checked are checked before their queue gives up.
+  await db`
+    insert into sign_in_failures (address, email_key, started_at, failure_count) values ('203.0.113.9', '', now(), 40)`
+  let checked = 0
   const spraying = Promise.all(
-    Array.from({ length: 110 }, async (_, i) => {
+    Array.from({ length: 60 }, async (_, i) => {
       const answer = await guess({ email: `${i}@acme.test`, password: 'password1' }, '203.0.113.9')
-      answered++
+      if (answer.status === 401) checked++
       return answer.status
     }),
   )
   assert.equal((await guess(owner, '198.51.100.7')).status, 200)
-  assert.ok(answered < 60, `${answered} of the other network were answered first`)
+  assert.ok(checked < 20, `${checked} guesses of the other network were checked first`)
   const statuses = await spraying
-  assert.equal(statuses.filter((status) => status === 401).length, 60)
-  assert.equal(statuses.filter((status) => status === 429).length, 50)
+  assert.equal(statuses.filter((status) => status === 401).length, 20)
+  assert.equal(statuses.filter((status) => status === 429).length, 40)
 })
 
 test('an unknown e-mail and a wrong password get the same answer', async (t) => {

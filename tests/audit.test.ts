@@ -182,7 +182,7 @@ test('the log is for owners and admins, by pages, and forgets after four hundred
 })
 
 test('what cannot be recorded is not answered as done', async (t) => {
-  const { url, owner, db } = await start(t)
+  const { url, owner, db } = await start(t, { alone: true })
   const browser = createBrowser(url)
   await browser.signIn(owner)
   await db`alter table audit_log add constraint full_disk check (action <> 'key.created')`

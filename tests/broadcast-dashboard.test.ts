@@ -20,7 +20,7 @@ const tomorrow = () => soon(86_400_000)
 
 /** A world with the owner signed in, and ways to ask for what must be there. */
 async function signedIn(t: TestContext) {
-  const world = await startSignedIn(t)
+  const world = await startSignedIn(t, { alone: true })
   const { ask, get } = world
   const send = async (body: Json): Promise<Json> =>
     (await ask('POST', '/broadcasts', { name: 'News', template: hello, ...body }, 202)).data

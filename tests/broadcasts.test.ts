@@ -207,7 +207,8 @@ test('what is wrong for all is refused by its name, and nothing is written', asy
   assertRefused(bare, 400, 'msgapp_not_configured')
   const scopeless = await api.post('/broadcasts', {}, { key: await api.key('messages:send') })
   assertRefused(scopeless, 403, 'forbidden', /broadcasts:send/)
-  const [made] = await db<{ count: number }[]>`select count(*)::int as count from broadcasts`
+  const [made] = await db<{ count: number }[]>`select count(*)::int as count from broadcasts
+    where workspace_id = ${api.workspaceId}`
   assert.equal(made?.count, 0)
 
   const { id } = await accept(api, { recipients: people(1), scheduled_at: soon(3_600_000) })
@@ -339,7 +340,7 @@ test('a segment is taken as it is when sending starts, static or dynamic', async
 })
 
 test('a segment of some chunks is filled to the last, also when the first half was done by a process that died', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   await connect({ messagesPerSecond: 10_000 })
   const count = 5_000
   await db`
@@ -426,7 +427,7 @@ test('counters are exact through every fate a message has, repeated and out of o
 })
 
 test('what the channel throttles is put back and sent later, once; and given up after five tries', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 200 })
   await provider.fault({ mode: 'throttle', count: 12 })
   const { id } = await accept(api, { recipients: people(40) })
@@ -467,7 +468,7 @@ test('what the channel throttles is put back and sent later, once; and given up 
 })
 
 test('a person who had too much waits alone: the number keeps its pace', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', code: 131056, count: 1 })
   const { id } = await accept(api, { recipients: people(10) })
@@ -481,7 +482,7 @@ test('a person who had too much waits alone: the number keeps its pace', async (
 })
 
 test('an unknown outcome is never sent again: the reports settle it, or time does, or a late report still', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'http_500' })
   await provider.fault({ to: phoneOf(1), mode: 'drop_connection_after_accept' })
@@ -513,7 +514,7 @@ test('an unknown outcome is never sent again: the reports settle it, or time doe
 })
 
 test('whoever opts out while a broadcast is under way is passed over, and gives the place back', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   for (const i of [1, 2]) await api.post('/contacts', { phone: phoneOf(i) })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
@@ -613,7 +614,7 @@ test('a plan with room for so many takes whole broadcasts and no more, however m
 })
 
 test('places taken in one month are used in the month of the sending', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'reject' })
   const { id } = await accept(api, { recipients: people(3), scheduled_at: soon(3_600_000) })
@@ -631,7 +632,7 @@ test('places taken in one month are used in the month of the sending', async (t)
 })
 
 test('two processes on one broadcast send each message once, at the pace of the number', async (t) => {
-  const { api, db, connect, twin } = await start(t)
+  const { api, db, connect, twin } = await start(t, { alone: true })
   await twin()
   const pace = 100
   const provider = await connect({ messagesPerSecond: pace })
@@ -714,7 +715,7 @@ test('a broadcast is paused, resumed and canceled; whoever was not handed over i
 })
 
 test('whatever is put back when a broadcast is canceled is never sent, and its message has failed', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db, connect } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()
@@ -744,7 +745,7 @@ test('whatever is put back when a broadcast is canceled is never sent, and its m
 })
 
 test('a broadcast pauses at the first refusal of the credentials, and resumed it reaches everybody once', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 190 })
   const { id } = await accept(api, { recipients: people(50) })
@@ -769,7 +770,7 @@ test('a broadcast pauses at the first refusal of the credentials, and resumed it
 })
 
 test('without an approved template or a connection a broadcast pauses and says so', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(30) })
   const untilPaused = (reason: RegExp) =>
@@ -792,7 +793,7 @@ test('without an approved template or a connection a broadcast pauses and says s
 })
 
 test('a repeated request is one broadcast', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   const body = { name: 'News', template: hello, recipients: people(3) }
   const request = { headers: { 'idempotency-key': 'k' } }
@@ -838,7 +839,7 @@ test('a broadcast whose template the channel refuses pauses, and resumed it reac
 })
 
 test('a connection that takes the place of another goes on with its broadcasts', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(60) })
   await until('the first', async () => (await read(api, id)).sent_count > 0)
@@ -852,7 +853,7 @@ test('a connection that takes the place of another goes on with its broadcasts',
 })
 
 test('what was put back long ago and is accepted while the sweep comes by is sent, and has its place in the plan', async (t) => {
-  const { api, db, connect } = await start(t)
+  const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
   await provider.fault({ to: phoneOf(0), mode: 'no_statuses' })
@@ -880,7 +881,7 @@ test('what was put back long ago and is accepted while the sweep comes by is sen
 
 /** A paused broadcast to a segment of three, and a way to fill it as a process of its own does. */
 async function prepareSegment(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db, database, connect } = world
   await connect()
   for (let i = 0; i < 3; i++) await api.post('/contacts', { phone: phoneOf(i) })

@@ -18,7 +18,7 @@ const settings = {
 
 /** A workspace without any channel, and its owner. */
 async function startBare(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   await world.db`delete from channel_connections`
   await world.db`delete from templates`
   const browser = createBrowser(world.url)
@@ -283,7 +283,7 @@ test('what the provider reports about the account is on its card until it is res
 })
 
 test('messages for a number that is not connected are counted as ignored, and the card says so', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const provider = await world.connect()
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)

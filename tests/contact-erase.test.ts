@@ -16,7 +16,7 @@ import { assertRefused, type Json, startSignedIn, until } from './support.ts'
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
 
 async function signedIn(t: TestContext) {
-  const world = await startSignedIn(t)
+  const world = await startSignedIn(t, { alone: true })
   const { ask } = world
   const erase = async (id: string) =>
     assert.deepEqual((await ask('DELETE', `/contacts/${id}`)).data, { id, deleted: true })

@@ -22,7 +22,7 @@ async function cookieOf(url: string, who: { email: string; password: string }): 
 }
 
 async function signedIn(t: TestContext) {
-  const world = await startSignedIn(t)
+  const world = await startSignedIn(t, { alone: true })
   const cookie = await cookieOf(world.url, world.owner)
   const upload = async (file: string | Buffer, query = '', headers: Record<string, string> = {}) => {
     const response = await fetch(`${world.url}/app/api/contacts/import${query}`, {

@@ -55,7 +55,7 @@ test('a new number makes a contact, a known one finds it unchanged', async (t) =
   assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 10_000)
   assert.equal(found.status, 200)
   assert.deepEqual(found.body.data, made.body.data)
-  assert.deepEqual((await db`select name from tags where name = 'New'`).length, 0)
+  assert.deepEqual((await db`select name from tags where workspace_id = ${api.workspaceId} and name = 'New'`).length, 0)
   assert.deepEqual((await api.get(`/contacts/${id}`)).body.data, made.body.data)
   assert.deepEqual((await api.get(`/contacts/${id.toUpperCase()}`)).body.data, made.body.data)
 })
@@ -76,7 +76,7 @@ test('a known number is updated when the caller asks for it', async (t) => {
   assert.deepEqual([made.status, made.body.data.name], [201, 'Eve'])
   assertRefused(await post({ if_exists: 'replace' }), 400, 'bad_request', 'if_exists: must be one of keep, update')
   assertRefused(await post({ name: 5, if_exists: 'update' }), 400, 'bad_request', /^name: /)
-  assert.equal((await db`select from contacts`).length, 2)
+  assert.equal((await db`select from contacts where workspace_id = ${api.workspaceId}`).length, 2)
 })
 
 test('a contact is found by its exact number or e-mail address', async (t) => {
@@ -143,7 +143,10 @@ test('50 first calls with one new number make one contact', async (t) => {
   assert.equal(new Set(answers.map(({ body }) => body.data.id)).size, 1)
   assert.equal(answers.filter(({ status }) => status === 201).length, 1)
   assert.equal(answers.filter(({ status }) => status === 200).length, 49)
-  const [{ count }] = (await db`select count(*)::int as count from contacts`) as unknown as [{ count: number }]
+  const [{ count }] =
+    (await db`select count(*)::int as count from contacts where workspace_id = ${api.workspaceId}`) as unknown as [
+      { count: number },
+    ]
   assert.equal(count, 1)
 })
 

@@ -318,7 +318,7 @@ test('whatever a receiver does, the attempt ends as it must, and nobody else not
 })
 
 test('what may pass is tried five times, with pauses of 3, 6, 12 and 24 seconds give or take a fifth', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
   const codes = [408, 429, 500, 502, 503, 504]
@@ -362,7 +362,7 @@ test('what may pass is tried five times, with pauses of 3, 6, 12 and 24 seconds 
 })
 
 test('an event is posted at most five times, also over kept connections that break each time they are reused', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   for (const end of ['reset', 'end', 'destroy'] as const) {
     const receiver = await startReceiver(t)
     // Both endpoints share the connections to one origin: each success of the first leaves one for the second to reuse.
@@ -479,7 +479,7 @@ test('a target that has become private fails for good, without a connection', as
 })
 
 test('what is rolled back is not told', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   await addEndpoint(api, receiver.url)
   await db`
@@ -498,7 +498,7 @@ test('what is rolled back is not told', async (t) => {
 })
 
 test('14 failed events, a success, 14 more: still on; the next one switches it off, once', async (t) => {
-  const { api, db, owner, url } = await start(t)
+  const { api, db, owner, url } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const endpoint = async () => (await api.get(`/webhooks/${id}`)).body.data
@@ -620,7 +620,7 @@ test('a batch that is settled together counts in the order in which its attempts
 })
 
 test('an endpoint that is switched off takes along what waits, also what just failed and would come again', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
   const batch = await claimed(db, api.workspaceId, id, `a${'f'.repeat(15)}a`)
@@ -641,7 +641,7 @@ test('an endpoint that is switched off takes along what waits, also what just fa
 })
 
 test('several who settle for the same endpoints at once do not stand in each other’s way', async (t) => {
-  const { api, db, database } = await start(t)
+  const { api, db, database } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
   const pool = database.connect(8)
@@ -721,7 +721,7 @@ test('a delivery whose first attempt died with its worker is in the log all the 
 })
 
 test('a worker that dies of the fifth attempt leaves no sixth: it has failed, and the log says why', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
   const [lost] = await claimed(db, api.workspaceId, id, 's')
@@ -735,7 +735,7 @@ test('a worker that dies of the fifth attempt leaves no sixth: it has failed, an
 })
 
 test('who is late and has lost the lease is in the log, and does not count', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const batch = await claimed(db, api.workspaceId, id, 'fff')
   const [taken] = batch
@@ -798,7 +798,7 @@ test('what cannot be signed with this key waits, uncounted and told of, and goes
 })
 
 test('what was queued for an endpoint that was switched off meanwhile is swept away, and the log says so', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   await db`update webhook_endpoints set is_active = false`
   await queueEvents(db, api.workspaceId, [id], ['{}', '{}'])
@@ -811,7 +811,7 @@ test('what was queued for an endpoint that was switched off meanwhile is swept a
 })
 
 test('of two workers one sends each event', async (t) => {
-  const { api, db, twin } = await start(t)
+  const { api, db, twin } = await start(t, { alone: true })
   await twin()
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)

@@ -25,7 +25,7 @@ function making(t: TestContext, db: Db) {
 
 /** A service that was in use for a while before its demo was made. */
 async function startDemo(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const digested = async () =>
     (await world.db`select 1 from message_digest where position > ${'01000000-0000-0000-0000-000000000000'}`).length
   await until('the digest to have gone past the history', digested)

@@ -158,7 +158,7 @@ test('a long absence is made up for, in order, however much was missed', async (
 })
 
 test('events are recorded for a listener as long as it is there, and a minute more', async (t) => {
-  const { url, api, db } = await start(t)
+  const { url, api, db } = await start(t, { alone: true })
   const count = async () => {
     const [row] = await db<{ n: number }[]>`
       select count(*)::int as n from webhook_events where workspace_id = ${api.workspaceId}`

@@ -100,7 +100,7 @@ test('a contact made with tags has them in its event', async (t) => {
 })
 
 test('a status report carries the message after it, and an event without a subscriber is not recorded', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const provider = await connect()
   await provider.fault({ mode: 'no_statuses' })
@@ -139,7 +139,7 @@ test('a status report carries the message after it, and an event without a subsc
 })
 
 test('every move to failed is an event: a refusal, no report within 15 minutes, a broadcast', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()

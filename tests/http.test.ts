@@ -373,7 +373,7 @@ test('no answer of the API lets another origin read it', async (t) => {
 })
 
 test('health, readiness and metrics tell an operator how it goes', async (t) => {
-  const { api, url } = await start(t)
+  const { api, url } = await start(t, { alone: true })
   await api.get('/me')
   await api.get('/nowhere')
   assert.equal((await fetch(`${url}/healthz`)).status, 200)

@@ -15,11 +15,11 @@ test('the same key and bytes replay the first answer', async (t) => {
   assert.deepEqual([again.status, again.text], [201, first.text])
   assert.equal(again.headers.get('idempotent-replayed'), 'true')
   assert.equal(again.headers.get('content-type'), first.headers.get('content-type'))
-  assert.equal((await db`select 1 from segments`).length, 1)
+  assert.equal((await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
 test('what a member does twice with a key is done once and recorded once', async (t) => {
-  const { url, owner, connect, db } = await start(t)
+  const { api, url, owner, connect, db } = await start(t)
   await connect()
   const member = createBrowser(url)
   await member.signIn(owner)
@@ -29,8 +29,11 @@ test('what a member does twice with a key is done once and recorded once', async
 
   assert.equal(first.status, 202, first.text)
   assert.deepEqual([again.status, again.text], [202, first.text])
-  assert.equal((await db`select 1 from broadcasts`).length, 1)
-  assert.equal((await db`select 1 from audit_log where action = 'broadcast.created'`).length, 1)
+  assert.equal((await db`select 1 from broadcasts where workspace_id = ${api.workspaceId}`).length, 1)
+  assert.equal(
+    (await db`select 1 from audit_log where workspace_id = ${api.workspaceId} and action = 'broadcast.created'`).length,
+    1,
+  )
 })
 
 test('another body under a used key is refused; another path or workspace is another key', async (t) => {
@@ -77,11 +80,11 @@ test('twins at the same moment, in any process, have one effect and one answer',
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
   assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
   assert.equal(answers.filter(({ replayed }) => replayed === null).length, 1)
-  assert.equal((await db`select 1 from segments`).length, 1)
+  assert.equal((await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
 test('a twin waits for one under way, and takes over from one that crashed', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
   // As if the first were still at work, and had not finished.
@@ -105,7 +108,7 @@ test('a twin waits for one under way, and takes over from one that crashed', asy
 })
 
 test('a waiting twin tries to claim the key again only when it is free', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
   await db`delete from segments`
@@ -122,7 +125,7 @@ test('a waiting twin tries to claim the key again only when it is free', async (
 })
 
 test('an answer is kept for a day', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   const first = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
   await db`update idempotency_keys set created_at = now() - interval '23 hours 59 minutes'`
   await sweepAnswers(db)
@@ -148,7 +151,7 @@ test('the query is part of the request: the same key with another query is refus
 })
 
 test('secrets that are stored only as a hash are never replayed: API keys and invitations', async (t) => {
-  const { browser, db } = await startSignedIn(t)
+  const { browser, db } = await startSignedIn(t, { alone: true })
   const once = { 'idempotency-key': 'k' }
   const newKey = () => browser.call('POST', '/keys', { name: 'CI', scopes: [] }, once)
   const [first, second] = [await newKey(), await newKey()]
@@ -163,7 +166,7 @@ test('secrets that are stored only as a hash are never replayed: API keys and in
 })
 
 test('a file is not taken for another that was sent with the same key', async (t) => {
-  const { url, owner, db } = await start(t)
+  const { api, url, owner, db } = await start(t)
   const browser = createBrowser(url)
   const cookie = (await browser.signIn(owner)).headers.get('set-cookie')?.split(';')[0] ?? ''
   const post = async (path: string, type: string, body: string) => {
@@ -187,11 +190,11 @@ test('a file is not taken for another that was sent with the same key', async (t
   assert.equal(read(await post('/contacts/import?dry_run=true', 'text/csv', csv)).dry_run, true)
   assert.equal(read(await post('/contacts/import', 'text/csv', csv)).created, 1)
   assert.equal(read(await post('/contacts/import', 'text/csv', `${csv}+14155550101\n`)).created, 1)
-  assert.equal((await db`select 1 from contacts`).length, 2)
+  assert.equal((await db`select 1 from contacts where workspace_id = ${api.workspaceId}`).length, 2)
 })
 
 test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
-  const { api, db } = await start(t)
+  const { api, db } = await start(t, { alone: true })
   assert.equal((await api.post('/contacts', { phone: '+14155550100' }, withKey('k'.repeat(255)))).status, 201)
   assertRefused(
     await api.post('/contacts', { phone: '+14155550101' }, withKey('k'.repeat(256))),
@@ -230,13 +233,13 @@ test('twins of a send, in any process, reach the channel once and get one answer
   assert.equal(new Set(answers).size, 1, answers[0])
   assert.match(answers[0] ?? '', /^201 /)
   assert.equal((await provider.sent()).length, 1)
-  assert.equal((await db`select 1 from messages`).length, 1)
+  assert.equal((await db`select 1 from messages where workspace_id = ${api.workspaceId}`).length, 1)
   assertRefused(await api.post('/messages', { ...hello, name: 'Ann' }, withKey('twin')), 400, 'bad_request')
   assert.equal((await provider.sent()).length, 1)
 })
 
 test('a failure of ours is not kept: the repeat runs, and does not send a second time', async (t) => {
-  const { api, connect, db } = await start(t)
+  const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const send = (key: string) => api.post('/messages', hello, withKey(key))
   const failOn = async (when: 'insert' | 'update') => {
@@ -273,7 +276,7 @@ test('a failure of ours is not kept: the repeat runs, and does not send a second
 })
 
 test('a broadcast whose answer failed is the same broadcast when the request is repeated', async (t) => {
-  const { browser, connect, db } = await startSignedIn(t)
+  const { browser, connect, db } = await startSignedIn(t, { alone: true })
   await connect()
   const body = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550100' }] }
   const send = () => browser.call('POST', '/broadcasts', body, { 'idempotency-key': 'k' })
@@ -297,7 +300,10 @@ test('a request that takes too long is answered, and can be repeated with its ke
     first = await send()
   })
   assert.equal(first?.status, 500, first?.text)
-  await until('the abandoned request to end', async () => (await db`select 1 from segments`).length === 1)
+  await until(
+    'the abandoned request to end',
+    async () => (await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length === 1,
+  )
   await db`delete from segments`
   assert.equal((await send()).status, 201)
 })
@@ -326,7 +332,7 @@ test('a send whose outcome is unknown is answered again, not sent again', async 
 })
 
 test('a send that died before it was prepared is sent by whoever takes it over; one the channel refused is refused', async (t) => {
-  const { api, connect, db } = await start(t)
+  const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const die = () =>
     db`update idempotency_keys set status = null, body = null, locked_until = now() - interval '1 second'`
@@ -345,7 +351,7 @@ test('a send that died before it was prepared is sent by whoever takes it over; 
 })
 
 test('what a member sent when the process died is not sent again, on any channel, and is answered with what became of it', async (t) => {
-  const { url, owner, connect, db } = await start(t)
+  const { url, owner, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const member = createBrowser(url)
   await member.signIn(owner)

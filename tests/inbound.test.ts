@@ -155,8 +155,9 @@ test('a callback of 1,000 messages of 100 people is kept whole, in order, once',
   const messages = Array.from({ length: 1_000 }, (_, i) => text(`+1415556${String(1000 + (i % 100))}`, `message ${i}`))
   const body = envelope({ messages })
   assert.deepEqual(await Promise.all([provider.callback(body), provider.callback(body)]), [200, 200])
-  const [counted] =
-    await db`select count(*)::int as n, count(distinct conversation_id)::int as conversations from messages`
+  const [counted] = await db`
+      select count(*)::int as n, count(distinct conversation_id)::int as conversations
+      from messages where workspace_id = ${api.workspaceId}`
   assert.deepEqual([counted?.n, counted?.conversations], [1_000, 100])
   for (const conversation of (await conversationsOf(api)).slice(0, 5)) {
     const texts = (await messagesOf(api, conversation.id)).map(({ content_text }) => Number(content_text.split(' ')[1]))
@@ -209,7 +210,7 @@ test('statuses in any order, repeated and late: the stored one only moves up, ev
 })
 
 test('a report that came before its message waits for it', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
   const provider = await connect()
@@ -239,7 +240,7 @@ test('a report that came before its message waits for it', async (t) => {
 })
 
 test('without a report a message fails after 15 minutes; a later delivered still wins', async (t) => {
-  const { api, connect, db } = await start(t)
+  const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'http_500' })
   await api.post('/messages', { to: phone, ...hello })
@@ -372,8 +373,9 @@ test('a new user id leaves the number, a number that is somebody else’s stays 
     envelope({ messages: [system({ type: 'user_changed_number', body: 'x', wa_id: free.slice(1) })] }),
   )
   await provider.callback(envelope({ messages: [old] }))
-  const [counted] =
-    await db`select (select count(*) from contacts)::int as people, count(*)::int as n from conversations`
+  const [counted] = await db`
+      select (select count(*) from contacts where workspace_id = ${api.workspaceId})::int as people, count(*)::int as n
+      from conversations where workspace_id = ${api.workspaceId}`
   assert.deepEqual([counted?.people, counted?.n], [2, 2])
 })
 
@@ -487,7 +489,7 @@ test('a number the provider rewrites stays one person', async (t) => {
 })
 
 test('callbacks that are unsigned, wrongly signed, oversized or for nobody are refused; garbage that is signed is taken and dropped', async (t) => {
-  const { connect, url, db } = await start(t)
+  const { api, connect, url, db } = await start(t)
   const provider = await connect()
   const { id, app_secret } = provider.connections.msgapp
   const body = JSON.stringify(envelope({ messages: [text(phone, 'hi')] }))
@@ -510,7 +512,7 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
   assert.equal(await post(body, sign(body), `web/${provider.connections.web.id}`), 404)
   const huge = ' '.repeat(5 * 1024 * 1024)
   assert.equal(await post(huge, sign(huge)), 400)
-  const [none] = await db`select count(*)::int as n from messages`
+  const [none] = await db`select count(*)::int as n from messages where workspace_id = ${api.workspaceId}`
   assert.equal(none?.n, 0)
   for (const garbage of [
     '',
@@ -523,7 +525,7 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
   ]) {
     assert.equal(await post(garbage, sign(garbage)), 200, garbage)
   }
-  const [still] = await db`select count(*)::int as n from messages`
+  const [still] = await db`select count(*)::int as n from messages where workspace_id = ${api.workspaceId}`
   assert.equal(still?.n, 0)
   const bad = { ...text(phone, 'x'), id: 5 }
   const mixed = JSON.stringify(
@@ -531,7 +533,8 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
   )
   assert.equal(await post(mixed, sign(mixed)), 200)
   // Without a usable id it is kept under one of ours; without a sender there is no conversation for it.
-  const stored = await db`select content_text from messages order by content_text`
+  const stored = await db`
+    select content_text from messages where workspace_id = ${api.workspaceId} order by content_text`
   assert.deepEqual(
     stored.map(({ content_text }) => content_text),
     ['good', 'x'],
@@ -560,7 +563,7 @@ test('nothing a customer sent is lost, whatever is wrong inside the message, and
   const kept = await db<{ channel: string; external_id: string }[]>`
     select v.channel, m.external_id from messages m
     join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
-    where m.direction = 'inbound'`
+    where m.workspace_id = ${api.workspaceId} and m.direction = 'inbound'`
   const idsOf = (wanted: string) =>
     kept.filter(({ channel }) => channel === wanted).map(({ external_id }) => external_id)
   assert.deepEqual(idsOf('msgapp').toSorted(), messages.map(({ id }) => id).toSorted())
@@ -692,7 +695,8 @@ test('a template status reported by the provider decides whether it is sent', as
     object: 'whatsapp_business_account',
     entry: [{ changes: [{ field: 'message_template_status_update', value }] }],
   })
-  const [template] = await db`select status from templates where name = 'hello_world'`
+  const [template] =
+    await db`select status from templates where workspace_id = ${api.workspaceId} and name = 'hello_world'`
   assert.equal(template?.status, 'PAUSED')
 })
 

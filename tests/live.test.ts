@@ -156,7 +156,7 @@ test('a stream is for whoever is signed in, ends with the session, and fifty are
 const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), randomBytes(5_000)])
 
 test('a file a member brought is sent, stays, and can be fetched by the channel', async (t) => {
-  const { url, owner, connect, api, db } = await start(t)
+  const { url, owner, connect, api, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'show me' })
@@ -221,7 +221,7 @@ test('a file a member brought is sent, stays, and can be fetched by the channel'
 })
 
 test('a file whose message is refused is not kept as one that was sent', async (t) => {
-  const { url, owner, connect, db, api } = await start(t)
+  const { url, owner, connect, db, api } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
   await provider.writes({ from: '+14155550100', text: 'hi' })
@@ -238,7 +238,7 @@ test('a file whose message is refused is not kept as one that was sent', async (
 })
 
 test('a file that was sent goes with the last person it was sent to', async (t) => {
-  const { url, owner, connect, db } = await start(t)
+  const { url, owner, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
   for (const from of ['+14155550100', '+14155550101']) await provider.writes({ from, text: 'hi' })
@@ -259,7 +259,7 @@ test('a file that was sent goes with the last person it was sent to', async (t) 
 })
 
 test('what could run in a page is a file to save, and what is too large is refused in words', async (t) => {
-  const { url, owner, db, api } = await start(t)
+  const { url, owner, db, api } = await start(t, { alone: true })
   const page = await openPage(url, owner)
   const put = (bytes: Uint8Array, type: string, name = 'x') =>
     page.call('POST', `/uploads?filename=${name}`, bytes, { 'content-type': type })
@@ -343,7 +343,7 @@ test('a file may take longer to come than anything else', async (t) => {
 })
 
 test("another workspace's file is an address like any other: sent, but neither shown nor kept", async (t) => {
-  const { url, owner, workspace, connect, db } = await start(t)
+  const { url, owner, workspace, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
   const theirs = await openPage(url, (await workspace()).owner)

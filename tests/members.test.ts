@@ -71,7 +71,7 @@ test('who may give whom which role, and remove whom', async (t) => {
 })
 
 test('the last owner stays, also when two owners turn on each other at once', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const first = { browser: await signIn(world, world.owner) }
   const own = `/members/${await idOf(first.browser)}`
   assertRefused(await first.browser.call('PATCH', own, { role: 'admin' }), 403, 'forbidden', /last owner/)
@@ -147,7 +147,7 @@ test('a removed member is out at the next request in every process, and what was
 })
 
 test('somebody removed in the very moment in which they are given a conversation is no member', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db } = world
   const owner = await signIn(world, world.owner)
   const agent = await join(world, owner, 'agent')
@@ -214,7 +214,7 @@ test('a member sees where they are signed in, and ends it there', async (t) => {
 })
 
 test('a session is marked as seen once a minute, and nobody waits for a mark', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { db } = world
   const owner = await signIn(world, world.owner)
   await db`update sessions set last_seen_at = now() - interval '1 hour'`
@@ -232,7 +232,7 @@ test('a session is marked as seen once a minute, and nobody waits for a mark', a
 })
 
 test('a member changes the own name and password, and the old password is not guessed at faster than at sign-in', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { owner } = world
   const browser = await signIn(world, owner)
   const other = await signIn(world, owner)

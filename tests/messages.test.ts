@@ -326,7 +326,7 @@ test('a message the channel has no id for cannot be quoted, and nothing is kept 
 })
 
 test('the channel says no: 502 quotes it, the message is kept as failed, and nothing counts', async (t) => {
-  const { api, connect, db } = await start(t)
+  const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'reject', code: 131026 })
   const refused = await api.post('/messages', { to: phone, ...template('hello_world') })
@@ -453,7 +453,7 @@ test('an Idempotency-Key sends once: twins get the one answer, a 502 is replayed
 })
 
 test('a request repeated after the process died does not send what was prepared already', async (t) => {
-  const { api, connect, db } = await start(t)
+  const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const body = { to: phone, ...template('hello_world') }
   const call = { headers: { 'idempotency-key': 'crash' } }

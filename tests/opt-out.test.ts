@@ -192,7 +192,7 @@ test("the channel's own preference opts out and in; somebody new is made for it,
   for (const odd of [{ value: 'maybe' }, { category: 'everything' }]) {
     assert.equal(await prefers('stop', at, { ...who, ...odd }), 200)
   }
-  const [counted] = await db`select count(*)::int as n from contacts`
+  const [counted] = await db`select count(*)::int as n from contacts where workspace_id = ${api.workspaceId}`
   assert.equal(counted?.n, 2)
 })
 

@@ -7,7 +7,7 @@ import { type Answer, assertRefused, createBrowser, type Json, start, until } fr
 const phone = '+14155550100'
 
 async function startLooking(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const overview = async (query = ''): Promise<Json> => (await browser.call('GET', `/overview${query}`)).body.data

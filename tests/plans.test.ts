@@ -24,7 +24,7 @@ const numbersFrom = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(3, '0')}`)
 
 test('500 sends at once through two processes, to people known and new: the plan lets exactly 100 through', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db, url, twin } = world
   const { provider, planOf } = await startLimited(world, 100)
   const urls = [url, await twin()]
@@ -159,7 +159,7 @@ test('a send the channel refuses gives its place back', async (t) => {
 })
 
 test('a new month starts anew, at midnight in UTC', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db } = world
   const { planOf } = await startLimited(world, 1)
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
@@ -180,7 +180,7 @@ test('a new month starts anew, at midnight in UTC', async (t) => {
 })
 
 test('the metrics tell what is used of every limit, and nothing of those without one', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db, url, workspace } = world
   await startLimited(world, 3)
   const unlimited = await workspace()

@@ -1,12 +1,11 @@
 /** The simulator as a test sees it: what it was sent, what its customers write, how it fails. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
 import pino from 'pino'
 import type { Connection } from '../server/channels/channel.ts'
 import type { ChannelName } from '../server/contacts/contacts.ts'
 import { createSimulator } from '../simulator/simulator.ts'
-import type { Json } from './support.ts'
+import type { Json, Owner } from './support.ts'
 
 type SentMessage = { message_id: string; channel: string; to: string; at: string; body: Json }
 
@@ -28,7 +27,7 @@ export type Provider = {
   comeUp(): Promise<void>
 }
 
-export async function startProvider(t: TestContext, dir: string): Promise<Provider> {
+export async function startProvider(owner: Owner, dir: string): Promise<Provider> {
   const server = createServer((request, response) => simulator.handle(request, response))
   const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   await listen(0)
@@ -44,7 +43,7 @@ export async function startProvider(t: TestContext, dir: string): Promise<Provid
   }
   const log = pino({ level: 'silent' })
   const simulator = await createSimulator({ dir, name: 'test', publicUrl: origin, isPrivate: true, log })
-  t.after(async () => {
+  owner.after(async () => {
     await simulator.stop()
     server.closeAllConnections()
     server.close()

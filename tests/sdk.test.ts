@@ -348,7 +348,7 @@ test('a signal aborts a call and its delays; a timeout ends an attempt', async (
 })
 
 test('an error carries the code, status and message of the service', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const provider = await world.connect()
   const parley = await open(world, { maxRetries: 0 })
 

@@ -22,7 +22,7 @@ const textsOf = ({ body }: Answer): string[] => body.data.map(({ message }: Json
 
 /** A signed-in member, and a wait for everything written so far to be digested. */
 async function startSearching(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   return { ...world, browser, digested: () => untilDigested(world) }

@@ -24,7 +24,7 @@ const words = (text: string) => text.split(/\s+/)
 
 /** An installation that was never used. */
 async function startEmpty(t: TestContext) {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   await world.db`delete from workspaces`
   return { ...world, call: (body: object, url = world.url) => createBrowser(url).call('POST', '/setup', body) }
 }

@@ -1,23 +1,26 @@
 /**
- * What every test through the front door shares: a real application on a
- * database of its own, and clients that hold every answer against the API's
- * own document.
+ * Support for tests through the front door: a real service on a real database,
+ * and clients that check every answer against the API's own document.
  *
- * Databases are cloned from a migrated template, so a test starts in a moment;
- * the database of a test that failed is left behind for a look at it.
+ * The tests of a file share one service and one database; each test gets a
+ * workspace of its own and a simulator of its own. A test that changes the
+ * service's settings, or reads or changes rows of all workspaces, starts a
+ * service alone (`{ alone: true }`). Databases are cloned from a migrated
+ * template. The database of a failed test is kept for inspection.
  */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { argon2, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext } from 'node:test'
+import { after, afterEach } from 'node:test'
+import { promisify } from 'node:util'
 import type { RouteOptions } from 'fastify'
 import pino from 'pino'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
+import { insertMember } from '../server/accounts/members.ts'
 import type { Setup } from '../server/accounts/setup.ts'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { createApp, createChannels } from '../server/app.ts'
 import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createSealer } from '../server/lib/crypto.ts'
@@ -25,6 +28,7 @@ import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
+import { newId } from '../server/lib/id.ts'
 import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { migrate } from '../server/lib/migrate.ts'
@@ -67,7 +71,19 @@ async function startOwnServer(): Promise<DatabaseAddress> {
 }
 
 let stopOwnServer = async () => {}
-after(() => stopOwnServer())
+const fileEnds: (() => unknown)[] = []
+
+/** The file as an owner. */
+export const file = { after: (run: () => unknown) => void fileEnds.push(run), diagnostic: console.error, passed: true }
+
+// Hooks of the file are registered here: called inside a test, `after` registers for that test.
+afterEach((t) => {
+  if ('passed' in t && !t.passed) file.passed = false
+})
+after(async () => {
+  for (const run of fileEnds) await run()
+  await stopOwnServer()
+})
 
 export async function createTemplate(address: DatabaseAddress): Promise<void> {
   const admin = connect({ database: address, max: 1 })
@@ -84,17 +100,21 @@ export type TestDatabase = {
   connect: (max: number, options?: { hot: boolean; byIndex?: boolean }) => Db
 }
 
-/** A database of this test's own; `empty` has no tables yet. */
-export async function createDatabase(t: TestContext, { empty = false } = {}): Promise<TestDatabase> {
+/** A test, or the whole file: owns databases, services and folders until it ends. */
+export type Owner = { after(run: () => unknown): void; diagnostic(message: string): void; readonly passed?: boolean }
+
+/** Creates a database that lives as long as its owner; `empty` has no tables yet. */
+export async function createDatabase(owner: Owner, { empty = false } = {}): Promise<TestDatabase> {
   const address = await resolveServer()
   const admin = connect({ database: address, max: 1 })
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await admin`create database ${admin(name)} template ${admin(empty ? 'template0' : template)}`
+  // Copying files takes half as long as the default, which writes every block to the log.
+  await admin`create database ${admin(name)} template ${admin(empty ? 'template0' : template)} strategy file_copy`
   const opened: Db[] = []
-  t.after(async () => {
+  owner.after(async () => {
     await Promise.all(opened.map((db) => db.end({ timeout: 1 })))
-    if ('passed' in t && t.passed) await admin`drop database ${admin(name)} with (force)`
-    else t.diagnostic(`left behind: database ${name} at ${address.host}`)
+    if (owner.passed) await admin`drop database ${admin(name)} with (force)`
+    else owner.diagnostic(`left behind: database ${name} at ${address.host}`)
     await admin.end()
   })
   const own = { ...address, database: name }
@@ -171,6 +191,8 @@ type Starting = {
   demoSite?: (db: Db) => Promise<string | undefined>
   /** Delays of the circuit breaker that suit a test. */
   breaker?: BreakerPolicy
+  /** A service and a database of its own, for a test that reads or changes rows of all workspaces. */
+  alone?: true
 }
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
@@ -179,9 +201,70 @@ const silent = pino({ level: 'silent' })
 export const setupToken = 'the token of the first run'
 export const testEncryptionKey = '5e'.repeat(32)
 const sealer = createSealer(testEncryptionKey)
+const password = 'correct horse'
 
-export async function start(
-  t: TestContext,
+/** At the cost of production each hash and each sign-in takes 30 ms of a core. A sign-in reads the cost from the hash. */
+const cheapHash = (async () => {
+  const nonce = Buffer.alloc(16)
+  const cost = { memory: 8, passes: 1, parallelism: 1, tagLength: 32 }
+  const tag = await promisify(argon2)('argon2id', { ...cost, message: password, nonce })
+  const encode = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+  return `$argon2id$v=19$m=8,t=1,p=1$${encode(nonce)}$${encode(tag)}`
+})()
+
+/** A running service with its database. */
+type Service = Pick<World, 'url' | 'db' | 'database' | 'contract' | 'memberRoutes'> & {
+  /** Starts another process of the service. Answers its URL. */
+  startTwin(owner: Owner): Promise<string>
+}
+
+const sharedServices: Record<string, Promise<Service>> = {}
+
+/** Joins the service that the tests of the file share, with or without pages. */
+function joinService({ pages = false }: Starting): Promise<Service> {
+  const name = pages ? 'with pages' : 'without pages'
+  sharedServices[name] ??= startService(file, { pages })
+  return sharedServices[name]
+}
+
+/** Creates a workspace in the service that the tests of the file share or, given other options, in a service alone. */
+export async function start(owner: Owner, starting: Starting = {}): Promise<World> {
+  const isShared = Object.keys(starting).every((option) => option === 'pages')
+  const service = await (isShared ? joinService(starting) : startService(owner, starting))
+  const { url, db, contract } = service
+  const workspace: World['workspace'] = async ({ name = 'Acme', country = 'US' } = {}) => {
+    const id = newId()
+    const owner = { email: `owner@${randomUUID()}.test`, password }
+    await db.begin(async (sql) => {
+      await sql`insert into workspaces (id, name, default_country, created_at) values (${id}, ${name}, ${country}, now())`
+      await insertMember(sql, id, { email: owner.email, name: null, role: 'owner', passwordHash: await cheapHash })
+    })
+    return { api: createApi(db, url, contract, id), owner }
+  }
+  const first = await workspace()
+  let provider: Promise<Provider> | undefined
+  const connectWorkspace: World['connect'] = async ({
+    workspaceId = first.api.workspaceId,
+    messagesPerSecond,
+  } = {}) => {
+    provider ??= import('./provider.ts').then(({ startProvider }) => startProvider(owner, createFolder(owner)))
+    const { simulatorUrl, of } = await provider
+    const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond } as const
+    const connections = await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
+    await registerSimulatorAccounts(db, simulatorUrl, connections, url)
+    return of(workspaceId, connections)
+  }
+  return { ...service, workspace, twin: () => service.startTwin(owner), connect: connectWorkspace, ...first }
+}
+
+function createFolder(owner: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-world-'))
+  owner.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function startService(
+  owner: Owner,
   {
     limits,
     trustedProxies,
@@ -195,14 +278,15 @@ export async function start(
     breaker,
     publicUrl: ownUrl = publicUrl,
   }: Starting = {},
-): Promise<World> {
+): Promise<Service> {
   const port = pages ? await freePort() : 0
   const reachableUrl = pages ? `http://127.0.0.1:${port}` : ownUrl
   if (pages) await buildPages()
-  const database = await createDatabase(t)
+  const stops: (() => Promise<void>)[] = []
+  owner.after(() => Promise.all(stops.map((stop) => stop())))
+  const database = await createDatabase(owner)
   const db = database.connect(5)
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-world-'))
-  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = createFolder(owner)
 
   const memberRoutes: RouteOptions[] = []
   const serve = async (port = 0) => {
@@ -258,48 +342,26 @@ export async function start(
       trustedProxies,
     })
     await app.listen({ host: '127.0.0.1', port })
-    t.after(async () => {
+    const stop = async () => {
       await worker.stop()
       app.server.closeAllConnections()
       await app.close()
       await live.stop()
       await http.stop()
       await poster.stop()
-    })
-    return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+    }
+    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, stop }
   }
 
-  const url = await serve(port)
-  const contract = await readContract(url)
-  const workspace: World['workspace'] = async ({ name = 'Acme', country = 'US' } = {}) => {
-    const owner = { email: `owner@${randomUUID()}.test`, password: 'correct horse' }
-    const created = await db.begin((sql) => createWorkspace(sql, { name, default_country: country, owner }))
-    return { api: createApi(db, url, contract, created.workspace_id), owner }
+  const first = await serve(port)
+  stops.push(first.stop)
+  const startTwin: Service['startTwin'] = async (owner) => {
+    const { url, stop } = await serve()
+    owner.after(stop)
+    return url
   }
-  const first = await workspace()
-  let provider: Promise<Provider> | undefined
-  const connectWorkspace: World['connect'] = async ({
-    workspaceId = first.api.workspaceId,
-    messagesPerSecond,
-  } = {}) => {
-    provider ??= import('./provider.ts').then(({ startProvider }) => startProvider(t, join(dataDir, 'simulator')))
-    const { simulatorUrl, of } = await provider
-    const simulating = { sealer, workspaceId, kind: 'alone', simulatorUrl, messagesPerSecond } as const
-    const connections = await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
-    await registerSimulatorAccounts(db, simulatorUrl, connections, url)
-    return of(workspaceId, connections)
-  }
-  return {
-    url,
-    db,
-    database,
-    contract,
-    memberRoutes,
-    workspace,
-    twin: () => serve(),
-    connect: connectWorkspace,
-    ...first,
-  }
+  const contract = await readContract(first.url)
+  return { url: first.url, db, database, contract, memberRoutes, startTwin }
 }
 
 function createApi(db: Db, url: string, contract: Contract, workspaceId: string): Api {
@@ -378,8 +440,8 @@ export type SignedIn = World & {
   get(path: string): Promise<Json>
 }
 
-export async function startSignedIn(t: TestContext, starting?: Starting): Promise<SignedIn> {
-  const world = await start(t, starting)
+export async function startSignedIn(owner: Owner, starting?: Starting): Promise<SignedIn> {
+  const world = await start(owner, starting)
   const browser = createBrowser(world.url)
   await browser.signIn(world.owner)
   const ask: SignedIn['ask'] = async (method, path, body, status = 200) => {
@@ -402,7 +464,7 @@ export function assertRefused(answer: Answer, status: number, code: string, mess
 export async function until<Value>(
   what: string,
   ask: () => Promise<Value | undefined | false>,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<Value> {
   const deadline = Date.now() + withinMs
   for (;;) {

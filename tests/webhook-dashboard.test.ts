@@ -56,7 +56,7 @@ test('owners and admins make, change and delete webhooks, agents see them', asyn
 const never = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
 
 test('members see the last attempt of each endpoint, also while the event is retried', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db } = world
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, receiver.url)
@@ -96,7 +96,7 @@ test('members see the last attempt of each endpoint, also while the event is ret
 })
 
 test('a delivery shows what was sent and what was answered', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db } = world
   const receiver = await startReceiver(t)
   receiver.answers((response) => void response.writeHead(410).end('gone for good'))
@@ -140,7 +140,7 @@ test('a delivery shows what was sent and what was answered', async (t) => {
 })
 
 test('deliveries are listed by where they stand, each once, off an index', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { api, db } = world
   const browser = await member(world, 'owner')
   const { id: endpointId } = await addEndpoint(api, 'https://127.0.0.1:9/')
