@@ -1,51 +1,116 @@
 /**
- * `npm test`: check, one PostgreSQL for all, every test file, the runner's own
- * summary last.
+ * `npm test` runs the check and every test file. `npm run test:fast` runs the
+ * check, the tests beside the code, and the front-door tests that cover the
+ * main promise of each room. `npm test -- FILE…` runs only these files.
+ *
+ * All files share one PostgreSQL. The check runs beside the first files; when
+ * it fails, the run fails. The runner's own summary is printed last.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { resolveChromium } from './chromium.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
 import { createTemplate, testSettings } from './support.ts'
 
-const only = process.argv.slice(2)
+const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts']
 
-if (only.length === 0) {
-  const check = spawnSync('npm', ['run', '--silent', 'check'], { stdio: 'inherit' })
-  if (check.status !== 0) process.exit(check.status ?? 1)
+/** The longest first, so that none of them runs alone at the end. */
+const longest = [
+  'bad-input',
+  'isolation',
+  'deliver',
+  'broadcasts',
+  'embedded-postgres',
+  'inbound',
+  'deliver-load',
+  'deliver-crash',
+  'broadcast-crash',
+  'dashboard-inbox',
+  'dashboard-settings',
+  'crash',
+  'integrator-cli',
+  'simulator',
+  'process',
+  'webhooks',
+  'web-chat',
+].map((name) => `tests/${name}.test.ts`)
+
+/** A minute is all it may take on two cores. */
+const fast = [
+  'house',
+  'auth',
+  'audiences',
+  'contacts',
+  'segments',
+  'messages',
+  'inbox',
+  'events',
+  'webhook-dashboard',
+  'overview',
+].map((name) => `tests/${name}.test.ts`)
+
+/** Some files wait more than they compute. */
+const concurrency = availableParallelism() + 1
+
+const asked = process.argv.slice(2)
+const isFast = asked[0] === '--fast'
+const isWhole = asked.length === 0
+
+function listFiles(): string[] {
+  if (isFast) return [...fast, ...globSync(besideCode).sort()]
+  if (!isWhole) return asked
+  const rest = globSync(['tests/**/*.test.ts', ...besideCode]).sort()
+  return [...longest, ...rest.filter((file) => !longest.includes(file))]
 }
-resolveChromium({ install: true })
-resolvePgbouncer({ install: true })
-await buildPages()
 
+/** Type-checks and lints. Answers what it printed, and whether it passed. */
+function check(): Promise<{ passed: boolean; output: string }> {
+  const child = spawn('npm', ['run', '--silent', 'check'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ passed: code === 0, output })))
+}
+
+const stopping = new AbortController()
+// Stopped, or without the launcher: nothing of ours stays behind.
+for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
+
+const checking = isFast || isWhole ? check() : undefined
+void checking?.then(({ passed }) => passed || stopping.abort())
+if (!isFast) {
+  resolveChromium({ install: true })
+  resolvePgbouncer({ install: true })
+}
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })
+const [postgres] = await Promise.all([startEmbeddedPostgres({ dataDir, settings: testSettings }), buildPages()])
 await createTemplate(postgres.address)
+process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
+// Every file, and every service a test starts, loads the whole program: half a second of a core each without this.
+process.env.NODE_COMPILE_CACHE = join(dataDir, 'compiled')
 
-const files =
-  only.length > 0 ? only : globSync(['tests/**/*.test.ts', 'common/**/*.test.ts', 'server/**/*.test.ts']).sort()
-const runner = spawn(
-  process.execPath,
-  ['--test', '--test-reporter=spec', `--test-concurrency=${availableParallelism()}`, '--test-timeout=300000', ...files],
-  {
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      PARLEY_TEST_DATABASE: JSON.stringify(postgres.address),
-      // Every file, and every service a test starts, loads the whole program: half a second of a core each without this.
-      NODE_COMPILE_CACHE: join(dataDir, 'compiled'),
-    },
-  },
-)
-// Told to stop, or left alone: nothing of ours stays behind.
-for (const event of ['SIGTERM', 'SIGINT', 'SIGHUP', 'disconnect']) process.on(event, () => runner.kill('SIGTERM'))
+let failures = 0
+const tests = run({
+  files: listFiles(),
+  concurrency,
+  timeout: 600_000,
+  execArgv: ['--test-timeout=300000'],
+  signal: stopping.signal,
+}).on('test:fail', ({ todo }) => {
+  if (todo === undefined || todo === false) failures++
+})
+const printed = tests.compose(spec)
+for await (const text of printed) process.stdout.write(text)
 
-const code = await new Promise<number>((resolve) => runner.on('exit', (status) => resolve(status ?? 1)))
+const checked = await checking
 await postgres.stop()
-if (code === 0) rmSync(dataDir, { recursive: true, force: true })
+const passed = failures === 0 && !stopping.signal.aborted && checked?.passed !== false
+if (checked && !checked.passed) console.error(checked.output)
+if (passed) rmSync(dataDir, { recursive: true, force: true })
 else console.error(`The databases of tests that failed are in ${dataDir}`)
-process.exit(code)
+process.exit(passed ? 0 : 1)
