@@ -80,9 +80,9 @@ test('what a customer writes appears by itself, and an answer is followed until 
 test('what happens while the inbox is asked for the first time is in it', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')
   const told = page.evaluate<unknown>(
-    "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { document.title = 'told' }); line.addEventListener('changed', told) })",
+    "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', told) })",
   )
-  await until('the line', async () => (await page.title()) === 'told')
+  await until('the stream', () => page.evaluate<boolean>('window.isReady === true'))
   // Read, but not answered before the customer wrote and the page heard of it.
   const held = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()

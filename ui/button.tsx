@@ -1,11 +1,11 @@
 /** Buttons. */
-import type { ButtonHTMLAttributes } from 'react'
+import type { ComponentProps } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 
 export type ButtonStyle = { variant?: 'primary' | 'danger' | 'quiet'; size?: 'small'; icon?: IconName }
 
 /** `busy` shows a spinner and disables the button, so that an action is not started twice. */
-type ButtonProps = ButtonStyle & ButtonHTMLAttributes<HTMLButtonElement> & { busy?: boolean }
+type ButtonProps = ButtonStyle & ComponentProps<'button'> & { busy?: boolean }
 
 export function Button({
   variant,

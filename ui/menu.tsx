@@ -1,102 +1,66 @@
-/** A button with a list of deeds or choices under it: arrow keys move, Escape closes, a click elsewhere too. */
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+/** A button that opens a list of actions or choices. Base UI provides keys, typeahead, focus, roles and position. */
+import { Menu as BaseMenu } from '@base-ui/react/menu'
+import { type ReactElement, type ReactNode, useRef } from 'react'
+import { usePopupContainer } from './modal.tsx'
 
+/** Items with `checked` are the alternatives of one choice. */
 type MenuItem =
   | { kind?: 'item'; label: ReactNode; onSelect: () => void; checked?: boolean; danger?: boolean; key?: string }
   | { kind: 'line'; key?: string }
 
 type MenuProps = {
-  /** What is pressed; gets the props that make it a menu button. */
-  button: (props: {
-    onClick: () => void
-    'aria-haspopup': 'menu'
-    'aria-expanded': boolean
-    'aria-controls': string
-  }) => ReactNode
+  /** An element that renders one `<button>` and passes all props on to it, such as `Button` or `IconButton`. */
+  button: ReactElement
   items: readonly MenuItem[]
+  /** The accessible name of the list. */
   label: string
-  side?: 'left' | 'right'
-  up?: boolean
+  align?: 'start' | 'end'
+  side?: 'top' | 'bottom'
 }
 
-export function Menu({ button, items, label, side = 'right', up = false }: MenuProps) {
-  const [isOpen, setOpen] = useState(false)
-  const id = useId()
-  const root = useRef<HTMLDivElement>(null)
-  const list = useRef<HTMLDivElement>(null)
-
-  useEffect(() => {
-    if (!isOpen) return
-    choices(list.current)[0]?.focus()
-    const closeElsewhere = (event: Event) => {
-      if (event.target instanceof Node && !root.current?.contains(event.target)) setOpen(false)
-    }
-    document.addEventListener('pointerdown', closeElsewhere)
-    return () => document.removeEventListener('pointerdown', closeElsewhere)
-  }, [isOpen])
-
-  const close = () => {
-    setOpen(false)
-    root.current?.querySelector<HTMLElement>('[aria-haspopup]')?.focus()
-  }
-  const move = (event: KeyboardEvent) => {
-    const all = choices(list.current)
-    const at = all.indexOf(document.activeElement as HTMLElement)
-    const next = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 }[event.key]
-    if (event.key === 'Escape' || event.key === 'Tab') close()
-    // Only the menu: a dialog around it stays.
-    if (event.key === 'Escape') {
-      event.stopPropagation()
-      event.preventDefault()
-    }
-    if (next === undefined) return
-    event.preventDefault()
-    all[next % all.length]?.focus()
+export function Menu({ button, items, label, align = 'end', side = 'bottom' }: MenuProps) {
+  const trigger = useRef<HTMLButtonElement>(null)
+  const selected = useRef<() => void>(undefined)
+  // The action runs when the list is gone and the button has the focus, so that a dialog it opens returns the focus there.
+  const runSelected = () => {
+    if (!selected.current) return
+    trigger.current?.focus()
+    selected.current()
+    selected.current = undefined
   }
   return (
-    <div className="menu" ref={root}>
-      {button({
-        onClick: () => setOpen(!isOpen),
-        'aria-haspopup': 'menu',
-        'aria-expanded': isOpen,
-        'aria-controls': id,
-      })}
-      {isOpen && (
-        <div
-          className="menu-list"
-          id={id}
-          ref={list}
-          role="menu"
-          aria-label={label}
-          data-side={side}
-          data-up={up ? '' : undefined}
-          onKeyDown={move}
-          tabIndex={-1}
-        >
-          {items.map((item, place) =>
-            item.kind === 'line' ? (
-              <hr key={item.key ?? place} />
-            ) : (
-              <button
-                key={item.key ?? place}
-                type="button"
-                {...(item.checked === undefined
-                  ? { role: 'menuitem' }
-                  : { role: 'menuitemradio', 'aria-checked': item.checked })}
-                data-danger={item.danger ? '' : undefined}
-                onClick={() => {
-                  close()
-                  item.onSelect()
-                }}
-              >
-                {item.label}
-              </button>
-            ),
-          )}
-        </div>
-      )}
-    </div>
+    <BaseMenu.Root modal={false} onOpenChangeComplete={(isOpen) => !isOpen && runSelected()}>
+      <BaseMenu.Trigger ref={trigger} render={button} />
+      <BaseMenu.Portal container={usePopupContainer()}>
+        <BaseMenu.Positioner className="popup" side={side} align={align} sideOffset={4} positionMethod="fixed">
+          <BaseMenu.Popup
+            className="menu"
+            aria-label={label}
+            aria-labelledby={undefined}
+            // Leaving the list closes it. The browser then moves the focus on from the button.
+            onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
+          >
+            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'line' && item.checked)}>
+              {items.map((item, index) => {
+                if (item.kind === 'line') return <BaseMenu.Separator key={item.key ?? index} />
+                const select = () => {
+                  selected.current = item.onSelect
+                }
+                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select }
+                return item.checked === undefined ? (
+                  <BaseMenu.Item key={item.key ?? index} {...props}>
+                    {item.label}
+                  </BaseMenu.Item>
+                ) : (
+                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props}>
+                    {item.label}
+                  </BaseMenu.RadioItem>
+                )
+              })}
+            </BaseMenu.RadioGroup>
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
   )
 }
-
-const choices = (list: HTMLElement | null): HTMLElement[] => [...(list?.querySelectorAll<HTMLElement>('button') ?? [])]

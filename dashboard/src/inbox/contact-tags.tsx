@@ -1,6 +1,7 @@
 /** Adds and removes tags of a contact. Existing tags are suggested; a new name creates a tag. */
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { IconButton } from '../../../ui/button.tsx'
+import { Combobox } from '../../../ui/combobox.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { Tag } from '../ui/tag.tsx'
@@ -12,7 +13,7 @@ const { contact: labels } = words.inbox
 export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const [typed, setTyped] = useState('')
   const known = useCall('GET /tags', {}).data ?? []
-  const list = useId()
+  const faultId = useId()
   const change = useChange('PATCH /contacts/{id}', {
     stale: contactQueries,
     // Clears the input only if it still holds the tag that was added.
@@ -21,9 +22,8 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const set = (names: string[]) => change.mutate({ params: { id }, body: { tags: names } })
   // While a change is in flight, the next one starts from it. Otherwise a second removal would restore the first tag.
   const names = (change.isPending && change.variables.body.tags) || tags.map(({ name }) => name)
-  const add = (event: FormEvent) => {
-    event.preventDefault()
-    const name = typed.trim()
+  const add = (text: string) => {
+    const name = text.trim()
     if (name) set([...names, name])
   }
   const has = new Set(names.map((name) => name.toLowerCase()))
@@ -38,36 +38,29 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
             ))}
         </div>
       )}
-      <form className="inbox-tag-form" onSubmit={add}>
-        <input
+      <div className="inbox-tag-form">
+        <Combobox
           className="input"
-          list={list}
+          suggestions={known.map(({ name }) => name).filter((name) => !has.has(name.toLowerCase()))}
           aria-label={labels.addTag}
-          aria-describedby={change.error ? `${list}-fault` : undefined}
+          aria-describedby={change.error ? faultId : undefined}
           placeholder={labels.addTag}
           maxLength={80}
           value={typed}
-          autoComplete="off"
-          onChange={(event) => setTyped(event.target.value)}
+          onChange={setTyped}
+          onCommit={add}
         />
-        <datalist id={list}>
-          {known
-            .filter(({ name }) => !has.has(name.toLowerCase()))
-            .map(({ id: tagId, name }) => (
-              <option key={tagId} value={name} />
-            ))}
-        </datalist>
         <IconButton
           label={labels.addTag}
           icon="plus"
           size="small"
           busy={change.isPending}
           disabled={!typed.trim()}
-          onClick={add}
+          onClick={() => add(typed)}
         />
-      </form>
+      </div>
       {change.error && (
-        <p className="inbox-fault" id={`${list}-fault`} role="alert">
+        <p className="inbox-fault" id={faultId} role="alert">
           {faultOf(change.error, 'tags')}
         </p>
       )}

@@ -45,18 +45,17 @@ export function FilterBar({ filters }: { filters: Filters }) {
         </Toggle>
         <Menu
           label={list.channel}
-          button={(props) => (
+          button={
             <button
               type="button"
               className="inbox-toggle"
               data-on={filters.channel ? '' : undefined}
               aria-label={filters.channel ? `${list.channel}: ${words.channels[filters.channel]}` : list.channel}
               title={filters.channel ? words.channels[filters.channel] : list.channel}
-              {...props}
             >
               <Icon name="filter" />
             </button>
-          )}
+          }
           items={(['', 'msgapp', 'social', 'web'] as const).map((channel) => ({
             key: channel,
             label: channel ? words.channels[channel] : list.anyChannel,

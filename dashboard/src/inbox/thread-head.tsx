@@ -44,19 +44,18 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         <AssigneeMenu conversation={conversation} onAssign={assign} />
         <Menu
           label={thread.setStatus}
-          button={(props) => (
+          button={
             <button
               type="button"
               className="inbox-choice"
               title={thread.status(words.statuses[status])}
               aria-label={thread.status(words.statuses[status])}
-              {...props}
             >
               <span className="inbox-status" data-status={status} />
               <span className="inbox-choice-text">{words.statuses[status]}</span>
               <Icon name="chevron" />
             </button>
-          )}
+          }
           items={(['open', 'pending', 'closed'] as const).map((each) => ({
             key: each,
             label: (
@@ -96,19 +95,18 @@ function AssigneeMenu({
   return (
     <Menu
       label={thread.assign}
-      button={(props) => (
+      button={
         <button
           type="button"
           className="inbox-choice inbox-choice-who"
           title={thread.assignee(name)}
           aria-label={thread.assignee(name)}
-          {...props}
         >
           {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
           <span className="inbox-choice-text cut">{name}</span>
           <Icon name="chevron" />
         </button>
-      )}
+      }
       items={[
         {
           key: member.id,

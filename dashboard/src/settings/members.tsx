@@ -113,7 +113,7 @@ function MemberMenu({ member, onOpen }: { member: Member; onOpen: TableProps['on
   return (
     <Menu
       label={label}
-      button={(props) => <IconButton label={label} icon="more" size="small" {...props} />}
+      button={<IconButton label={label} icon="more" size="small" />}
       items={[
         {
           label: (

@@ -68,13 +68,13 @@ export function Shell({ children }: { children: ReactNode }) {
           <li className="nav-more">
             <Menu
               label={shell.more}
-              up
-              button={(props) => (
-                <button type="button" className="nav-link" {...props}>
+              side="top"
+              button={
+                <button type="button" className="nav-link">
                   <Icon name="more" />
                   <span>{shell.more}</span>
                 </button>
-              )}
+              }
               items={places
                 .filter(({ href }) => !atHand.has(href))
                 .map(({ href, label, icon }) => ({
@@ -144,10 +144,10 @@ function Account({ onHelp }: { onHelp: () => void }) {
     <div className="nav-foot">
       <Menu
         label={shell.account}
-        side="left"
-        up
-        button={(props) => (
-          <button type="button" className="nav-account" {...props}>
+        align="start"
+        side="top"
+        button={
+          <button type="button" className="nav-account">
             <span className="offscreen">{shell.account}</span>
             <Avatar name={name} size="small" />
             <span className="grow">
@@ -156,7 +156,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
             </span>
             <Icon name="chevron" />
           </button>
-        )}
+        }
         items={[
           { label: withIcon('person', shell.profile), onSelect: () => navigate('/settings/profile') },
           { label: withIcon('keyboard', shell.shortcuts), onSelect: onHelp },

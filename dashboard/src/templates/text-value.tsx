@@ -54,11 +54,11 @@ export function TextValue({ label, value, hint, fault, withContact, isFile = fal
           {withContact && !isFile && (
             <Menu
               label={text.insert(label)}
-              button={(props) => (
-                <Button {...props} size="small" variant="quiet" icon="person" aria-label={text.insert(label)}>
+              button={
+                <Button size="small" variant="quiet" icon="person" aria-label={text.insert(label)}>
                   {text.field}
                 </Button>
-              )}
+              }
               items={fields.map(({ label, reference }) => ({ label, onSelect: () => insert(reference) }))}
             />
           )}

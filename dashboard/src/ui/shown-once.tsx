@@ -1,10 +1,11 @@
 /**
  * A dialog for a secret that the service shows only once: a key, a signing secret, an invitation link. Only its button closes it:
- * Escape and a click outside, which close other dialogs, would lose the secret.
+ * Escape and a press on the backdrop, which close other dialogs, would lose the secret.
  */
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
+import { type ReactNode, useId } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Secret } from '../../../ui/copy.tsx'
+import { Modal } from '../../../ui/modal.tsx'
 import { Note } from '../../../ui/note.tsx'
 
 type ShownOnceProps = {
@@ -19,30 +20,9 @@ type ShownOnceProps = {
 }
 
 export function ShownOnce({ title, warning, secret, done, onDone, children }: ShownOnceProps) {
-  const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // The browser restores the focus only when the dialog closes before React removes it.
-  useLayoutEffect(() => {
-    const dialog = ref.current
-    if (!dialog) return
-    const open = () => dialog.isConnected && !dialog.open && dialog.showModal()
-    open()
-    // Chromium closes a dialog on the second Escape without a `cancel` event, so it opens again.
-    dialog.addEventListener('close', open)
-    return () => {
-      dialog.removeEventListener('close', open)
-      dialog.close()
-    }
-  }, [])
   return (
-    <dialog
-      ref={ref}
-      className="dialog"
-      aria-labelledby={id}
-      aria-describedby={`${id}-warning`}
-      onCancel={(event) => event.preventDefault()}
-      onKeyDown={(event) => event.key === 'Escape' && event.preventDefault()}
-    >
+    <Modal className="dialog" aria-labelledby={id} aria-describedby={`${id}-warning`}>
       <header>
         <h2 id={id}>{title}</h2>
       </header>
@@ -60,6 +40,6 @@ export function ShownOnce({ title, warning, secret, done, onDone, children }: Sh
           </Button>
         </div>
       </div>
-    </dialog>
+    </Modal>
   )
 }

@@ -139,7 +139,7 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
       </Button>
       <Menu
         label={detail.more}
-        button={(props) => <IconButton {...props} label={detail.more} icon="more" variant="quiet" />}
+        button={<IconButton label={detail.more} icon="more" variant="quiet" />}
         items={[
           ...(endpoint.is_active ? [{ label: detail.disable, onSelect: () => setOpen('off') }] : []),
           { label: detail.delete, danger: true, onSelect: () => setOpen('delete') },
