@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Agent } from 'undici'
-import { signatureOf } from '../server/webhooks/post.ts'
+import { signatureOf } from '../common/webhook-request.ts'
 
 export type Posting = {
   origin: string

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * The command line of operators and integrators: `npx parley …`.
+ * The entry point of `npx parley`. It runs on older versions of Node and before the dependencies are installed.
  *
- * Beside the answer nothing is printed, so that a script can read it.
+ * It prints nothing itself, so that scripts can parse the output of a command.
  */
 import { launch } from '../scripts/launch.js'
 
-await launch('cli/main.ts', process.argv.slice(2), { quiet: true })
+await launch('bin/parley.ts', process.argv.slice(2), { quiet: true })

@@ -1,79 +1,84 @@
 /**
- * The service as the commands call it: by the SDK, as any program outside
- * would. Whoever sits before a command is told at once what went wrong, with
- * the API's code and words where it has some, and decides whether to try again.
+ * Calls to the service through the SDK, and to the simulator's control API.
+ *
+ * Calls are not retried: the user sees the error at once and decides. Errors keep the code and message of the API.
  */
 import { Parley, ParleyError } from '../sdk/src/index.ts'
-import { Failure, type SimulatorTarget, type Target } from './target.ts'
+import { CommandError, type SimulatorTarget, type Target } from './target.ts'
 
-export const openParley = ({ key, baseUrl }: Pick<Target, 'key' | 'baseUrl'>): Parley =>
+export const createClient = ({ key, baseUrl }: Pick<Target, 'key' | 'baseUrl'>): Parley =>
   new Parley({ apiKey: key, baseUrl, maxRetries: 0 })
 
-/** Codes of failures that may be over the next time. */
-const passing = new Set<string>(['network_error', 'timeout', 'rate_limited', 'internal'])
-export const isPassing = (error: unknown): boolean =>
-  error instanceof ParleyError && (passing.has(error.code) || (error.code === 'unexpected_response' && isDown(error)))
+const retryableCodes = new Set<string>(['network_error', 'timeout', 'rate_limited', 'internal'])
 
-const isDown = ({ status }: ParleyError): boolean => status >= 500
+/** Whether the same call may succeed later. */
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof ParleyError &&
+  (retryableCodes.has(error.code) || (error.code === 'unexpected_response' && isServerError(error)))
 
-/** A failure of a call, in words; whatever else was thrown, as it is. */
-export const inWords = (error: unknown, url: string): unknown =>
-  error instanceof ParleyError ? toFailure(error, url) : error
+const isServerError = ({ status }: ParleyError): boolean => status >= 500
 
-export function toFailure(error: ParleyError, url: string): Failure {
-  if (error.code === 'timeout') return new Failure('no_answer', `${url} did not answer in time`)
-  if (error.code === 'network_error') return notReached(error.cause ?? error, url)
-  if (error.code !== 'unexpected_response') return new Failure(error.code, error.message)
-  return isDown(error)
-    ? new Failure('no_answer', `${url} answers ${error.status}`)
-    : new Failure('no_api', `what answers at ${url} is not the API (HTTP ${error.status})`)
+/** Converts an SDK error into an error for the user. Returns other errors unchanged. */
+export const toUserError = (error: unknown, url: string): unknown =>
+  error instanceof ParleyError ? toCommandError(error, url) : error
+
+export function toCommandError(error: ParleyError, url: string): CommandError {
+  if (error.code === 'timeout') return noResponse(url)
+  if (error.code === 'network_error') return toNetworkError(error.cause ?? error, url)
+  if (error.code !== 'unexpected_response') return new CommandError(error.code, error.message)
+  return isServerError(error)
+    ? new CommandError('no_answer', `${url} responded with HTTP ${error.status}.`)
+    : new CommandError('no_api', `${url} is not a Parley API (HTTP ${error.status}). Check --url or PARLEY_URL.`)
 }
 
-/** The channel is given 15 seconds, and may be asked three times. */
-const answerMs = 60_000
+const noResponse = (url: string) => new CommandError('no_answer', `${url} did not respond in time.`)
 
-/** A control call of the simulator, which needs no key: with a body it is a POST. Signs in where it asks for that. */
-export async function control({ url, owner }: SimulatorTarget, call: string, body?: unknown): Promise<unknown> {
-  const ask = (headers: Record<string, string> = {}) => callJson(`${url}/control/${call}`, headers, body)
-  let response = await ask()
+/** The service gives the channel 15 seconds and up to three attempts. */
+const timeoutMs = 60_000
+
+/** Calls the simulator's control API: POST with a body, else GET. After a 401 it signs in as the demo's owner. */
+export async function callSimulator({ url, owner }: SimulatorTarget, path: string, body?: unknown): Promise<unknown> {
+  const call = (headers: Record<string, string> = {}) => fetchJson(`${url}/control/${path}`, headers, body)
+  let response = await call()
   if (response.status === 401 && owner) {
     const { origin } = new URL(url)
-    const signedIn = await callJson(`${origin}/app/api/session`, { origin }, owner)
-    const cookie = signedIn.headers.getSetCookie().map((each) => each.split(';')[0])
-    if (signedIn.ok) response = await ask({ cookie: cookie.join('; ') })
+    const session = await fetchJson(`${origin}/app/api/session`, { origin }, owner)
+    const cookies = session.headers.getSetCookie().map((cookie) => cookie.split(';')[0])
+    if (session.ok) response = await call({ cookie: cookies.join('; ') })
   }
-  // Any JSON may come back: it is read as an object.
+  // The response may be any JSON value, or no JSON.
   const answer: { data?: unknown; error?: { code: string; message: string } } = Object(
     await response.json().catch(() => undefined),
   )
   if (response.ok && 'data' in answer) return answer.data
   const code = answer.error?.code ?? (response.status >= 500 ? 'no_answer' : 'no_api')
-  const words = answer.error?.message ?? `${url} answers ${response.status}`
-  throw new Failure(code, response.status === 404 || code === 'no_api' ? `${words}; ${whereItIs}` : words)
+  const message = answer.error?.message ?? `${url} responded with HTTP ${response.status}`
+  throw new CommandError(code, response.status === 404 || code === 'no_api' ? `${message}. ${simulatorHint}` : message)
 }
 
-function callJson(url: string, headers: Record<string, string>, body: unknown): Promise<Response> {
+function fetchJson(url: string, headers: Record<string, string>, body: unknown): Promise<Response> {
   return fetch(url, {
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    signal: AbortSignal.timeout(answerMs),
+    signal: AbortSignal.timeout(timeoutMs),
   }).catch((cause) => {
-    throw notReached(cause, url.replace(/\/(control|app)\/.*$/, ''))
+    throw toNetworkError(cause, url.replace(/\/(control|app)\/.*$/, ''))
   })
 }
 
-const whereItIs = 'the simulator answers while the service runs with DEMO=1, or is named with --simulator'
+const simulatorHint =
+  'The simulator runs inside the service with DEMO=1. For a separate simulator, pass its URL with --simulator.'
 
-/** What kept a request from being answered; `fetch` says it in a cause, and for several addresses in a list of them. */
-function notReached(error: unknown, url: string): Failure {
+/** `fetch` throws a generic error; the reason is in its `cause`. */
+function toNetworkError(error: unknown, url: string): CommandError {
   const { name, message, cause } = error as {
     name?: string
     message?: string
     cause?: { code?: string; message?: string }
   }
-  if (name === 'TimeoutError') return new Failure('no_answer', `${url} did not answer in time`)
+  if (name === 'TimeoutError') return noResponse(url)
   if (cause?.code === 'ECONNREFUSED') {
-    return new Failure('no_answer', `nothing answers at ${url}: is the service running?`)
+    return new CommandError('no_answer', `${url} refused the connection. Is the service running?`)
   }
-  return new Failure('no_answer', `${url}: ${cause?.message || cause?.code || message || String(error)}`)
+  return new CommandError('no_answer', `${url}: ${cause?.message || cause?.code || message || String(error)}`)
 }

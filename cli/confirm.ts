@@ -1,20 +1,18 @@
 /**
- * Dry runs: what is sent is what was shown.
+ * Confirmation tokens for dry runs of the MCP tools that send.
  *
- * A dry run keeps what would be sent and answers a token. The token sends
- * exactly that, once, within ten minutes; other arguments than those of the dry
- * run are refused. It is the call's Idempotency-Key as well, so a send whose
- * answer got lost can be asked for again without a second message.
+ * A dry run stores the request and returns a token. The token sends exactly that request, once, within ten minutes; other
+ * arguments are rejected. The token is also the `Idempotency-Key`, so a retry after a lost response sends no second message.
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { isPassing } from './api.ts'
-import { Failure } from './target.ts'
+import { isRetryable } from './api.ts'
+import { CommandError } from './target.ts'
 
 export type Confirmations = {
-  /** Keep what would be sent; answers the token that sends it. */
-  keep(tool: string, body: object): { confirmation_token: string; expires_in_seconds: number }
-  /** Send what was kept under this token, if it is this. */
+  /** Stores a request and returns the token that sends it. */
+  create(tool: string, body: object): { confirmation_token: string; expires_in_seconds: number }
+  /** Sends the stored request if tool and body match it. A retryable error makes the token valid again. */
   use<Answer>(
     token: string,
     tool: string,
@@ -23,34 +21,37 @@ export type Confirmations = {
   ): Promise<Answer>
 }
 
-const keptMs = 10 * 60_000
+const ttlMs = 10 * 60_000
 
 export function createConfirmations(): Confirmations {
-  const kept = new Map<string, { tool: string; body: object; until: number }>()
+  const requests = new Map<string, { tool: string; body: object; expiresAt: number }>()
   return {
-    keep(tool, body) {
-      for (const [token, { until }] of kept) if (until < Date.now()) kept.delete(token)
+    create(tool, body) {
+      for (const [token, { expiresAt }] of requests) if (expiresAt < Date.now()) requests.delete(token)
       const token = randomUUID()
-      kept.set(token, { tool, body, until: Date.now() + keptMs })
-      return { confirmation_token: token, expires_in_seconds: keptMs / 1000 }
+      requests.set(token, { tool, body, expiresAt: Date.now() + ttlMs })
+      return { confirmation_token: token, expires_in_seconds: ttlMs / 1000 }
     },
     async use(token, tool, body, send) {
-      const shown = kept.get(token)
-      if (!shown || shown.until < Date.now()) {
-        throw new Failure('not_confirmed', 'this token is used, too old or none: start with dry_run: true')
-      }
-      if (shown.tool !== tool || !isDeepStrictEqual(shown.body, body)) {
-        throw new Failure(
+      const request = requests.get(token)
+      if (!request || request.expiresAt < Date.now()) {
+        throw new CommandError(
           'not_confirmed',
-          'these are other arguments than those of the dry run: start with dry_run: true',
+          'The token is unknown, expired or already used. Start with dry_run: true.',
         )
       }
-      // Taken before it is sent: two calls with one token are not both sent.
-      kept.delete(token)
+      if (request.tool !== tool || !isDeepStrictEqual(request.body, body)) {
+        throw new CommandError(
+          'not_confirmed',
+          'The arguments differ from those of the dry run. Start with dry_run: true.',
+        )
+      }
+      // Removed before sending, so that two concurrent calls with one token send once.
+      requests.delete(token)
       try {
         return await send(token)
       } catch (error) {
-        if (isPassing(error)) kept.set(token, shown)
+        if (isRetryable(error)) requests.set(token, request)
         throw error
       }
     },

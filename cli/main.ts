@@ -1,21 +1,15 @@
-/**
- * `parley …`: the integrator's commands, and the operator's behind them.
- *
- * The integrator's speak to a service over its public API with a key, as any
- * program outside would, and open no database. Everything else is the
- * operator's (`server/cli.ts`), which is not even loaded for them.
- */
+/** The integrators' commands. They call the public API with an API key, as any other client does. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { inWords, openParley } from './api.ts'
+import { createClient, toUserError } from './api.ts'
 import { createOutput, type Output } from './output.ts'
 import { send } from './send.ts'
-import { Failure, resolveTarget, type Target } from './target.ts'
+import { CommandError, resolveTarget, type Target } from './target.ts'
 import { trigger } from './trigger.ts'
-import { type CommandName, helpOf, isCommandName } from './usage.ts'
+import { type CommandName, helpOf } from './usage.ts'
 
-type Options = {
+type Input = {
   values: { [name: string]: string | boolean | (string | boolean)[] | undefined }
-  words: string[]
+  positionals: string[]
 }
 
 const text = { type: 'string' } as const
@@ -33,85 +27,82 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
   mcp: { ...shared, 'allow-send': flag },
 }
 
-const [name, ...args] = process.argv.slice(2)
-if (isCommandName(name)) {
-  process.exitCode = await main(name, args)
-  // Nothing is left to do, and a connection that is kept open is no reason to stay.
-  process.exit()
-} else await import('../server/cli.ts')
-
-async function main(name: CommandName, args: string[]): Promise<number> {
+/** Runs a command and returns its exit code. */
+export async function runIntegratorCommand(name: CommandName, args: string[]): Promise<number> {
   const output = createOutput(args.includes('--json'))
-  // Whoever reads us has enough (`| head`).
+  // The reader of a pipe may close it early, as `head` does.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(0))
   try {
-    const given = read(name, args)
-    if (given.values.help) {
+    const input = parseInput(name, args)
+    if (input.values.help) {
       process.stdout.write(`${helpOf(name)}\n`)
       return 0
     }
-    await run(name, given, output)
+    await run(name, input, output)
     return 0
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof CommandError)) throw error
     output.fail(error)
     return 1
   }
 }
 
-function read(name: CommandName, args: string[]): Options {
+function parseInput(name: CommandName, args: string[]): Input {
   try {
-    const { values, positionals } = parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' })
-    return { values, words: positionals }
+    return parseArgs({ args, options: options[name], allowPositionals: name === 'trigger' })
   } catch (error) {
-    throw new Failure('bad_option', `${(error as Error).message}\n\n${helpOf(name)}`)
+    throw new CommandError('bad_option', `${(error as Error).message}\n\n${helpOf(name)}`)
   }
 }
 
-async function run(name: CommandName, { values, words }: Options, output: Output): Promise<void> {
-  const one = (option: string): string | undefined => {
-    const value = values[option]
+async function run(name: CommandName, { values, positionals }: Input, output: Output): Promise<void> {
+  const option = (key: string): string | undefined => {
+    const value = values[key]
     return typeof value === 'string' ? value : undefined
   }
-  if (values.print && one('forward') !== undefined) throw new Failure('bad_option', 'either --forward or --print')
-  if (words.length > 1) throw new Failure('bad_option', `one event, not also ${words.slice(1).join(' ')}`)
-  const target = resolveTarget({ key: one('key'), url: one('url'), simulator: one('simulator') })
-  output.note(target.said)
-  await start(name, { values, words, one, target, output }).catch((error) => {
-    const failure = inWords(error, target.baseUrl)
-    // Whoever stopped it knows.
-    if (!(failure instanceof Failure && failure.code === 'aborted')) throw failure
+  if (values.print && option('forward') !== undefined) {
+    throw new CommandError('bad_option', 'Use either --forward or --print, not both.')
+  }
+  if (positionals.length > 1) {
+    throw new CommandError('bad_option', `Only one event at a time: ${positionals.slice(1).join(' ')} is too much.`)
+  }
+  const target = resolveTarget({ key: option('key'), url: option('url'), simulator: option('simulator') })
+  output.note(target.description)
+  await dispatch(name, { values, positionals, option, target, output }).catch((error) => {
+    const userError = toUserError(error, target.baseUrl)
+    // The user stopped the command.
+    if (!(userError instanceof CommandError && userError.code === 'aborted')) throw userError
   })
 }
 
-type Starting = Options & { one: (option: string) => string | undefined; target: Target; output: Output }
+type Invocation = Input & { option: (key: string) => string | undefined; target: Target; output: Output }
 
-async function start(name: CommandName, { values, words, one, target, output }: Starting): Promise<void> {
-  const parley = openParley(target)
+async function dispatch(name: CommandName, { values, positionals, option, target, output }: Invocation): Promise<void> {
+  const parley = createClient(target)
   const url = target.baseUrl
   switch (name) {
     case 'listen': {
       const { listen } = await import('./listen.ts')
       const { key } = target
-      const [events, forward] = [one('events'), one('forward')]
-      return listen({ parley, url, key, output, signal: untilStopped(), events, forward })
+      const [events, forward] = [option('events'), option('forward')]
+      return listen({ parley, url, key, output, signal: stopSignal(), events, forward })
     }
     case 'tail': {
       const { tail } = await import('./listen.ts')
-      return tail({ parley, url, output, signal: untilStopped(), events: one('events') })
+      return tail({ parley, url, output, signal: stopSignal(), events: option('events') })
     }
     case 'send':
       return send(parley, output, {
-        ...Object.fromEntries(Object.keys(options.send).map((option) => [option, one(option)])),
+        ...Object.fromEntries(Object.keys(options.send).map((key) => [key, option(key)])),
         param: Array.isArray(values.param) ? values.param.map(String) : undefined,
       })
     case 'trigger':
       return trigger(parley, output, {
-        event: words[0],
+        event: positionals[0],
         simulator: target.simulator,
-        from: one('from'),
-        to: one('to'),
-        text: one('text'),
+        from: option('from'),
+        to: option('to'),
+        text: option('text'),
       })
     case 'mcp': {
       const { serveMcp } = await import('./mcp.ts')
@@ -119,15 +110,15 @@ async function start(name: CommandName, { values, words, one, target, output }: 
         parley,
         url,
         allowSend: values['allow-send'] === true,
-        signal: untilStopped(),
+        signal: stopSignal(),
         note: output.note,
       })
     }
   }
 }
 
-/** Ctrl-C, a signal, or the launcher is gone, however it went. */
-function untilStopped(): AbortSignal {
+/** Aborts on Ctrl-C, on a signal, or when the launcher is gone. */
+function stopSignal(): AbortSignal {
   const stopping = new AbortController()
   for (const event of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.on(event, () => stopping.abort())
   return stopping.signal

@@ -1,4 +1,4 @@
-/** Output schemas of tools, read from the OpenAPI document of the service. */
+/** Output schemas of the MCP tools, taken from the service's OpenAPI document. */
 
 type Schema = Record<string, unknown>
 type Operation = { operationId: string; responses: Record<string, { content?: Record<string, { schema: Schema }> }> }
@@ -7,44 +7,43 @@ export type ApiDocument = {
   components: { schemas: Record<string, Schema> }
 }
 
-const answerMs = 10_000
+const timeoutMs = 10_000
 
-/** Undefined if the service does not show its document; the tools then have no output schemas. */
-export async function readDocument(baseUrl: string, signal: AbortSignal): Promise<ApiDocument | undefined> {
+/** Returns undefined if the document is not available. The tools then have no output schemas. */
+export async function fetchDocument(baseUrl: string, signal: AbortSignal): Promise<ApiDocument | undefined> {
   const url = `${baseUrl.replace(/\/v1$/, '')}/openapi.json`
   try {
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]) })
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) })
     return response.ok ? ((await response.json()) as ApiDocument) : undefined
   } catch {
     return undefined
   }
 }
 
-const component = '#/components/schemas/'
+const componentPrefix = '#/components/schemas/'
 
-/** The schema of an operation's successful answer, with the components it refers to as its own definitions. */
-export function answerSchema({ paths, components }: ApiDocument, operationId: string): Schema | undefined {
+/** Returns the schema of an operation's 200 response. Referenced components are inlined as `$defs`. */
+export function responseSchema({ paths, components }: ApiDocument, operationId: string): Schema | undefined {
   const operation = Object.values(paths)
     .flatMap((methods) => Object.values(methods))
     .find((each) => each.operationId === operationId)
   const schema = operation?.responses['200']?.content?.['application/json']?.schema
   if (!schema) return undefined
   const definitions: Record<string, Schema> = {}
-  const own = (part: unknown): unknown => {
-    if (Array.isArray(part)) return part.map(own)
+  const rewriteRefs = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(rewriteRefs)
     if (typeof part !== 'object' || part === null) return part
     return Object.fromEntries(
-      Object.entries(part).map(([key, value]) => [key, key === '$ref' ? refer(value) : own(value)]),
+      Object.entries(part).map(([key, value]) => [key, key === '$ref' ? define(value) : rewriteRefs(value)]),
     )
   }
-  const refer = (reference: string): string => {
-    const name = reference.replace(component, '')
+  const define = (reference: string): string => {
+    const name = reference.replace(componentPrefix, '')
     if (!(name in definitions)) {
       definitions[name] = {}
-      definitions[name] = own(components.schemas[name]) as Schema
+      definitions[name] = rewriteRefs(components.schemas[name]) as Schema
     }
     return `#/$defs/${name}`
   }
-  const answer = own(schema) as Schema
-  return { ...answer, $defs: definitions }
+  return { ...(rewriteRefs(schema) as Schema), $defs: definitions }
 }

@@ -1,14 +1,11 @@
-/**
- * What a command says: its answer on standard output, one line of JSON each
- * for machines, and remarks on standard error, where no script trips over them.
- */
-import type { Failure } from './target.ts'
+/** Output of a command: results on standard output (one JSON line each with `--json`), notes on standard error. */
+import type { CommandError } from './target.ts'
 
 export type Output = {
-  /** `json` as it is when it is text already. */
+  /** Prints a result. A string as `json` must already be JSON. */
   print(json: object | string, lines: readonly string[]): void
   note(line: string): void
-  fail(failure: Pick<Failure, 'code' | 'message'>): void
+  fail(error: Pick<CommandError, 'code' | 'message'>): void
 }
 
 export function createOutput(asJson: boolean): Output {

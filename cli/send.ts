@@ -1,9 +1,9 @@
-/** `parley send`: one message, as its options say. */
+/** `parley send`: sends one message. */
 import type { NewMessage, Parley } from '../sdk/src/index.ts'
 import type { Output } from './output.ts'
-import { Failure } from './target.ts'
+import { CommandError } from './target.ts'
 
-export type Sending = {
+type SendOptions = {
   to?: string | undefined
   text?: string | undefined
   template?: string | undefined
@@ -15,59 +15,58 @@ export type Sending = {
   name?: string | undefined
 }
 
-/** A line that breaks is tried again under the same key: whoever would type it again would send it twice. */
+/** Retries use the same idempotency key. A user who repeats the command would send the message twice. */
 const maxRetries = 2
 
-export async function send(parley: Parley, output: Output, sending: Sending): Promise<void> {
-  const sent = await parley.messages.send(toMessage(sending), { maxRetries })
-  // An answer means that the channel accepted it; what becomes of it afterwards is told by events.
-  const answer = { ...sent, status: 'sent' }
-  output.print(answer, [
-    `message ${sent.message_id}: ${answer.status}`,
+export async function send(parley: Parley, output: Output, options: SendOptions): Promise<void> {
+  const sent = await parley.messages.send(toMessage(options), { maxRetries })
+  // A response means that the channel accepted the message. Events report the later statuses.
+  const result = { ...sent, status: 'sent' }
+  output.print(result, [
+    `message ${sent.message_id}: ${result.status}`,
     `conversation ${sent.conversation_id}, contact ${sent.contact_id}${sent.contact_created ? ' (new)' : ''}`,
   ])
 }
 
-/** The body of `POST /messages`. An option that would have no effect is refused: it was meant to have one. */
-export function toMessage({ to, text, template, language, param, media, type, filename, name }: Sending): NewMessage {
-  if (!to) throw new Failure('bad_option', '--to: required, a phone number such as +14155550100')
-  const isOne =
+/** Returns the body of `POST /messages`. Rejects options that would have no effect. */
+export function toMessage(options: SendOptions): NewMessage {
+  const { to, text, template, language, param, media, type, filename, name } = options
+  if (!to) throw new CommandError('bad_option', '--to: required, a phone number such as +14155550100')
+  const isOneKind =
     template === undefined ? media !== undefined || text !== undefined : media === undefined && text === undefined
-  if (!isOne) throw new Failure('bad_option', oneOf)
-  if (template === undefined) refuse('--template', { language, param })
-  if (media === undefined) refuse('--media', { type, filename })
+  if (!isOneKind) throw new CommandError('bad_option', 'Use exactly one of --text, --template and --media.')
+  if (template === undefined) requireAbsent('--template', { language, param })
+  if (media === undefined) requireAbsent('--media', { type, filename })
   if (template !== undefined)
     return { to, name, type: 'template', template: { name: template, language, params: param } }
-  if (media !== undefined) return { to, name, type: readType(type) ?? typeOf(media), media_url: media, text, filename }
+  if (media !== undefined)
+    return { to, name, type: parseMediaType(type) ?? mediaTypeOf(media), media_url: media, text, filename }
   return { to, name, text }
 }
 
-const oneOf = 'what to send: one of --text, --template and --media'
-
-function refuse(needed: string, options: Record<string, unknown>): void {
-  const idle = Object.keys(options).find((name) => options[name] !== undefined)
-  if (idle) throw new Failure('bad_option', `--${idle}: only with ${needed}`)
+function requireAbsent(requiredOption: string, options: Record<string, unknown>): void {
+  const present = Object.keys(options).find((name) => options[name] !== undefined)
+  if (present) throw new CommandError('bad_option', `--${present}: only with ${requiredOption}`)
 }
 
-const endings = {
+/** File extensions of each media type. Every other file is a document. */
+const extensions = {
   image: ['jpg', 'jpeg', 'png', 'webp', 'gif'],
   video: ['mp4', '3gp', 'mov'],
   audio: ['mp3', 'ogg', 'opus', 'aac', 'amr', 'm4a'],
-  /** Whatever else it is. */
   document: [],
 } as const satisfies Record<string, readonly string[]>
 
-type MediaType = keyof typeof endings
-const mediaTypes = Object.keys(endings) as MediaType[]
+type MediaType = keyof typeof extensions
+const mediaTypes = Object.keys(extensions) as MediaType[]
 
-function readType(text: string | undefined): MediaType | undefined {
+function parseMediaType(text: string | undefined): MediaType | undefined {
   const type = mediaTypes.find((known) => known === text)
-  if (text !== undefined && !type) throw new Failure('bad_option', `--type: one of ${mediaTypes.join(', ')}`)
+  if (text !== undefined && !type) throw new CommandError('bad_option', `--type: one of ${mediaTypes.join(', ')}`)
   return type
 }
 
-/** What a file is by the ending of its address; a document when that says nothing. */
-function typeOf(url: string): MediaType {
-  const ending = (URL.parse(url)?.pathname ?? '').split('.').at(-1)?.toLowerCase() ?? ''
-  return mediaTypes.find((type) => endings[type].some((known) => known === ending)) ?? 'document'
+function mediaTypeOf(url: string): MediaType {
+  const extension = (URL.parse(url)?.pathname ?? '').split('.').at(-1)?.toLowerCase() ?? ''
+  return mediaTypes.find((type) => extensions[type].some((known) => known === extension)) ?? 'document'
 }

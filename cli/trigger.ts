@@ -1,18 +1,16 @@
 /**
- * `parley trigger`: cause an event by causing what it tells of.
+ * `parley trigger`: causes a real event.
  *
- * Nothing is made up: a customer of the simulator writes, a template is sent, a
- * contact is made. So the event is a real one, and whatever else follows from
- * it follows too. The numbers are of those that are kept for fiction (555-01xx).
+ * The command makes a simulated customer write, sends a template or creates a contact, so the event has all its usual
+ * consequences. Phone numbers are from the range reserved for fiction (555-01xx).
  */
 import { randomInt } from 'node:crypto'
-import type { Parley } from '../sdk/src/index.ts'
-import { type EventName, eventNames } from '../server/webhooks/emit.ts'
-import { control } from './api.ts'
+import type { Parley, WebhookEvent } from '../sdk/src/index.ts'
+import { callSimulator } from './api.ts'
 import type { Output } from './output.ts'
-import { Failure, type SimulatorTarget } from './target.ts'
+import { CommandError, type SimulatorTarget } from './target.ts'
 
-export type Triggering = {
+type TriggerOptions = {
   event: string | undefined
   simulator: SimulatorTarget
   from?: string | undefined
@@ -20,52 +18,52 @@ export type Triggering = {
   text?: string | undefined
 }
 
-type Cause = (parley: Parley, triggering: Triggering) => Promise<{ answer: object; words: string }>
+type Trigger = (parley: Parley, options: TriggerOptions) => Promise<{ result: object; message: string }>
 
-const knownNumber = '+14155550100'
+const demoNumber = '+14155550100'
 
-const causes: Record<EventName, Cause> = {
-  'message.received': (parley, triggering) => write(parley, triggering, triggering.from ?? knownNumber),
-  'conversation.created': (parley, triggering) => write(parley, triggering, triggering.from ?? fictionalNumber()),
-  async 'message.status_updated'(parley, { to = knownNumber, simulator }) {
+const triggers: Record<WebhookEvent['event'], Trigger> = {
+  'message.received': (parley, options) => writeAsCustomer(parley, options, options.from ?? demoNumber),
+  'conversation.created': (parley, options) => writeAsCustomer(parley, options, options.from ?? fictionalNumber()),
+  async 'message.status_updated'(parley, { to = demoNumber, simulator }) {
     await requireSimulated(parley, simulator)
     const template = { name: 'hello_world' }
     const sent = await parley.messages.send({ to, type: 'template', template })
-    return { answer: sent, words: `message ${sent.message_id} was sent to ${to}; its statuses follow` }
+    return { result: sent, message: `Sent message ${sent.message_id} to ${to}. Its status events follow.` }
   },
   async 'contact.created'(parley, { from = fictionalNumber() }) {
-    const made = await parley.contacts.create({ phone: from })
-    return { answer: made, words: `contact ${made.id} has the number ${from}` }
+    const contact = await parley.contacts.create({ phone: from })
+    return { result: contact, message: `Created contact ${contact.id} with the number ${from}.` }
   },
 }
 
-export async function trigger(parley: Parley, output: Output, triggering: Triggering): Promise<void> {
-  const name = eventNames.find((known) => known === triggering.event)
-  if (!name) {
-    throw new Failure('bad_option', `which event? There are ${eventNames.join(', ')}`)
+export async function trigger(parley: Parley, output: Output, options: TriggerOptions): Promise<void> {
+  const run = Object.entries(triggers).find(([name]) => name === options.event)?.[1]
+  if (!run) {
+    throw new CommandError('bad_option', `The event must be one of ${Object.keys(triggers).join(', ')}.`)
   }
-  const { answer, words } = await causes[name](parley, triggering)
-  output.print(answer, [words])
+  const { result, message } = await run(parley, options)
+  output.print(result, [message])
 }
 
-/** A customer writes; answered once the service took it. */
-async function write(parley: Parley, { simulator, text = 'Hello!' }: Triggering, from: string) {
+/** Sends a message as a simulated customer. Returns after the service accepted it. */
+async function writeAsCustomer(parley: Parley, { simulator, text = 'Hello!' }: TriggerOptions, from: string) {
   const { account } = await parley.me()
-  const written = { workspace_id: account.id, channel: 'msgapp', from, text }
-  const answer = (await control(simulator, 'inbound', written)) as { message_id: string }
-  return { answer: { ...answer, from }, words: `${from} wrote: ${answer.message_id}` }
+  const message = { workspace_id: account.id, channel: 'msgapp', from, text }
+  const result = (await callSimulator(simulator, 'inbound', message)) as { message_id: string }
+  return { result: { ...result, from }, message: `${from} sent message ${result.message_id}.` }
 }
 
-/** A real channel would send to a real person. */
+/** Without the simulator, the command would message a real person. */
 async function requireSimulated(parley: Parley, simulator: SimulatorTarget): Promise<void> {
   const { account } = await parley.me()
-  const accounts = (await control(simulator, 'accounts')) as { workspace_id: string }[]
+  const accounts = (await callSimulator(simulator, 'accounts')) as { workspace_id: string }[]
   if (!accounts.some(({ workspace_id }) => workspace_id === account.id)) {
-    throw new Failure('not_simulated', `${account.name} is not connected to the simulator at ${simulator.url}`)
+    throw new CommandError('not_simulated', `${account.name} is not connected to the simulator at ${simulator.url}.`)
   }
 }
 
-/** One of 72,000, so most likely somebody new. */
+/** One of 72,000 numbers, so most likely a new contact. */
 function fictionalNumber(): string {
   const area = `${randomInt(2, 10)}${randomInt(0, 9)}${randomInt(0, 10)}`
   return `+1${area}55501${String(randomInt(0, 100)).padStart(2, '0')}`

@@ -1,17 +1,17 @@
 /**
- * The operator's command line, beside a running service or without one.
+ * The operator's commands. They work on the database, with or without a running service.
  *
- * A command is a row of the table below: its words, its options, what it does.
- * It answers an object, printed as JSON with `--json`, else as lines.
+ * Each entry of the table below is a command with its options. A command returns an object, which is printed as JSON with
+ * `--json`, else as lines.
  */
 import { parseArgs } from 'node:util'
-import { usages } from '../cli/usage.ts'
+import { environment } from '../common/environment.ts'
 import { importKey } from './accounts/keys.ts'
 import { resetPassword } from './accounts/members.ts'
 import { requirePlan, setPlan } from './accounts/plans.ts'
 import { createWorkspace } from './accounts/workspaces.ts'
 import { callbackUrl } from './channels/connections.ts'
-import { type Config, environment, readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import { readDemo, updateDemoPassword } from './demo/demo.ts'
 import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { syncClock } from './lib/clock.ts'
@@ -44,12 +44,12 @@ const commands: Record<string, Command> = {
     options: { name: 'string', 'owner-email': 'string', 'owner-password': 'string', country: 'string' },
     run: (db, options) => {
       const password = options['owner-password']
-      const given = {
+      const workspace = {
         name: required(options, 'name'),
         default_country: (text(options, 'country') ?? 'US').toUpperCase(),
         owner: { email: required(options, 'owner-email'), ...(typeof password === 'string' ? { password } : {}) },
       }
-      return db.begin((sql) => createWorkspace(sql, given))
+      return db.begin((sql) => createWorkspace(sql, workspace))
     },
   },
   'workspace connect-simulator': {
@@ -64,29 +64,29 @@ const commands: Record<string, Command> = {
       }
       const messagesPerSecond = pace === undefined ? undefined : Number(pace)
       const url = text(options, 'url')
-      const given = url === undefined ? undefined : readSimulatorUrl(url)
+      const requestedUrl = url === undefined ? undefined : readSimulatorUrl(url)
       const sealer = createSealer(await resolveEncryptionKey(config))
       await requireSameKey(db, sealer)
       const demo = readDemo(config.dataDir)
       const publicUrl = demo?.base_url.replace(/\/v1$/, '') ?? config.publicUrl
-      // Of several processes one has the simulator, and demo.json may name another.
+      // One of several processes hosts the simulator, and demo.json may name another process.
       const builtIn = (await getBuiltInUrl(db, sealer)) ?? demo?.simulator_url ?? `${publicUrl}/simulator`
-      const isBuiltIn = given === undefined || given === builtIn || given === demo?.simulator_url
-      const simulating = {
+      const isBuiltIn = requestedUrl === undefined || requestedUrl === builtIn || requestedUrl === demo?.simulator_url
+      const simulatorConnection = {
         sealer,
         workspaceId,
         messagesPerSecond,
         kind: isBuiltIn ? 'built_in' : 'alone',
-        simulatorUrl: isBuiltIn ? builtIn : given,
+        simulatorUrl: isBuiltIn ? builtIn : requestedUrl,
       } as const
-      // A simulator that does not answer undoes it all.
+      // If the simulator does not respond, the transaction rolls back.
       const { msgapp } = await db.begin(async (sql) => {
-        const connections = await connectSimulator({ ...simulating, db: sql })
-        if (!isBuiltIn) await registerSimulatorAccounts(sql, simulating.simulatorUrl, connections, publicUrl)
+        const connections = await connectSimulator({ ...simulatorConnection, db: sql })
+        if (!isBuiltIn) await registerSimulatorAccounts(sql, simulatorConnection.simulatorUrl, connections, publicUrl)
         return connections
       })
       if (isBuiltIn && (await probe(msgapp)) !== 'host') {
-        console.error(`note: no simulator answers at ${builtIn} now; it does while the service runs with DEMO=1`)
+        console.error(`Note: the simulator at ${builtIn} does not respond. It runs while the service runs with DEMO=1.`)
       }
       return {
         connection_id: msgapp.id,
@@ -111,8 +111,9 @@ const commands: Record<string, Command> = {
       const monthly = text(options, 'messages-per-month')
       if (monthly !== undefined && !/^\d{1,9}$/.test(monthly))
         throw badRequest('--messages-per-month: must be a whole number')
-      if (monthly !== undefined && options.unlimited) throw badRequest('--messages-per-month or --unlimited, not both')
-      if (options.lapsed && options.active) throw badRequest('--lapsed or --active, not both')
+      if (monthly !== undefined && options.unlimited)
+        throw badRequest('Use either --messages-per-month or --unlimited, not both.')
+      if (options.lapsed && options.active) throw badRequest('Use either --lapsed or --active, not both.')
       const plan = await setPlan(db, workspaceId, {
         messages_per_month:
           monthly !== undefined ? Number(monthly) : options.unlimited ? null : before.messages_per_month,
@@ -163,22 +164,24 @@ const commands: Record<string, Command> = {
   migrate: {
     usage: '',
     options: {},
-    // Every command migrates first; this one does nothing else.
+    // Every command migrates first.
     run: async () => ({ migrated: true }),
   },
 }
 
-process.exitCode = await main(process.argv.slice(2))
+type Usages = Record<string, { usage: string }>
 
-async function main(args: string[]): Promise<number> {
+/** Runs a command and returns its exit code. The help text also lists the integrators' commands. */
+export async function runOperatorCommand(args: string[], integratorCommands: Usages): Promise<number> {
   const words = args.filter((word) => word !== '--json')
   const name = Object.keys(commands).find((command) => `${words.join(' ')} `.startsWith(`${command} `))
   const command = name === undefined ? undefined : commands[name]
   if (name === undefined || !command) {
-    const isAsked = args.length === 0 || args.includes('--help')
-    if (isAsked) console.log(help())
-    else console.error(`there is no command ${words.join(' ')}\n\n${help()}`)
-    return isAsked ? 0 : 2
+    const isHelp = args.length === 0 || args.includes('--help')
+    const help = describeCommands(integratorCommands)
+    if (isHelp) console.log(help)
+    else console.error(`Unknown command: ${words.join(' ')}\n\n${help}`)
+    return isHelp ? 0 : 2
   }
   try {
     const options = Object.fromEntries(Object.entries(command.options).map(([option, type]) => [option, { type }]))
@@ -199,7 +202,7 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
-  // Most commands seal nothing, so the key is asked for only where it is needed.
+  // Most commands encrypt nothing, so a missing ENCRYPTION_KEY is not an error here.
   const env = environment()
   const encryptionKey = env.ENCRYPTION_KEY?.trim() || undefined
   const config = { ...readConfig({ ...env, ENCRYPTION_KEY: encryptionKey ?? '0'.repeat(64) }), encryptionKey }
@@ -222,15 +225,14 @@ function print(answer: object, asJson: boolean): void {
       console.log(`${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
 }
 
-function help(): string {
-  const rows = Object.entries(commands).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
-  const integrators = Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
+function describeCommands(integratorCommands: Usages): string {
+  const lines = (usages: Usages) => Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
   return [
-    'Usage, for operators, beside the database (add --json for machines):',
-    ...rows,
+    'Commands for operators, on the database (--json prints JSON):',
+    ...lines(commands),
     '',
-    'For integrators, over the API with a key (--help after a name says more):',
-    ...integrators,
+    'Commands for integrators, over the API with a key (--help after a command shows details):',
+    ...lines(integratorCommands),
   ].join('\n')
 }
 

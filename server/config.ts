@@ -1,5 +1,5 @@
 /**
- * Configuration. This is the only file of the service that reads environment variables.
+ * Configuration: all settings that the service reads from environment variables.
  *
  * The program reads and validates all settings once, before it starts anything. Invalid settings stop the start, and the
  * error lists all of them.
@@ -9,7 +9,7 @@ import { BlockList, isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
-import { hasCode, StartError } from './lib/start-error.ts'
+import { StartError } from './lib/start-error.ts'
 import type { S3Place } from './lib/store-s3.ts'
 
 /** All settings with default and meaning. `.env.example` repeats these texts; a test compares them. */
@@ -89,16 +89,6 @@ export type Config = {
 }
 
 export class ConfigError extends StartError {}
-
-/** Returns the environment variables. An `.env` file in the project folder adds those that are not set. */
-export function environment(): Record<string, string | undefined> {
-  try {
-    process.loadEnvFile(join(root, '.env'))
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
-  }
-  return process.env
-}
 
 export function readConfig(env: Record<string, string | undefined>): Config {
   const faults: string[] = []

@@ -4,9 +4,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
+import { environment } from '../common/environment.ts'
 import { needsSetup } from './accounts/setup.ts'
 import { createApp, createChannels } from './app.ts'
-import { type Config, defaultDataDir, environment, localOrigin, readConfig } from './config.ts'
+import { type Config, defaultDataDir, localOrigin, readConfig } from './config.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo/demo.ts'
 import { requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
 import { startClock } from './lib/clock.ts'

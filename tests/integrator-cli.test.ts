@@ -1,4 +1,4 @@
-/** What a developer does with `parley` on a machine of their own, and an assistant with `parley mcp`. */
+/** The integrators' commands: `parley listen`, `tail`, `send`, `trigger` and `mcp`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,9 +24,9 @@ type Running = {
   exit: Promise<number | null>
 }
 
-/** `parley …` beside nothing: the key and the address are in `env`. */
+/** Runs `parley` without a demo. Key and URL come from `env`. */
 function parley(t: TestContext, env: Record<string, string>, ...args: string[]): Running {
-  const child = spawn(process.execPath, ['cli/main.ts', ...args], {
+  const child = spawn(process.execPath, ['bin/parley.ts', ...args], {
     env: { ...process.env, DATA_DIR: '/nowhere', PARLEY_API_KEY: '', PARLEY_URL: '', ...env },
   })
   t.after(() => child.kill('SIGKILL'))
@@ -47,8 +47,8 @@ function parley(t: TestContext, env: Record<string, string>, ...args: string[]):
   }
 }
 
-/** Run to its end; it must succeed. */
-async function answerOf(t: TestContext, env: Record<string, string>, ...args: string[]): Promise<Json> {
+/** Runs a command to its end and returns its JSON output. It must succeed. */
+async function resultOf(t: TestContext, env: Record<string, string>, ...args: string[]): Promise<Json> {
   const running = parley(t, env, ...args, '--json')
   assert.equal(await running.exit, 0, running.stderr() + running.stdout())
   return running.lines()[0]
@@ -59,10 +59,10 @@ const envOf = async ({ url, api }: World, key?: string) => ({
   PARLEY_API_KEY: key ?? (await api.key('messages:send', 'contacts:read', 'contacts:write', 'webhooks:manage')),
 })
 
-/** In place of a status: no answer. */
+/** A status for which the server does not respond. */
 const silent = 0
 
-/** A developer's own server. */
+/** A webhook receiver on the developer's machine. */
 async function startHook(t: TestContext) {
   const received: { headers: IncomingHttpHeaders; raw: Buffer; body: Json }[] = []
   const statuses: number[] = []
@@ -82,8 +82,8 @@ async function startHook(t: TestContext) {
   return { url, received, statuses, texts }
 }
 
-/** Between a command and the service: a line that can be cut. */
-async function startCable(t: TestContext, url: string) {
+/** A TCP proxy between a command and the service whose connections can be cut. */
+async function startProxy(t: TestContext, url: string) {
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createTcpServer((socket) => {
@@ -111,22 +111,22 @@ async function startCable(t: TestContext, url: string) {
   return {
     url: `http://127.0.0.1:${port}`,
     cut,
-    mend: () => {
+    restore: () => {
       isCut = false
     },
   }
 }
 
-test('listen forwards each event once, signed, also when the line breaks or the receiver fails', async (t) => {
+test('listen forwards each event once and signed, even if the connection is lost or the receiver fails', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
-  const cable = await startCable(t, world.url)
+  const proxy = await startProxy(t, world.url)
   const hook = await startHook(t)
   hook.statuses.push(500)
   const key = await world.api.key('webhooks:manage')
-  const env = { PARLEY_URL: `${cable.url}/`, PARLEY_API_KEY: key }
+  const env = { PARLEY_URL: `${proxy.url}/`, PARLEY_API_KEY: key }
   const listening = parley(t, env, 'listen', '--forward', hook.url, '--json')
-  await until('it to listen', async () => listening.lines().length > 0, 20_000)
+  await until('the listener', async () => listening.lines().length > 0, 20_000)
   const [{ secret, account_id }] = listening.lines()
   assert.match(secret, /^whsec_[0-9A-Za-z]{43}$/)
   assert.equal(account_id, world.api.workspaceId)
@@ -134,11 +134,11 @@ test('listen forwards each event once, signed, also when the line breaks or the 
 
   await provider.writes({ from: '+14155550100', text: 'one' })
   await until('the first message', async () => hook.texts().includes('one'))
-  cable.cut()
-  await until('it to notice', async () => listening.stderr().includes('The line broke'))
+  proxy.cut()
+  await until('the lost connection', async () => listening.stderr().includes('Connection lost.'))
   await provider.writes({ from: '+14155550100', text: 'two' })
-  cable.mend()
-  await until('what was missed', async () => hook.texts().includes('two'))
+  proxy.restore()
+  await until('the missed message', async () => hook.texts().includes('two'))
   await provider.writes({ from: '+14155550100', text: 'three' })
   await until('the last message', async () => hook.texts().includes('three'))
 
@@ -154,21 +154,21 @@ test('listen forwards each event once, signed, also when the line breaks or the 
     assert.equal(headers['x-service-webhook-id'], hook.received[0]?.headers['x-service-webhook-id'])
     assert.equal(headers['content-type'], 'application/json')
   }
-  await until('its last line', async () => listening.lines().length === 1 + hook.received.length)
+  await until('the last line', async () => listening.lines().length === 1 + hook.received.length)
   const [, failed, next] = listening.lines()
-  assert.deepEqual([failed.status, failed.error, next.status, next.error], [500, 'answered 500', 204, null])
+  assert.deepEqual([failed.status, failed.error, next.status, next.error], [500, 'HTTP 500', 204, null])
 
-  // Whoever stops it does not wait for a receiver that does not answer, and is told nothing of it.
+  // Ctrl-C does not wait for a receiver that does not respond, and prints nothing about it.
   hook.statuses.push(silent)
   await provider.writes({ from: '+14155550100', text: 'four' })
-  await until('the one without an answer', async () => hook.texts().includes('four'))
-  const said = listening.stdout()
+  await until('the request without a response', async () => hook.texts().includes('four'))
+  const outputBefore = listening.stdout()
   listening.child.kill('SIGINT')
   assert.equal(await listening.exit, 0)
-  assert.equal(listening.stdout(), said)
+  assert.equal(listening.stdout(), outputBefore)
 })
 
-test('what is triggered and sent really happens, and tail shows it, with the key of the demo', async (t) => {
+test('trigger and send cause real events, and tail prints them, with the key of the demo', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-cli-'))
@@ -180,32 +180,34 @@ test('what is triggered and sent really happens, and tail shows it, with the key
   const machine = parley(t, env, 'tail', '--json')
   const person = parley(t, env, 'tail', '--events', 'message.received')
   const newcomer = parley(t, env, 'listen')
-  await until('it to listen', async () => newcomer.stdout().includes('Listening to the events of'), 20_000)
+  await until('the listener', async () => newcomer.stdout().includes('Listening for events of'), 20_000)
   for (const { stderr } of [machine, person]) {
-    await until('it to wait', async () => stderr().includes('Waiting for events'), 20_000)
-    assert.match(stderr(), /with the key of the demo/)
+    await until('the stream', async () => stderr().includes('Waiting for events'), 20_000)
+    assert.match(stderr(), /with the key from the demo/)
   }
-  const heard = (event: string) => machine.lines().filter((line) => line.event === event)
+  const eventsOf = (event: string) => machine.lines().filter((line) => line.event === event)
 
   const [written, opened, made] = await Promise.all([
-    answerOf(t, env, 'trigger', 'message.received', '--text', 'Is it \u009b31mthere?'),
-    answerOf(t, env, 'trigger', 'conversation.created'),
-    answerOf(t, env, 'trigger', 'contact.created', '--from', '+12025550123'),
+    resultOf(t, env, 'trigger', 'message.received', '--text', 'Is it \u009b31mthere?'),
+    resultOf(t, env, 'trigger', 'conversation.created'),
+    resultOf(t, env, 'trigger', 'contact.created', '--from', '+12025550123'),
   ])
   const [sent, reported] = await Promise.all([
-    answerOf(t, env, 'send', '--to', '+14155550100', '--text', 'It is.'),
-    answerOf(t, env, 'trigger', 'message.status_updated', '--to', '+14155550111'),
+    resultOf(t, env, 'send', '--to', '+14155550100', '--text', 'It is.'),
+    resultOf(t, env, 'trigger', 'message.status_updated', '--to', '+14155550111'),
   ])
 
   assert.equal(sent.status, 'sent')
   assert.equal((await provider.sent('+14155550100')).at(-1)?.body.text.body, 'It is.')
-  await until('every status', async () => heard('message.status_updated').length >= 6)
-  const statuses = heard('message.status_updated').map(({ data }) => data.msgapp_message_id)
+  await until('every status', async () => eventsOf('message.status_updated').length >= 6)
+  const statuses = eventsOf('message.status_updated').map(({ data }) => data.msgapp_message_id)
   assert.deepEqual(new Set(statuses), new Set([sent.msgapp_message_id, reported.msgapp_message_id]))
-  const messages = heard('message.received').map(({ data }) => data.msgapp_message_id)
+  const messages = eventsOf('message.received').map(({ data }) => data.msgapp_message_id)
   assert.deepEqual(messages.sort(), [written.message_id, opened.message_id].sort())
-  assert.equal(heard('conversation.created').length, 3)
-  assert.ok(heard('contact.created').some(({ data }) => data.contact_id === made.id && data.phone === '+12025550123'))
+  assert.equal(eventsOf('conversation.created').length, 3)
+  assert.ok(
+    eventsOf('contact.created').some(({ data }) => data.contact_id === made.id && data.phone === '+12025550123'),
+  )
   await until('the event in full', async () => newcomer.stdout().includes(`"contact_id": "${made.id}"`))
   await until('both lines', async () => person.stdout().split('\n').length === 3)
   assert.match(person.stdout(), /^\S+Z message\.received +conversation_id=\S+ .*text="Is it \\u009b31mthere\?"$/m)
@@ -215,7 +217,7 @@ test('what is triggered and sent really happens, and tail shows it, with the key
   }
 })
 
-test('what fails is said in words with its code, and the exit code is 1', async (t) => {
+test('a failed command prints the error code and message and exits with 1', async (t) => {
   const world = await start(t)
   await world.connect()
   const env = await envOf(world)
@@ -228,19 +230,19 @@ test('what fails is said in words with its code, and the exit code is 1', async 
     [env, ['send', ...to, '--colour', 'red'], /^bad_option: .*--colour/m],
     [env, ['trigger', 'message.received'], /^not_found: .*DEMO=1/m],
     [{ ...env, PARLEY_API_KEY: '' }, ['tail'], /^no_key: .*PARLEY_API_KEY/m],
-    [env, ['tail', '--key', 'svc_live_nobody'], /^unauthorized: /m],
+    [env, ['tail', '--key', 'svc_live_unknown'], /^unauthorized: /m],
     [noScope, ['tail'], /^forbidden: .*webhooks:manage/m],
     [env, ['tail', '--events', 'x'], /^bad_request: events: unknown event 'x'/m],
-    [nowhere, ['tail'], /^no_answer: nothing answers at .*is the service running/m],
-    [env, ['listen', '--print', '--forward', 'http://localhost:3000'], /^bad_option: either/m],
+    [nowhere, ['tail'], /^no_answer: .* refused the connection. Is the service running/m],
+    [env, ['listen', '--print', '--forward', 'http://localhost:3000'], /^bad_option: Use either/m],
   ]
-  // A few at a time: each is a process.
+  // Three at a time, because each is a process.
   const queue = attempts.values()
   const work = async () => {
-    for (const [env, args, words] of queue) {
+    for (const [env, args, message] of queue) {
       const running = parley(t, env, ...args)
       assert.equal(await running.exit, 1, args.join(' '))
-      assert.match(running.stderr(), words)
+      assert.match(running.stderr(), message)
       assert.equal(running.stdout(), '')
     }
   }
@@ -252,17 +254,17 @@ test('what fails is said in words with its code, and the exit code is 1', async 
   assert.deepEqual([await help?.exit, await all?.exit, await none?.exit], [0, 0, 2])
   assert.match(help?.stdout() ?? '', /--forward URL/)
   assert.match(all?.stdout() ?? '', /npx parley listen/)
-  assert.match(none?.stderr() ?? '', /^there is no command lissen\n/)
+  assert.match(none?.stderr() ?? '', /^Unknown command: lissen\n/)
   assert.equal(none?.stdout(), '')
 })
 
-test('an option of send that would have no effect is refused, and none is left out', () => {
+test('send rejects options that would have no effect', () => {
   const to = '+14155550100'
   const refused: [Parameters<typeof toMessage>[0], RegExp][] = [
     [{ text: 'x' }, /^--to: required/],
-    [{ to }, /^what to send/],
-    [{ to, text: 'x', template: 'x' }, /^what to send/],
-    [{ to, media: 'x', template: 'x' }, /^what to send/],
+    [{ to }, /^Use exactly one of/],
+    [{ to, text: 'x', template: 'x' }, /^Use exactly one of/],
+    [{ to, media: 'x', template: 'x' }, /^Use exactly one of/],
     [{ to, text: 'x', param: ['x'] }, /^--param: only with --template/],
     [{ to, media: 'x', language: 'x' }, /^--language: only with --template/],
     [{ to, template: 'x', filename: 'x' }, /^--filename: only with --media/],
@@ -282,10 +284,10 @@ test('an option of send that would have no effect is refused, and none is left o
   })
 })
 
-test('what was confirmed may be asked for again when its answer was lost, under the same key, and not when it was refused', async () => {
-  const { keep, use } = createConfirmations()
+test('a confirmation token can be used again after a lost response, but not after a rejection', async () => {
+  const { create, use } = createConfirmations()
   const body = { to: '+14155550100', text: 'hello' }
-  const { confirmation_token: token } = keep('send_message', body)
+  const { confirmation_token: token } = create('send_message', body)
   const keys: string[] = []
   const ask = (tool: string, failure?: ParleyError) =>
     use(token, tool, { ...body }, async (key) => {
@@ -307,7 +309,7 @@ test('what was confirmed may be asked for again when its answer was lost, under 
   assert.deepEqual(keys, [token, token, token, token])
 })
 
-/** An assistant's side of the protocol. */
+/** An MCP client. */
 async function assist(t: TestContext, env: Record<string, string>, ...args: string[]) {
   const running = parley(t, env, 'mcp', ...args)
   let number = 0
@@ -315,7 +317,7 @@ async function assist(t: TestContext, env: Record<string, string>, ...args: stri
     const id = ++number
     running.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     const find = async () => running.lines().find((line) => line.id === id)
-    return (await until(`an answer to ${method}: ${running.stderr()}`, find, 20_000)).result
+    return (await until(`a response to ${method}: ${running.stderr()}`, find, 20_000)).result
   }
   const hello = await ask('initialize', {
     protocolVersion: '2025-06-18',
@@ -323,8 +325,8 @@ async function assist(t: TestContext, env: Record<string, string>, ...args: stri
     clientInfo: { name: 'test', version: '1' },
   })
   running.child.stdin?.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-  const call = async (name: string, given: Json = {}): Promise<Json> => {
-    const { isError = false, content, structuredContent } = await ask('tools/call', { name, arguments: given })
+  const call = async (name: string, input: Json = {}): Promise<Json> => {
+    const { isError = false, content, structuredContent } = await ask('tools/call', { name, arguments: input })
     const [{ text }] = content
     if (isError) return { error: text }
     assert.deepEqual(structuredContent, JSON.parse(text))
@@ -334,14 +336,14 @@ async function assist(t: TestContext, env: Record<string, string>, ...args: stri
   }
   const listed: Json[] = (await ask('tools/list')).tools
   const ajv = new Ajv2020({ strict: false })
-  // Its types describe a default export that the module does not have.
+  // The package's types describe a default export that the module does not have.
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const schemas = new Map(listed.map(({ name, outputSchema }) => [name as string, ajv.compile(outputSchema)]))
   const tools = async () => listed.map(({ name }) => name).sort()
   return { ...running, hello, call, tools }
 }
 
-test('an assistant reads what its key may, and sends nothing where it was not allowed to', async (t) => {
+test('an assistant reads what its key allows, and sends nothing without --allow-send', async (t) => {
   const world = await start(t)
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
   const [readAll, readLittle] = await Promise.all([
@@ -375,15 +377,15 @@ test('an assistant reads what its key may, and sends nothing where it was not al
   assert.match((await readLittle.call('get_contact', { id: body.data.id })).error, /scope contacts:read/)
   assert.match((await readAll.call('get_contact', { id: '..' })).error, /^bad_arguments: get_contact: id /)
   assert.match((await readAll.call('search_contacts', { channel: 'pigeon' })).error, /^bad_arguments: .*channel/)
-  // What was asked is answered, also when that was all; what nobody can read is said to whoever started it.
+  // A call in flight is answered after the input ends. Invalid lines are reported on standard error.
   const last = readAll.call('me')
   readAll.child.stdin?.end('nonsense\n{"jsonrpc":"2.0"}\n')
   assert.equal((await last).data.account.id, world.api.workspaceId)
   assert.equal(await readAll.exit, 0)
-  assert.equal(readAll.stderr().match(/^A line that is no message of the protocol was ignored\.$/gm)?.length, 2)
+  assert.equal(readAll.stderr().match(/^Ignored a line that is not an MCP message\.$/gm)?.length, 2)
 })
 
-test('an assistant that may send sends only what it showed before, and only once', async (t) => {
+test('with --allow-send an assistant sends only what a dry run showed, and only once', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
@@ -391,26 +393,26 @@ test('an assistant that may send sends only what it showed before, and only once
   const { call, child, exit } = await assist(t, await envOf(world, key), '--allow-send')
   const message = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
 
-  assert.match((await call('send_message', message)).error, /^not_confirmed: nothing was sent/)
+  assert.match((await call('send_message', message)).error, /^not_confirmed: Nothing was sent/)
   const shown = await call('send_message', { ...message, dry_run: true })
   assert.deepEqual([shown.sent, shown.would_send, shown.contact.id], [false, message, body.data.id])
   const { confirmation_token } = shown
   const other = { ...message, to: '+14155550101', confirmation_token }
-  assert.match((await call('send_message', other)).error, /^not_confirmed: these are other arguments/)
+  assert.match((await call('send_message', other)).error, /^not_confirmed: The arguments differ/)
   assert.match((await call('send_message', { ...message, confirmation_token: 'x' })).error, /^not_confirmed: /)
   assert.deepEqual(await provider.sent(), [])
   const sent = await call('send_message', { ...message, confirmation_token })
   assert.ok(sent.data.message_id)
-  assert.match((await call('send_message', { ...message, confirmation_token })).error, /^not_confirmed: this token/)
+  assert.match((await call('send_message', { ...message, confirmation_token })).error, /^not_confirmed: The token/)
   assert.equal((await provider.sent()).length, 1)
 
   const news = { name: 'News', template: { name: 'hello_world' }, recipients: [{ to: '+14155550102' }] }
   const planned = await call('create_broadcast', { ...news, dry_run: true })
   assert.deepEqual([planned.sent, planned.recipient_count, planned.skipped_count], [false, 1, 0])
   const begun = await call('create_broadcast', { ...news, confirmation_token: planned.confirmation_token })
-  await until('it to be sent', async () => (await call('get_broadcast', { id: begun.data.id })).data.status === 'sent')
+  await until('the broadcast', async () => (await call('get_broadcast', { id: begun.data.id })).data.status === 'sent')
   assert.equal((await provider.sent('+14155550102')).length, 1)
-  // A dry run refuses what sending would refuse.
+  // A dry run fails with the same errors as sending.
   for (const [tool, impossible, reason] of [
     ['send_message', { to: '+14155550103', text: 'hello' }, /^bad_request: .*use a template/],
     ['send_message', { to: 'nowhere', text: 'hello' }, /^bad_request: to: not a phone number/],
@@ -426,7 +428,7 @@ test('an assistant that may send sends only what it showed before, and only once
   assert.equal(await exit, 0)
 })
 
-test('an assistant whose key is over its rate limit is answered when the limit allows it', async (t) => {
+test('an assistant whose key is over its rate limit waits for the limit', async (t) => {
   const world = await start(t)
   const key = await world.api.key()
   await world.api.get('/me', { key })
@@ -435,5 +437,5 @@ test('an assistant whose key is over its rate limit is answered when the limit a
     where key_id = (select id from api_keys where workspace_id = ${world.api.workspaceId} order by id desc limit 1)`
   const { tools, stderr } = await assist(t, await envOf(world, key))
   assert.deepEqual(await tools(), ['me'])
-  assert.match(stderr(), /^The key is over its rate limit; waiting \d+ s\.$/m)
+  assert.match(stderr(), /^The key is over its rate limit. Retrying in \d+ s\.$/m)
 })

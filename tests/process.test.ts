@@ -463,7 +463,7 @@ test('the command line notes when there is no simulator at the address, and conn
   assert.equal(connected.json.callback_url, `${url}/channels/msgapp/${connected.json.connection_id}`)
   assert.equal(
     connected.stderr,
-    `note: no simulator answers at ${url}/simulator now; it does while the service runs with DEMO=1\n`,
+    `Note: the simulator at ${url}/simulator does not respond. It runs while the service runs with DEMO=1.\n`,
   )
 })
 

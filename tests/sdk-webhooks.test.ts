@@ -1,6 +1,7 @@
 /** `verifyWebhook` of the SDK accepts only genuine signatures, and its types match the delivered events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { signatureOf } from '../common/webhook-request.ts'
 import {
   type ContactCreated,
   type ConversationCreated,
@@ -14,7 +15,6 @@ import {
 import { scopes } from '../server/accounts/keys.ts'
 import { contentTypes } from '../server/channels/channel.ts'
 import { eventNames } from '../server/webhooks/emit.ts'
-import { signatureOf } from '../server/webhooks/post.ts'
 import { startReceiver } from './receiver.ts'
 import { cases, secret, t as signedAt, vectors } from './signatures.ts'
 import { start, until } from './support.ts'

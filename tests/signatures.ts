@@ -1,5 +1,5 @@
 /** Signatures of deliveries, and what whoever verifies them must make of each: the receivers we hand out, and the SDK. */
-import { signatureOf } from '../server/webhooks/post.ts'
+import { signatureOf } from '../common/webhook-request.ts'
 
 export const secret = 'whsec_test_secret'
 export const t = 1_700_000_000

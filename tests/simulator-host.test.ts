@@ -302,7 +302,7 @@ test("a simulator that others can reach needs the session of the demo's owner", 
 
   // The service reaches the provider's API all the same, and the command line signs in by itself.
   assert.equal((await second.send('+14155550500')).status, 201)
-  const args = ['cli/main.ts', 'trigger', 'message.received', '--from', '+14155550501', '--json', '--url', first.url]
+  const args = ['bin/parley.ts', 'trigger', 'message.received', '--from', '+14155550501', '--json', '--url', first.url]
   const env = { ...process.env, DATA_DIR: dataDir, PARLEY_API_KEY: '', PARLEY_URL: '' }
   // Its address is not one that this machine resolves.
   writeFileSync(

@@ -7,12 +7,12 @@
  * gave it to them, and those that wait in the order of their ids, which is none.
  * Whatever is asked for, a page is read off an index.
  */
+import { webhookHeaders } from '../../common/webhook-request.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { encodeCursor, type Page, type Position } from '../lib/page.ts'
 import { requireEndpoint } from './endpoints.ts'
-import { headersOf } from './post.ts'
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
@@ -97,7 +97,10 @@ export async function requireDelivery(
   const [kept] = await sql<{ body: string }[]>`
     select body from webhook_events where workspace_id = ${workspaceId} and id = ${event_id}`
   // A signature is made for an attempt, and is not kept.
-  const headers = Object.entries(headersOf(event, endpoint_id, 't=…,v1=…')).map(([name, value]) => ({ name, value }))
+  const headers = Object.entries(webhookHeaders(event, endpoint_id, 't=…,v1=…')).map(([name, value]) => ({
+    name,
+    value,
+  }))
   return { ...toDelivery(delivery), request: { body: kept?.body ?? null, headers } }
 }
 

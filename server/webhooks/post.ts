@@ -13,9 +13,9 @@
  * the queue retries it. Another address of the host is tried only while no TLS
  * session exists, because until then no byte of the request can be sent.
  */
-import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { signatureOf, webhookHeaders } from '../../common/webhook-request.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Guard } from './guard.ts'
 import type { Attempted, Claimed } from './queue.ts'
@@ -102,25 +102,13 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
         path: target.pathname + target.search,
         method: 'POST' as const,
         body,
-        headers: headersOf(event, endpoint_id, signature),
+        headers: webhookHeaders(event, endpoint_id, signature),
       }
       return new Promise((resolve) => agent.dispatch(request, new Attempt(budgetMs, resolve)))
     },
     stop: () => agent.destroy(),
   }
 }
-
-/** The headers of a webhook. */
-export const headersOf = (event: string, endpointId: string, signature: string): Record<string, string> => ({
-  'content-type': 'application/json',
-  'user-agent': 'Parley-Webhooks/1',
-  'x-service-event': event,
-  'x-service-webhook-id': endpointId,
-  'x-service-signature': signature,
-  'x-legacy-event': event,
-  'x-legacy-webhook-id': endpointId,
-  'x-legacy-signature': signature,
-})
 
 /** Follows one request through the callbacks of the HTTP client. Cheaper than its streams and abort signals. */
 class Attempt implements Dispatcher.DispatchHandler {
@@ -202,11 +190,6 @@ class Attempt implements Dispatcher.DispatchHandler {
       response: textOf(this.parts),
     }
   }
-}
-
-/** Hex HMAC-SHA256 over `<t>.<body>`. The key is the text of the secret, `whsec_` included. */
-export function signatureOf(secret: string, t: number, body: string): string {
-  return createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
 }
 
 /** Worth a retry. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signatureOf } from './post.ts'
+import { signatureOf } from './webhook-request.ts'
 
 test('the signature is the one of the documents', () => {
   for (const [body, v1] of [
