@@ -228,6 +228,8 @@ function print(answer: object, asJson: boolean): void {
 function describeCommands(integratorCommands: Usages): string {
   const lines = (usages: Usages) => Object.entries(usages).map(([name, { usage }]) => `  npx parley ${name} ${usage}`)
   return [
+    'Usage: npx parley COMMAND [options]',
+    '',
     'Commands for operators, on the database (--json prints JSON):',
     ...lines(commands),
     '',
