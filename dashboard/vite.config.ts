@@ -12,7 +12,7 @@ export default defineConfig({
   root: import.meta.dirname,
   build: {
     target: 'es2023',
-    // No inline script and no data: urls in scripts: the page's policy allows neither.
+    // The page's Content-Security-Policy allows neither inline scripts nor data: URLs in scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,

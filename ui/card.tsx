@@ -1,4 +1,4 @@
-/** A titled section on a surface of its own. `actions` are at the right of the title; `flush` leaves out the padding. */
+/** A titled section on a surface of its own. `actions` are at the right of the title; `flush` removes the padding. */
 import type { ReactNode } from 'react'
 
 export function Card({

@@ -1,8 +1,4 @@
-/**
- * Who is there, and which page they asked for. A page's script comes when it
- * is first opened; the inbox's comes with the door, since nearly everybody
- * goes there.
- */
+/** The routes of the dashboard and the sign-in check. The script of each page loads when the page is first opened. */
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { Skeleton } from '../../ui/state.tsx'
@@ -18,7 +14,7 @@ type Page = { default: ComponentType }
 const page = (load: () => Promise<Page>) =>
   lazy(() =>
     load().catch((cause: unknown) => {
-      throw new PageMissing('the script of a page did not come', { cause })
+      throw new PageMissing('the script of the page did not load', { cause })
     }),
   )
 
@@ -26,7 +22,7 @@ const SignIn = page(() => import('./sign-in/sign-in.tsx'))
 const Setup = page(() => import('./sign-in/setup.tsx'))
 const Invitation = page(() => import('./sign-in/invitation.tsx'))
 
-/** Paths under each of these belong to its page. `server/pages.ts` answers them with this application. */
+/** Each page owns all paths below its own. The service must serve the application for all of them. */
 const pages: Record<string, ComponentType> = {
   '/inbox': page(() => import('./inbox/inbox.tsx')),
   '/overview': page(() => import('./overview/overview.tsx')),
@@ -56,7 +52,7 @@ export function App() {
   )
 }
 
-/** Whoever is not signed in is asked to, and comes back to where they wanted to go. */
+/** Redirects to the sign-in page, which returns to the requested path after sign-in. */
 function Signed() {
   const [path] = useLocation()
   const session = useCall('GET /session', {})
@@ -91,7 +87,7 @@ function Signed() {
   )
 }
 
-// A session that ended elsewhere is noticed by whatever is asked next.
+// A session that ended elsewhere shows as a 401 of any query. Checking the session then leads to the sign-in page.
 queries.getQueryCache().subscribe(({ query }) => {
   const { error } = query.state
   if (error instanceof CallError && error.status === 401 && query.queryKey[0] !== 'GET /session') {

@@ -1,9 +1,8 @@
 /**
- * Calls to the service, typed by what its routes say (`calls.ts`).
+ * The client of the dashboard's API, typed by the service's routes (`calls.ts`).
  *
- * `useCall` asks and keeps the answer, `usePages` a list page by page,
- * `useChange` changes something and asks again for what it made stale. What is
- * refused arrives as a `CallError` with the code and the words of the service.
+ * `useCall` queries and caches, `usePages` does so for a list page by page, and `useChange` mutates and invalidates the queries
+ * that show the changed data. An error response becomes a `CallError` with the service's code and message.
  */
 import {
   type InfiniteData,
@@ -20,12 +19,13 @@ import type { Calls } from './calls.ts'
 export type Name = keyof Calls
 export type InputOf<Call extends Name> = Omit<Calls[Call], 'answer'>
 export type AnswerOf<Call extends Name> = Calls[Call]['answer']
-/** What is in the envelope: of a list, one item. */
+/** The `data` of a response's envelope; `ItemOf` is one item of a list. */
 export type DataOf<Call extends Name> = AnswerOf<Call> extends { data: infer Data } ? Data : never
 export type ItemOf<Call extends Name> = DataOf<Call> extends readonly (infer Item)[] ? Item : never
 
-/** `once`: called again with the same one, what was done is answered once more instead of done once more. */
+/** `once` is the `Idempotency-Key`: the service replays the first response to a call that is repeated with the same key. */
 type Once = { once?: string }
+/** The input of any call, for code that does not know which one. */
 type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & Once
 
 export class CallError extends Error {
@@ -38,7 +38,7 @@ export class CallError extends Error {
   }
 }
 
-/** What went wrong, for people. */
+/** The sentence that the pages show for an error. */
 export function messageOf(error: unknown): string {
   if (error instanceof CallError) {
     return error.code === 'internal' ? words.common.ourFault : capitalize(error.message)
@@ -48,13 +48,13 @@ export function messageOf(error: unknown): string {
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** The path of a call, with its parameters and query filled in. */
+/** The URL of a call, with its parameters and query. Empty query values are omitted. */
 export function pathOf(name: string, { params = {}, query = {} }: Loose = {}): string {
   const path = name
     .replace(/^\w+ /, '')
     .replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key] ?? ''))
-  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = new URLSearchParams(asked.map(([key, value]) => [key, String(value)])).toString()
+  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(present.map(([key, value]) => [key, String(value)])).toString()
   return `/app/api${path}${search ? `?${search}` : ''}`
 }
 
@@ -63,12 +63,12 @@ export async function call<Call extends Name>(
   input: InputOf<Call> & Once,
   signal?: AbortSignal,
 ): Promise<AnswerOf<Call>> {
-  const { body, once, ...place } = input as Loose
+  const { body, once, ...target } = input as Loose
   const headers = {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(once ? { 'idempotency-key': once } : {}),
   }
-  const response = await fetch(pathOf(name, place), {
+  const response = await fetch(pathOf(name, target), {
     method: name.split(' ')[0] ?? 'GET',
     credentials: 'same-origin',
     headers,
@@ -78,11 +78,11 @@ export async function call<Call extends Name>(
   return readAnswer(response)
 }
 
-/** A name for one deed. */
+/** A new idempotency key. `crypto.randomUUID` would need HTTPS. */
 export const newOnce = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** The answer of the service, or what it refused with. */
+/** Returns the body of a success response. Throws a `CallError` for any other. */
 export async function readAnswer<Answer>(response: Response): Promise<Answer> {
   const answer = await response.json().catch(() => undefined)
   if (response.ok && answer) return answer
@@ -90,7 +90,7 @@ export async function readAnswer<Answer>(response: Response): Promise<Answer> {
   throw new CallError(response.status, code, message)
 }
 
-/** Every question of a page shares what was answered before. Our own refusals are final; a line that broke is tried again. */
+/** The cache of all queries. Client errors are final; server errors and lost connections are retried twice. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
@@ -103,31 +103,31 @@ export const queries = new QueryClient({
 })
 
 /**
- * Ask again for what is on the page. What waits for its first answer just then
- * is asked once more when that came: it may be from before the news.
+ * Invalidates queries, so that those on the page are fetched again. React Query does not repeat a fetch that is in flight for the
+ * first time, and its response may predate the change: such queries are invalidated a second time.
  */
-export async function askAgain(which: QueryFilters): Promise<void> {
+export async function askAgain(filters: QueryFilters): Promise<void> {
   const first = queries
     .getQueryCache()
-    .findAll({ ...which, fetchStatus: 'fetching' })
+    .findAll({ ...filters, fetchStatus: 'fetching' })
     .filter(({ state }) => state.data === undefined)
-  await queries.invalidateQueries(which)
+  await queries.invalidateQueries(filters)
   if (first.length > 0) await queries.invalidateQueries({ predicate: (query) => first.includes(query) })
 }
 
 type Options = {
   enabled?: boolean
-  /** Asked again whenever something of the workspace changed. */
+  /** Refetch whenever the workspace changes (`live.tsx`). */
   live?: boolean
-  /** Asked again so often, for what no news tells of. */
+  /** Poll, for data whose changes the stream does not announce. */
   everyMs?: number | false
-  /** While other questions of the kind are asked, the last answer stays. */
+  /** Show the previous data while a new input loads. */
   keep?: boolean
 }
 
 const keyOf = (name: string, input: unknown) => [name, input]
 
-/** Ask; `data` is what is in the envelope. */
+/** A query. `data` is the content of the response's envelope. */
 export function useCall<Call extends Name>(
   name: Call,
   input: InputOf<Call>,
@@ -145,7 +145,7 @@ export function useCall<Call extends Name>(
 
 type ListAnswer<Item> = { data: Item[]; meta: { next_cursor: string | null } }
 
-/** Ask for a list page by page; `items` are those of all pages so far. */
+/** A list, page by page. `items` are those of all pages fetched so far. */
 export function usePages<Call extends Name>(
   name: Call,
   input: InputOf<Call>,
@@ -172,13 +172,13 @@ function itemsOf<Item>(data: InfiniteData<ListAnswer<Item>> | undefined): Item[]
 }
 
 type ChangeOptions<Call extends Name> = {
-  /** What is asked again once it is done: every question to these calls. */
+  /** The calls whose queries to invalidate on success, before `onDone`. */
   stale?: readonly Name[]
   onDone?: (data: DataOf<Call>, input: InputOf<Call>) => void
   onFailed?: (error: unknown) => void
 }
 
-/** Change something: `mutate(input)`; `isPending` while it is under way. */
+/** A mutation: `mutate(input)` starts it, and `isPending` is true while it is in flight. */
 export function useChange<Call extends Name>(name: Call, { stale = [], onDone, onFailed }: ChangeOptions<Call> = {}) {
   return useMutation<DataOf<Call>, Error, InputOf<Call> & Once>({
     mutationFn: async (input: InputOf<Call> & Once) => ((await call(name, input)) as { data: DataOf<Call> }).data,

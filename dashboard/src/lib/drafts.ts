@@ -1,17 +1,15 @@
 /**
- * Whose drafts are in this tab. What somebody began to write stays in it until
- * it is sent, over a reload and when a session ran out; whoever signs out, or
- * comes after somebody else, finds nothing there. Everything that is kept for
- * the life of a tab is a draft.
+ * Drafts, which pages keep in `sessionStorage`: they survive a reload and an expired session. They belong to one member, so they are
+ * cleared on sign-out and when another member signs in. Nothing else may use `sessionStorage`.
  */
 
-const place = 'parley-writer'
+const ownerKey = 'parley-writer'
 
-/** Somebody is here: what another left is gone. */
+/** Clears the drafts of any other member. */
 export function claimDrafts(memberId: string): void {
-  if (sessionStorage.getItem(place) === memberId) return
+  if (sessionStorage.getItem(ownerKey) === memberId) return
   sessionStorage.clear()
-  sessionStorage.setItem(place, memberId)
+  sessionStorage.setItem(ownerKey, memberId)
 }
 
 export function forgetDrafts(): void {

@@ -1,24 +1,23 @@
 /**
- * Which field of a form a refusal is about. The service says `field: what is
- * wrong`; a page shows it beside that field, and what is about none of its
- * fields as `rest`, so that nothing a form was refused for is left unsaid.
+ * Assigns a validation error to a field of the form. The service's messages have the form `field: rule`. An error of no field on the
+ * form is `rest`, so that every error is shown.
  */
 import { CallError, messageOf } from './api.ts'
 
 export type Faults<Field extends string> = { [Name in Field | 'rest']?: string }
 
-const ofField = /^([a-z_]+)(?:[[.][^:]*)?: ([\s\S]+)$/
+const fieldMessage = /^([a-z_]+)(?:[[.][^:]*)?: ([\s\S]+)$/
 
 export function faultsOf<Field extends string>(error: unknown, fields: readonly Field[]): Faults<Field> {
   if (!error) return {}
-  const [, name, words] = (error instanceof CallError && ofField.exec(error.message)) || []
+  const [, name, rule] = (error instanceof CallError && fieldMessage.exec(error.message)) || []
   const field = fields.find((each) => each === name)
   const faults: Faults<Field> = {}
-  if (field && words) faults[field] = words.charAt(0).toUpperCase() + words.slice(1)
+  if (field && rule) faults[field] = rule.charAt(0).toUpperCase() + rule.slice(1)
   else faults.rest = messageOf(error)
   return faults
 }
 
-/** In words, where there is one place to say it: without the name the service has for a field that stands right there. */
+/** The error for a form that shows it in one place, without the field's name if it is one of `fields`. */
 export const faultOf = (error: unknown, ...fields: string[]): string | undefined =>
   Object.values(faultsOf(error, fields))[0]

@@ -1,9 +1,7 @@
 /**
- * News without reload: one stream of hints from the service. A hint says that
- * something of the workspace changed; whatever is on the page and `live` is
- * asked again, at most a few times a second. After a break everything live is
- * asked again, so nothing is missed. A page nobody sees has no line: a browser
- * has six to a host, and tabs share them.
+ * Live updates over one server-sent event stream. A `changed` event says only that the workspace changed. It invalidates all `live`
+ * queries, at most once per `throttleMs`. A new connection does so too, which covers the changes missed while it was lost. A
+ * hidden tab closes its connection, because over HTTP/1.1 a browser opens at most six to a host, for all tabs together.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { askAgain } from './api.ts'
@@ -14,32 +12,30 @@ const Context = createContext<LiveState>('connecting')
 
 export const useLiveState = (): LiveState => useContext(Context)
 
-/** No more often than this is the page asked again. */
-const restMs = 250
+const throttleMs = 250
 const retryMs = 2_000
 
 export function Live({ children }: { children: ReactNode }) {
   const [state, setState] = useState<LiveState>('connecting')
-  useEffect(() => follow(setState), [])
+  useEffect(() => followChanges(setState), [])
   return <Context value={state}>{children}</Context>
 }
 
-/** Listen until told to end; a line the browser gave up is opened again. */
-function follow(setState: (state: LiveState) => void): () => void {
+/** Returns the function that stops it. */
+function followChanges(setState: (state: LiveState) => void): () => void {
   let source: EventSource | undefined
   let retry: ReturnType<typeof setTimeout> | undefined
-  let resting: ReturnType<typeof setTimeout> | undefined
-  let isStale = false
+  let throttle: ReturnType<typeof setTimeout> | undefined
+  let isPending = false
 
   const refresh = () => {
-    isStale = true
-    if (resting) return
-    isStale = false
+    isPending = throttle !== undefined
+    if (isPending) return
     void askAgain({ predicate: ({ meta }) => meta?.live === true })
-    resting = setTimeout(() => {
-      resting = undefined
-      if (isStale) refresh()
-    }, restMs)
+    throttle = setTimeout(() => {
+      throttle = undefined
+      if (isPending) refresh()
+    }, throttleMs)
   }
   const open = () => {
     clearTimeout(retry)
@@ -51,6 +47,7 @@ function follow(setState: (state: LiveState) => void): () => void {
     source.addEventListener('changed', refresh)
     source.addEventListener('error', () => {
       setState('broken')
+      // The browser reconnects by itself after a network error, but not after an error response.
       if (source?.readyState === EventSource.CLOSED) retry = setTimeout(open, retryMs)
     })
   }
@@ -59,15 +56,15 @@ function follow(setState: (state: LiveState) => void): () => void {
     source?.close()
     source = undefined
   }
-  const watch = () => {
+  const followVisibility = () => {
     if (document.hidden) close()
     else if (!source) open()
   }
-  watch()
-  document.addEventListener('visibilitychange', watch)
+  followVisibility()
+  document.addEventListener('visibilitychange', followVisibility)
   return () => {
-    document.removeEventListener('visibilitychange', watch)
-    clearTimeout(resting)
+    document.removeEventListener('visibilitychange', followVisibility)
+    clearTimeout(throttle)
     close()
   }
 }

@@ -9,11 +9,11 @@ type Person = {
   email?: string | null
 }
 
-/** How the channel knows them. */
+/** The phone number or the username on the channel. */
 export const handleOf = ({ phone, social_username: username }: Pick<Person, 'phone' | 'social_username'>): string =>
   phone || (username ? `@${username}` : '')
 
-/** A contact without any name is told apart by the end of its id, which is random. */
+/** A visitor without a name gets the end of the id, which is random, as a code. */
 export const nameOf = (person: Person): string =>
   person.name || handleOf(person) || person.email || words.common.visitor(person.id.slice(-4).toUpperCase())
 

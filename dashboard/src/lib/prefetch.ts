@@ -1,4 +1,4 @@
-/** Ask ahead for what somebody is about to open, so that it is there when they do. Kept as `usePages` and `useCall` keep it. */
+/** Fetches the first page of a list before the member opens it, into the cache entry that `usePages` reads. */
 import { call, type InputOf, type Name, queries } from './api.ts'
 
 export function prefetchPages<Call extends Name>(name: Call, input: InputOf<Call>): void {

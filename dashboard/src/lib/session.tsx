@@ -1,4 +1,4 @@
-/** Who is signed in, for everything below. */
+/** The session of the signed-in member, for all components below. */
 import { createContext, type ReactNode, useContext } from 'react'
 import type { DataOf } from './api.ts'
 import { claimDrafts } from './drafts.ts'
@@ -8,18 +8,18 @@ export type SessionView = DataOf<'GET /session'>
 const Context = createContext<SessionView | undefined>(undefined)
 
 export function Session({ session, children }: { session: SessionView; children: ReactNode }) {
-  // Before anything below looks for a draft of its own.
+  // During render: the components below read their drafts in their first render.
   claimDrafts(session.member.id)
   return <Context value={session}>{children}</Context>
 }
 
 export function useSession(): SessionView {
   const session = useContext(Context)
-  if (!session) throw new Error('nobody is signed in here')
+  if (!session) throw new Error('useSession needs a <Session> above it')
   return session
 }
 
-/** Owners and admins change the workspace; the service insists, the pages only do not offer it to others. */
+/** Owners and admins may change the workspace. The service enforces it; the pages only hide the controls from agents. */
 export function useIsManager(): boolean {
   return useSession().role !== 'agent'
 }

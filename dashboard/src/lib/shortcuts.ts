@@ -1,18 +1,18 @@
-/** Keys that do something, unless somebody is writing or a dialog is open. A key may be a letter, or `g i`: one after the other. */
+/** Keyboard shortcuts: one key, or a sequence such as `g i`. They are off while a text field has the focus or a dialog is open. */
 import { useEffect, useRef } from 'react'
 
-const togetherMs = 900
+const sequenceMs = 900
 
 export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void>): void {
   const latest = useRef(keys)
   latest.current = keys
   useEffect(() => {
-    let first = { key: '', at: 0 }
+    let previous = { key: '', at: 0 }
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isBusy(event.target)) return
-      const pair = Date.now() - first.at < togetherMs ? `${first.key} ${event.key}` : ''
-      const act = latest.current[pair] ?? latest.current[event.key]
-      first = { key: event.key, at: Date.now() }
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return
+      const sequence = Date.now() - previous.at < sequenceMs ? `${previous.key} ${event.key}` : ''
+      const act = latest.current[sequence] ?? latest.current[event.key]
+      previous = { key: event.key, at: Date.now() }
       if (!act) return
       event.preventDefault()
       act(event)
@@ -22,7 +22,7 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
   }, [])
 }
 
-function isBusy(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   if (document.querySelector('dialog[open]')) return true
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }

@@ -1,4 +1,4 @@
-/** Times and numbers as people of this browser's language write them. */
+/** Times, numbers and sizes in the format of the browser's language. */
 import { words } from '../words/words.ts'
 
 const minute = 60_000
@@ -22,20 +22,20 @@ export const formatNumber = (value: number): string => number.format(value)
 export const formatCompact = (value: number): string => compact.format(value)
 export const formatShare = (part: number, whole: number): string => percent.format(whole > 0 ? part / whole : 0)
 
-/** An amount with its currency. One that browsers do not know as a currency is written behind the number. */
+/** An amount with its currency. A code that is not three letters is appended as text. */
 export function formatMoney(amount: number, currency: string | undefined): string {
   if (!currency || !/^[A-Za-z]{3}$/.test(currency)) return [number.format(amount), currency].filter(Boolean).join(' ')
   return new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
 }
 
-/** For a list: the time today, the weekday this week, the date before. */
+/** For lists: the time if today, the weekday within six days, else the date. */
 export function formatBrief(at: string, now = Date.now()): string {
   const date = new Date(at)
   if (isSameDay(date, new Date(now))) return timeOnly.format(date)
   return now - date.getTime() < 6 * day ? weekday.format(date) : shortDay.format(date)
 }
 
-/** For the line between two days of a thread. */
+/** For the separator between two days of a thread. */
 export function formatDay(at: string, now = Date.now()): string {
   const date = new Date(at)
   if (isSameDay(date, new Date(now))) return words.time.today

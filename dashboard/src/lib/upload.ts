@@ -1,13 +1,13 @@
-/** Bring a file to the service: what it is and whether it may be sent, the service says. */
+/** Uploads a file. The service detects its type and checks whether a channel can send it. */
 import { type AnswerOf, type DataOf, messageOf, pathOf, readAnswer } from './api.ts'
 
 export type Uploaded = DataOf<'POST /uploads'>
 
-/** The field is the file itself, so it need not be named. */
+/** The error without its field name: the body is the file itself. */
 export const uploadFault = (error: unknown): string =>
   messageOf(error).replace(/^body: (.)/i, (_, first: string) => first.toUpperCase())
 
-/** `fetch` tells nothing of how far it has got. */
+/** Uses `XMLHttpRequest`, because `fetch` does not report upload progress. */
 export async function upload(
   request: XMLHttpRequest,
   file: File,
@@ -18,8 +18,8 @@ export async function upload(
     request.setRequestHeader('content-type', file.type || 'application/octet-stream')
     request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? Math.round((loaded / total) * 100) : 0)
     request.onload = () => resolve(request.responseText)
-    request.onerror = () => reject(new TypeError('the line broke'))
-    request.onabort = () => reject(new TypeError('taken back'))
+    request.onerror = () => reject(new TypeError('the connection was lost'))
+    request.onabort = () => reject(new TypeError('the upload was cancelled'))
     request.send(file)
   })
   const answer = await readAnswer<AnswerOf<'POST /uploads'>>(new Response(text, { status: request.status }))

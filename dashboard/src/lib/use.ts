@@ -1,19 +1,19 @@
-/** Small hooks that several pages use. */
+/** Hooks that several pages share. */
 import { useCallback, useEffect, useState } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 
-/** A value that follows another once it has been still for a moment: for searching while somebody types. */
-export function useStill<Value>(value: Value, forMs = 200): Value {
-  const [still, setStill] = useState(value)
+/** Debounces a value: returns it once it has not changed for `delayMs`. */
+export function useStill<Value>(value: Value, delayMs = 200): Value {
+  const [settled, setSettled] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setStill(value), forMs)
+    const timer = setTimeout(() => setSettled(value), delayMs)
     return () => clearTimeout(timer)
-  }, [value, forMs])
-  return still
+  }, [value, delayMs])
+  return settled
 }
 
-/** A choice that lives in the address, so that reloading and sharing keep it. Empty: not there. */
+/** A query parameter of the page's URL as state, so that reloading and sharing keep it. An empty value removes it. */
 export function useQueryValue(name: string): [string, (value: string) => void] {
   const search = useSearch()
   const value = new URLSearchParams(search).get(name) ?? ''
@@ -30,7 +30,7 @@ export function useQueryValue(name: string): [string, (value: string) => void] {
   return [value, set]
 }
 
-/** The time, again and again: for countdowns. */
+/** The current time, updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

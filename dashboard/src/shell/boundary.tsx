@@ -1,4 +1,4 @@
-/** A page that breaks takes nothing else along: the way to the others stays. */
+/** Catches the errors of a page, so that the navigation to the other pages stays usable. */
 import { Component, type ReactNode } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Empty } from '../../../ui/state.tsx'
@@ -11,7 +11,7 @@ type State = { fault: 'broken' | 'missing' | undefined }
 export class Boundary extends Component<{ children: ReactNode }, State> {
   override state: State = { fault: undefined }
 
-  /** `missing`: its script did not come, because the line broke or there is a newer one. */
+  /** `missing`: the page's script did not load, because the connection was lost or a newer version replaced it. */
   static getDerivedStateFromError(error: unknown): State {
     return { fault: error instanceof PageMissing ? 'missing' : 'broken' }
   }

@@ -1,4 +1,4 @@
-/** A banner on every page while the provider restricts a channel: members would otherwise learn it from failed messages. */
+/** A banner on every page while the provider restricts a channel. Without it, members would learn this from failed messages. */
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall } from '../lib/api.ts'
@@ -7,7 +7,7 @@ import { words } from '../words/words.ts'
 
 const { shell } = words
 
-/** Restrictions are rare, so the banner polls instead of asking at every change of the workspace. */
+/** Restrictions are rare, so the banner polls instead of refetching at every change of the workspace. */
 const everyMs = 60_000
 
 export function RestrictionBanner() {

@@ -1,7 +1,4 @@
-/**
- * What is around every page: the way to the others, who is signed in, whether
- * news arrives. Beside the page where there is room, under it on a phone.
- */
+/** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -13,16 +10,16 @@ import { forgetDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
-import { setTheme, themes } from '../lib/theme.ts'
-import { useTheme } from '../lib/use-theme.ts'
+import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { words } from '../words/words.ts'
 import { RestrictionBanner } from './restriction-banner.tsx'
 
 const { shell } = words
 
-type Place = { href: string; label: string; icon: IconName; key: string }
+/** `key` is the second key of its shortcut, after `g`. */
+type NavItem = { href: string; label: string; icon: IconName; key: string }
 
-const places: readonly Place[] = [
+const navItems: readonly NavItem[] = [
   { href: '/inbox', label: shell.inbox, icon: 'inbox', key: 'i' },
   { href: '/overview', label: shell.overview, icon: 'overview', key: 'o' },
   { href: '/contacts', label: shell.contacts, icon: 'contacts', key: 'c' },
@@ -33,36 +30,36 @@ const places: readonly Place[] = [
   { href: '/integrations', label: shell.integrations, icon: 'integrations', key: 'n' },
   { href: '/settings', label: shell.settings, icon: 'settings', key: ',' },
 ]
-/** Those a thumb reaches on a phone; the others are under "More". */
-const atHand = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
+/** The tabs of the tab bar on a phone. The other pages are in its "More" menu. */
+const tabs = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation()
-  const [isHelping, setHelping] = useState(false)
+  const [isHelpOpen, setHelpOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const room = path.split('/')[1]
+  const page = path.split('/')[1]
   useShortcuts({
-    ...Object.fromEntries(places.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
-    '?': () => setHelping(true),
+    ...Object.fromEntries(navItems.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
+    '?': () => setHelpOpen(true),
   })
-  // Whoever hears the page is told that it is another one; whoever scrolled begins at its top.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of room that matters.
+  // A new page starts at its top.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the page changes.
   useEffect(() => {
-    // Newer browsers answer with a promise, which is no way to undo an effect.
+    // In braces: newer browsers return a promise, which React would take for a cleanup function.
     main.current?.scrollTo(0, 0)
-  }, [room])
+  }, [page])
 
   return (
-    <div className="shell" data-room={room}>
+    <div className="shell">
       <a className="skip" href="#main">
         {shell.skip}
       </a>
       <nav className="nav" aria-label={shell.main}>
         <Workspace />
         <ul>
-          {places.map((place) => (
-            <li key={place.href} data-at-hand={atHand.has(place.href) ? '' : undefined}>
-              <PlaceLink place={place} isHere={path === place.href || path.startsWith(`${place.href}/`)} />
+          {navItems.map((item) => (
+            <li key={item.href} data-tab={tabs.has(item.href) ? '' : undefined}>
+              <NavLink item={item} isCurrent={path === item.href || path.startsWith(`${item.href}/`)} />
             </li>
           ))}
           <li className="nav-more">
@@ -75,8 +72,8 @@ export function Shell({ children }: { children: ReactNode }) {
                   <span>{shell.more}</span>
                 </button>
               }
-              items={places
-                .filter(({ href }) => !atHand.has(href))
+              items={navItems
+                .filter(({ href }) => !tabs.has(href))
                 .map(({ href, label, icon }) => ({
                   label: (
                     <>
@@ -89,22 +86,22 @@ export function Shell({ children }: { children: ReactNode }) {
             />
           </li>
         </ul>
-        <Account onHelp={() => setHelping(true)} />
+        <Account onHelp={() => setHelpOpen(true)} />
       </nav>
       <RestrictionBanner />
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
-      {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
+      {isHelpOpen && <Shortcuts onClose={() => setHelpOpen(false)} />}
     </div>
   )
 }
 
-function PlaceLink({ place: { href, label, icon }, isHere }: { place: Place; isHere: boolean }) {
+function NavLink({ item: { href, label, icon }, isCurrent }: { item: NavItem; isCurrent: boolean }) {
   const unread = useCall('GET /conversations/counts', {}, { live: true, enabled: href === '/inbox' })
   const count = href === '/inbox' ? (unread.data?.unread ?? 0) : 0
   return (
-    <Link href={href} className="nav-link" aria-current={isHere ? 'page' : undefined} title={label}>
+    <Link href={href} className="nav-link" aria-current={isCurrent ? 'page' : undefined} title={label}>
       <Icon name={icon} />
       <span>{label}</span>
       {count > 0 && <span className="nav-count">{count > 99 ? '99+' : count}</span>}
@@ -184,7 +181,7 @@ const withIcon = (icon: IconName, label: string) => (
 
 function Shortcuts({ onClose }: { onClose: () => void }) {
   const rows = [
-    ...places.map(({ key, label }) => ({ keys: ['g', key], label: shell.goTo(label) })),
+    ...navItems.map(({ key, label }) => ({ keys: ['g', key], label: shell.goTo(label) })),
     ...words.inbox.shortcuts,
     { keys: ['?'], label: shell.shortcuts },
   ]
@@ -192,14 +189,14 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
     <Dialog title={shell.shortcuts} onClose={onClose}>
       <dl className="facts">
         {rows.map(({ keys, label }) => (
-          <Row key={label} keys={keys} label={label} />
+          <ShortcutRow key={label} keys={keys} label={label} />
         ))}
       </dl>
     </Dialog>
   )
 }
 
-const Row = ({ keys, label }: { keys: readonly string[]; label: string }) => (
+const ShortcutRow = ({ keys, label }: { keys: readonly string[]; label: string }) => (
   <>
     <dt>
       {keys.map((key) => (
