@@ -1,4 +1,4 @@
-/** The baseline: a bare `node:http` server that returns one answer, headers and all. `bare.ts <port> <headers as JSON> <body>` */
+/** Baseline: a bare `node:http` server with one fixed response. Usage: `bare.ts <port> <headers as JSON> <body>` */
 import { createServer } from 'node:http'
 
 const [port, headers = '', body = ''] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** A broadcast to 10,000 whose process is killed twenty times: who got it twice, who is forgotten, what the counters say. */
+/** A broadcast to 10,000 recipients while the service is killed twenty times: duplicates, lost recipients, wrong counters. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Filter, Parley } from '../sdk/src/index.ts'
 import type { Figure } from './figure.ts'
@@ -18,8 +18,8 @@ export async function benchBroadcastCrash(): Promise<Figure[]> {
   const [key = ''] = await createKeys(service, 1)
   const parley = new Parley({ apiKey: key, baseUrl: `${service.url}/v1` })
   const filter: Filter = { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] }
-  const { id } = await parley.segments.create({ name: 'Everybody', kind: 'dynamic', filter })
-  await parley.broadcasts.create({ name: 'Everybody', template: { name: 'hello_world' }, segment_id: id })
+  const { id } = await parley.segments.create({ name: 'All contacts', kind: 'dynamic', filter })
+  await parley.broadcasts.create({ name: 'All contacts', template: { name: 'hello_world' }, segment_id: id })
 
   let killed = 0
   while (killed < kills && (await countOf(service, 'pending')) > 0) {
@@ -28,11 +28,11 @@ export async function benchBroadcastCrash(): Promise<Figure[]> {
     killed++
     await service.db.end({ timeout: 1 })
     service = await startService(service.dataDir)
-    // Its callbacks find the new port.
+    // The new process has another port, so the callback address changes.
     await connectTo(simulator.url, service, pace)
   }
   while ((await countOf(service, 'pending')) > 0) await sleep(200)
-  // Reports of what was accepted settle what the killed ones left open.
+  // Status reports settle messages that a killed process left pending.
   let open = -1
   for (let left = await countOf(service, 'sending'); left !== open; left = await countOf(service, 'sending')) {
     open = left
@@ -52,14 +52,14 @@ export async function benchBroadcastCrash(): Promise<Figure[]> {
   discard(service)
   const what = `a broadcast to ${people.toLocaleString('en')}, its process killed ${killed} times`
   return [
-    { what: `${what}: sent to twice`, value: sent.length - taken, unit: 'people', goal: { below: 1 } },
+    { what: `${what}: recipients with two messages`, value: sent.length - taken, unit: 'people', goal: { below: 1 } },
     { what: `${what}: counters off by`, value: off?.count ?? -1, unit: 'people', goal: { below: 1 } },
     {
-      what: `${what}: neither sent to nor known to be open`,
+      what: `${what}: recipients neither sent to nor pending`,
       value: people - taken - open,
       unit: 'people',
       goal: { below: 1 },
-      note: `${taken} were sent to; ${open} were handed over in the moment of a kill, are not sent to again, and fail after 15 minutes`,
+      note: `${taken} sent; ${open} were in flight during a kill, are not sent again, and fail after 15 minutes`,
     },
   ]
 }

@@ -1,4 +1,4 @@
-/** Lists, search and segments at a thousand and at a million contacts. */
+/** Lists, search and segments with a thousand and with a million contacts. */
 import { encodeCursor } from '../server/lib/page.ts'
 import type { Figure } from './figure.ts'
 import { insertPeople } from './people.ts'
@@ -8,7 +8,7 @@ const small = 1_000
 const large = 1_000_000
 const calls = 100
 
-/** Part of a name that one in nine has; part of a name that one in four thousand has; all of a phone number. */
+/** Matches one contact in nine, one in four thousand, and exactly one. */
 const searches = {
   'part of a common name': 'ergstr',
   'part of a rare name': 'dekelo',
@@ -17,18 +17,18 @@ const searches = {
 
 export async function benchContacts(): Promise<Figure[]> {
   const service = await startService()
-  const ask = await createClient(service)
-  const tagged = await ask('POST', '/segments', {
+  const call = await createClient(service)
+  const tagged = await call('POST', '/segments', {
     name: 'Regulars',
     kind: 'dynamic',
     filter: { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'regular' }] },
   })
-  const listed = await ask('POST', '/segments', { name: 'Picked' })
+  const listed = await call('POST', '/segments', { name: 'Picked' })
 
   await insertPeople(service.db, service.workspaceId, 0, small)
-  const few = await measureReads(ask, service, 900)
+  const few = await measureReads(call, service, 900)
   await insertPeople(service.db, service.workspaceId, small, large)
-  const many = await measureReads(ask, service, 250_000)
+  const many = await measureReads(call, service, 250_000)
 
   const figures: Figure[] = Object.entries(many).map(([what, value]) => ({
     what: `${what}, 1,000,000 contacts against 1,000`,
@@ -38,7 +38,7 @@ export async function benchContacts(): Promise<Figure[]> {
     note: `${value.toFixed(2)} ms against ${few[what]?.toFixed(2)} ms (p50)`,
   }))
 
-  const count = await median(15, () => ask('GET', `/segments/${tagged.data.id}`))
+  const count = await median(15, () => call('GET', `/segments/${tagged.data.id}`))
   figures.push({ what: 'count of a tag segment, 100,000 of 1,000,000', value: count, unit: 'ms', goal: { below: 300 } })
 
   const ids = await service.db<{ id: string }[]>`
@@ -47,7 +47,7 @@ export async function benchContacts(): Promise<Figure[]> {
   const adding = await median(15, () => {
     const contact_ids = ids.slice(from, from + 1_000).map(({ id }) => id)
     from += 1_000
-    return ask('POST', `/segments/${listed.data.id}/contacts`, { contact_ids })
+    return call('POST', `/segments/${listed.data.id}/contacts`, { contact_ids })
   })
   figures.push({ what: 'POST /segments/{id}/contacts, 1,000 ids', value: adding, unit: 'ms', goal: { below: 150 } })
   await service.stop()
@@ -55,9 +55,9 @@ export async function benchContacts(): Promise<Figure[]> {
   return figures
 }
 
-type Ask = (method: string, path: string, body?: unknown) => Promise<{ data: { id: string } }>
+type Call = (method: string, path: string, body?: unknown) => Promise<{ data: { id: string } }>
 
-async function createClient(service: Service): Promise<Ask> {
+async function createClient(service: Service): Promise<Call> {
   const keys = await createKeys(service, 200)
   let next = 0
   return async (method, path, body) => {
@@ -71,17 +71,17 @@ async function createClient(service: Service): Promise<Ask> {
   }
 }
 
-/** Median times of each read; `depth` is how many contacts lie before the deep page. */
-async function measureReads(ask: Ask, { db, workspaceId }: Service, depth: number): Promise<Record<string, number>> {
+/** Returns the median time of each read. `depth` is the number of contacts before the deep page. */
+async function measureReads(call: Call, { db, workspaceId }: Service, depth: number): Promise<Record<string, number>> {
   const [deep] = await db<{ id: string }[]>`
     select id from contacts where workspace_id = ${workspaceId} order by id desc offset ${depth} limit 1`
   const cursor = encodeCursor(deep?.id ?? '')
   const times: Record<string, number> = {
-    'GET /contacts, first page': await median(calls, () => ask('GET', '/contacts')),
-    'GET /contacts, deep page (the 5,000th)': await median(calls, () => ask('GET', `/contacts?cursor=${cursor}`)),
+    'GET /contacts, first page': await median(calls, () => call('GET', '/contacts')),
+    'GET /contacts, deep page (the 5,000th)': await median(calls, () => call('GET', `/contacts?cursor=${cursor}`)),
   }
   for (const [what, search] of Object.entries(searches)) {
-    times[`search, ${what}`] = await median(calls, () => ask('GET', `/contacts?search=${encodeURIComponent(search)}`))
+    times[`search, ${what}`] = await median(calls, () => call('GET', `/contacts?search=${encodeURIComponent(search)}`))
   }
   return times
 }

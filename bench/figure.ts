@@ -1,4 +1,4 @@
-/** One measured number, and what we promised of it. */
+/** One measured number and its goal. */
 export type Figure = {
   what: string
   value: number

@@ -1,8 +1,6 @@
 /**
- * The baseline of a send: a bare server that takes a request, posts a
- * ready-made message to the provider and answers when the provider did. What
- * is posted to `/callback` it reads and answers 200. Takes `Forwarding` as JSON
- * on its standard input.
+ * Baseline of a send: a bare server that posts a prepared message to the provider for each request and responds after the
+ * provider. It answers requests to `/callback` with 200. Reads `Forwarding` as JSON from standard input.
  */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -10,12 +8,12 @@ import { Agent } from 'undici'
 
 export type Forwarding = {
   port: number
-  /** Where the provider takes messages. */
+  /** The provider's address for messages. */
   url: string
   token: string
-  /** What is posted, in turn. */
+  /** The messages to post, in a cycle. */
   messages: string[]
-  /** What is answered. */
+  /** The response. */
   headers: Record<string, string>
   body: string
 }

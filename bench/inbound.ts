@@ -1,6 +1,6 @@
 /**
- * What the provider posts: customers' messages and status reports, signed and
- * escaped as it does, and made beforehand so that the load is cheap.
+ * Provider callbacks: customers' messages and status reports, signed and escaped like the provider's. They are built before
+ * the measurement, so that the load generator needs little CPU.
  */
 import { createHmac } from 'node:crypto'
 import type { Connection } from '../server/channels/channel.ts'
@@ -20,7 +20,7 @@ export async function benchInbound(): Promise<Figure[]> {
   const service = await startService()
   const simulator = await startSimulator()
   const connection = await connectTo(simulator.url, service)
-  // Only its account was needed.
+  // The benchmark needs only the account.
   await simulator.stop()
   const before = await countMessages(service)
   const write = (count: number, size: number) =>
@@ -34,12 +34,12 @@ export async function benchInbound(): Promise<Figure[]> {
       seconds,
       warmUpSeconds: 0,
     })
-    if (measured.failures > 0) throw new Error(`${measured.failures} callbacks were not taken`)
+    if (measured.failures > 0) throw new Error(`${measured.failures} callbacks were not answered with 200`)
     return { ...measured, perSecond: measured.perSecond * size }
   }
   const first = await post(write(people / perCallback, perCallback), perCallback, connections)
   const known = await post(write(callbacks, perCallback), perCallback, connections)
-  await requireKept(service, before + people + callbacks * perCallback)
+  await requireStored(service, before + people + callbacks * perCallback)
   const lone = await post(write(500, 1), 1, 1)
 
   const ids = await insertSent(service, 300 * perCallback)
@@ -53,20 +53,20 @@ export async function benchInbound(): Promise<Figure[]> {
   discard(service)
   return [
     {
-      what: `inbound, ${connections} connections, callbacks of ${perCallback} messages, known people`,
+      what: `inbound, ${connections} connections, callbacks of ${perCallback} messages, known contacts`,
       value: known.perSecond,
       unit: 'messages/s',
       goal: { atLeast: 8_000 },
       note: waits(known),
     },
     {
-      what: 'the same, people who write for the first time',
+      what: 'the same, new contacts',
       value: first.perSecond,
       unit: 'messages/s',
       note: waits(first),
     },
     {
-      what: 'a lone callback with one message, p50',
+      what: 'a single callback with one message, p50',
       value: lone.p50,
       unit: 'ms',
       goal: { below: 10 },
@@ -147,12 +147,12 @@ async function countMessages({ db, workspaceId }: Service): Promise<number> {
   return counted?.n ?? 0
 }
 
-async function requireKept(service: Service, count: number): Promise<void> {
+async function requireStored(service: Service, count: number): Promise<void> {
   const kept = await countMessages(service)
-  if (kept !== count) throw new Error(`${kept} of ${count} messages were kept`)
+  if (kept !== count) throw new Error(`${kept} of ${count} messages were stored`)
 }
 
-/** Messages of ours that the channel took, spread over everybody. */
+/** Inserts outbound messages that the channel accepted, spread over all contacts. */
 async function insertSent({ db, workspaceId }: Service, count: number): Promise<Sent[]> {
   await db`
     insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
@@ -160,7 +160,7 @@ async function insertSent({ db, workspaceId }: Service, count: number): Promise<
     select ${workspaceId}, v.id, uuidv7(), 'outbound', 'agent', 'template', 'Hi Ada Abbott, your order A-10042 is on its way.',
       'order_confirmed', 'wamid.HBgLMTQxNTI' || upper(md5(v.id::text || i)), 'sent', now()
     from generate_series(1, ${count / people}::int) as i
-    -- Without the people of the demo's history.
+    -- Excludes the contacts of the demo's history.
     cross join (
       select v.id from conversations v
       join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id

@@ -1,18 +1,17 @@
 /**
- * The load: HTTP/1.1 on raw keep-alive sockets, so that as little as possible
- * of the two cores goes to the one who asks. Runs as a process of its own:
- * takes `Load` as JSON on its standard input, answers `Measured` as JSON.
+ * Load generator: HTTP/1.1 on raw keep-alive sockets, to use as little CPU as possible. Runs in its own process: reads `Load`
+ * as JSON from standard input and prints `Measured` as JSON.
  */
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 export type Load = {
   port: number
-  /** Whole requests as they go over the wire, taken in turn. */
+  /** Complete requests in wire format, sent in a cycle. */
   requests: string[]
-  /** Each request once: it is over when there are no more. Otherwise over and over, until time is up. */
+  /** Send each request once. Otherwise repeat the cycle until the time is up. */
   once?: boolean
-  /** The status of a good answer; 200 when absent. */
+  /** Expected status; default 200. */
   expected?: number
   connections: number
   seconds: number
@@ -22,7 +21,7 @@ export type Measured = { perSecond: number; p50: number; p99: number; requests: 
 
 const load: Load = JSON.parse(await text(process.stdin))
 const requests = load.requests.map((request) => Buffer.from(request))
-const good = `HTTP/1.1 ${load.expected ?? 200}`
+const expectedStart = `HTTP/1.1 ${load.expected ?? 200}`
 const start = performance.now() + load.warmUpSeconds * 1000
 const end = start + load.seconds * 1000
 const times: number[] = []
@@ -30,7 +29,7 @@ let failures = 0
 let next = 0
 let last = start
 
-await Promise.all(Array.from({ length: load.connections }, () => ask(connect(load.port, '127.0.0.1'))))
+await Promise.all(Array.from({ length: load.connections }, () => sendRequests(connect(load.port, '127.0.0.1'))))
 times.sort((a, b) => a - b)
 const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
 const measured: Measured = {
@@ -42,8 +41,8 @@ const measured: Measured = {
 }
 console.log(JSON.stringify(measured))
 
-/** Ask again as soon as an answer is complete, until time or requests are up. */
-function ask(socket: Socket): Promise<void> {
+/** Sends the next request as soon as a response is complete, until the time is up or no request is left. */
+function sendRequests(socket: Socket): Promise<void> {
   socket.setNoDelay(true)
   return new Promise((resolve, reject) => {
     let began = 0
@@ -75,7 +74,7 @@ function ask(socket: Socket): Promise<void> {
       if (began >= start && now <= end) {
         times.push(now - began)
         last = now
-        if (!head.startsWith(good)) failures++
+        if (!head.startsWith(expectedStart)) failures++
       }
       send()
     })

@@ -1,5 +1,4 @@
-/** `GET /v1/me` against a bare server that returns the same bytes, turn about in one run; and a lone caller's wait. */
-
+/** `GET /v1/me`: throughput against a bare server with the same response, in alternating rounds; latency of a single caller. */
 import type { Figure } from './figure.ts'
 import { createKeys, discard, measureLoad, startBare, startService, toRequest } from './service.ts'
 
@@ -12,19 +11,19 @@ export async function benchMe(): Promise<Figure[]> {
   const keys = await createKeys(service, 2_000)
   const [first = ''] = keys
   const bare = await startBare(await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${first}` } }))
-  const ask = (path: string) => keys.map((token) => toRequest({ path, token }))
+  const requestsFor = (path: string) => keys.map((token) => toRequest({ path, token }))
   const ratios: number[] = []
   let parley = { perSecond: 0, p50: 0, p99: 0, failures: 0 }
   let baseline = { perSecond: 0 }
   for (let round = 0; round < rounds; round++) {
     await service.db`truncate api_key_windows`
-    baseline = await measureLoad({ port: bare.port, requests: ask('/'), connections, seconds })
-    parley = await measureLoad({ port: service.port, requests: ask('/v1/me'), connections, seconds })
-    if (parley.failures > 0) throw new Error(`${parley.failures} answers were not 200`)
+    baseline = await measureLoad({ port: bare.port, requests: requestsFor('/'), connections, seconds })
+    parley = await measureLoad({ port: service.port, requests: requestsFor('/v1/me'), connections, seconds })
+    if (parley.failures > 0) throw new Error(`${parley.failures} responses were not 200`)
     ratios.push(parley.perSecond / baseline.perSecond)
   }
   await service.db`truncate api_key_windows`
-  const lone = await measureLoad({ port: service.port, requests: ask('/v1/me'), connections: 1, seconds })
+  const lone = await measureLoad({ port: service.port, requests: requestsFor('/v1/me'), connections: 1, seconds })
   await bare.stop()
   await service.stop()
   discard(service)
@@ -37,7 +36,7 @@ export async function benchMe(): Promise<Figure[]> {
       goal: { atLeast: 0.5 },
       note: `last round ${Math.round(parley.perSecond)}/s against ${Math.round(baseline.perSecond)}/s`,
     },
-    { what: 'GET /v1/me, lone caller, p50', value: lone.p50, unit: 'ms' },
-    { what: 'GET /v1/me, lone caller, p99', value: lone.p99, unit: 'ms', goal: { below: 5 } },
+    { what: 'GET /v1/me, single caller, p50', value: lone.p50, unit: 'ms' },
+    { what: 'GET /v1/me, single caller, p99', value: lone.p99, unit: 'ms', goal: { below: 5 } },
   ]
 }

@@ -1,10 +1,8 @@
 /**
- * `POST /v1/messages` end to end, against a bare server that passes messages on
- * to the same simulated provider, turn about in one run; and what a lone caller
- * waits for longer than for the provider itself.
+ * `POST /v1/messages` end to end: throughput against a bare server that forwards messages to the same simulated provider, in
+ * alternating rounds, and the latency of a single caller beyond that of the provider.
  *
- * Both receive the provider's three reports of each message: the service keeps
- * them, the other answers 200.
+ * Both servers receive three status reports per message. The service stores them; the forwarder only answers 200.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../server/channels/channel.ts'
@@ -30,7 +28,7 @@ const rounds = 3
 const connections = 64
 const seconds = 5
 const people = 20_000
-/** After its last message the provider has told everything. */
+/** The provider has sent all reports this long after its last message. */
 const reportedMs = 1_500
 
 export async function benchMessages(): Promise<Figure[]> {
@@ -44,7 +42,7 @@ export async function benchMessages(): Promise<Figure[]> {
   const sends = bodies.map((body, i) => toRequest({ path: '/v1/messages', token: keys[i % keys.length] ?? '', body }))
   const port = await freePort()
   const other = otherAccount(connection, `http://127.0.0.1:${port}/callback`)
-  await tell(simulator.url, 'PUT', 'accounts', other)
+  await callControl(simulator.url, 'PUT', 'accounts', other)
   const messages = Array.from({ length: people }, (_, i) => wireTo(phoneOf(i)))
   const graph = `/simulator/graph/${connection.api_version}/${other.phone_number_id}/messages`
   const forwarder = await startForwarder(await send(service, keys[0] ?? '', bodies[0] ?? ''), {
@@ -63,13 +61,15 @@ export async function benchMessages(): Promise<Figure[]> {
     const parley = await measureLoad({ ...load, port: service.port })
     const failures = bare.failures + parley.failures
     if (failures > 0)
-      throw new Error(`answers that were not 201: ${bare.failures} of the forwarder, ${parley.failures} of ours`)
+      throw new Error(
+        `responses other than 201: ${bare.failures} from the forwarder, ${parley.failures} from the service`,
+      )
     return { bare, parley, behindMs: await untilRead(service, from) }
   }
-  const turns = [await measure(), await measure(), await measure()].sort((a, b) => ratio(a) - ratio(b))
-  await tell(simulator.url, 'POST', 'faults', { mode: 'no_statuses' })
+  const results = [await measure(), await measure(), await measure()].sort((a, b) => ratio(a) - ratio(b))
+  await callControl(simulator.url, 'POST', 'faults', { mode: 'no_statuses' })
   const silent = await measure()
-  await tell(simulator.url, 'DELETE', 'faults')
+  await callControl(simulator.url, 'DELETE', 'faults')
 
   await service.db`truncate api_key_windows`
   const alone = { connections: 1, seconds: 3 }
@@ -79,25 +79,25 @@ export async function benchMessages(): Promise<Figure[]> {
     port: Number(new URL(simulator.url).port),
     requests: messages.map((body) => toRequest({ path: graph, token: other.access_token, body })),
   })
-  if (lone.failures + direct.failures > 0) throw new Error('a lone caller was refused')
+  if (lone.failures + direct.failures > 0) throw new Error('a call of the single caller was refused')
   await sleep(reportedMs)
   await simulator.stop()
   await forwarder.stop()
   await service.stop()
   discard(service)
 
-  const median = turns[Math.floor(rounds / 2)] ?? silent
+  const median = results[Math.floor(rounds / 2)] ?? silent
   return [
     {
       what: `POST /v1/messages, ${connections} connections, share of a bare forwarder (median of ${rounds})`,
       value: ratio(median),
       unit: '×',
       goal: { atLeast: 0.5 },
-      note: `${inWords(median)}; the last report was kept ${Math.round(median.behindMs)} ms after the last answer`,
+      note: `${inWords(median)}; the last report was stored ${Math.round(median.behindMs)} ms after the last response`,
     },
     { what: 'the same, without status reports', value: ratio(silent), unit: '×', note: inWords(silent) },
     {
-      what: 'POST /v1/messages, lone caller, p50 over that of the provider',
+      what: 'POST /v1/messages, single caller, p50 beyond that of the provider',
       value: lone.p50 - direct.p50,
       unit: 'ms',
       goal: { below: 5 },
@@ -106,22 +106,22 @@ export async function benchMessages(): Promise<Figure[]> {
   ]
 }
 
-type Turn = { bare: { perSecond: number }; parley: { perSecond: number; p50: number; p99: number }; behindMs: number }
+type Round = { bare: { perSecond: number }; parley: { perSecond: number; p50: number; p99: number }; behindMs: number }
 
-const ratio = ({ bare, parley }: Turn): number => parley.perSecond / bare.perSecond
+const ratio = ({ bare, parley }: Round): number => parley.perSecond / bare.perSecond
 
-function inWords({ bare, parley }: Turn): string {
+function inWords({ bare, parley }: Round): string {
   const [ours, theirs] = [parley.perSecond, bare.perSecond].map(Math.round)
   return `${ours}/s against ${theirs}/s, p50 ${parley.p50.toFixed(0)} ms, p99 ${parley.p99.toFixed(0)} ms`
 }
 
 const values = ['Ada Abbott', 'A-10042']
 
-/** The body of a send, as a caller writes it. */
+/** Body of a send in our API. */
 export const sendTo = (to: string): string =>
   JSON.stringify({ to, type: 'template', template: { name: 'order_confirmed', language: 'en_US', params: values } })
 
-/** The same as the provider takes it. */
+/** Body of the same send in the provider's API. */
 function wireTo(to: string): string {
   const components = [{ type: 'body', parameters: values.map((text) => ({ type: 'text', text })) }]
   return JSON.stringify({
@@ -141,7 +141,7 @@ async function send({ url }: Service, key: string, body: string): Promise<Respon
   return answer
 }
 
-/** Somebody else's account at the same provider. */
+/** A second account at the same provider, for the forwarder. */
 function otherAccount({ api_version: _, ...connection }: Connection, callbackUrl: string): SimulatorAccount {
   return {
     workspace_id: newId(),
@@ -154,13 +154,13 @@ function otherAccount({ api_version: _, ...connection }: Connection, callbackUrl
     app_secret: connection.app_secret,
     verify_token: connection.verify_token,
     callback_url: callbackUrl,
-    // A fast machine passes on more than the service lets a number have.
+    // The forwarder can exceed the highest pace that the service allows.
     messages_per_second: 10 * maxPace,
     is_default: false,
   }
 }
 
-async function tell(simulatorUrl: string, method: string, call: string, body?: unknown): Promise<void> {
+async function callControl(simulatorUrl: string, method: string, call: string, body?: unknown): Promise<void> {
   const answer = await fetch(`${simulatorUrl}/control/${call}`, {
     method,
     headers: { 'content-type': 'application/json' },
@@ -169,7 +169,7 @@ async function tell(simulatorUrl: string, method: string, call: string, body?: u
   if (!answer.ok) throw new Error(await answer.text())
 }
 
-/** Milliseconds until every message is read, or nothing more is reported. */
+/** Milliseconds until all messages are read, or until no more reports arrive. */
 async function untilRead({ db }: Service, from: string): Promise<number> {
   const began = performance.now()
   let left = -1

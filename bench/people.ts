@@ -1,4 +1,4 @@
-/** A million people, made in the database itself: lifelike names, phones, companies, two tags. */
+/** Creates up to a million contacts inside the database, with realistic names, phones, companies and two tags. */
 import type { Db } from '../server/lib/db.ts'
 
 const first = [
@@ -27,13 +27,13 @@ const last = [
   'Ivanov',
 ]
 
-/** Three of these make one of 4,096 rare names. */
+/** Three syllables form one of 4,096 rare names. */
 const syllables = 'ba de fi go hu ja ke lo mi nu pa re so ti vu za'.split(' ')
 
-/** The number of person `i`. */
+/** Phone number of person `i`. */
 export const phoneOf = (i: number): string => `+1415${2_000_000 + i}`
 
-/** People number `from` to `to`, older ones first, as the service itself would have stored them. */
+/** Inserts the people from `from` to `to` (exclusive), oldest first, as the service would store them. */
 export async function insertPeople(db: Db, workspaceId: string, from: number, to: number): Promise<void> {
   await db`
     insert into tags (workspace_id, id, name, name_key, color, created_at)
@@ -50,8 +50,8 @@ export async function insertPeople(db: Db, workspaceId: string, from: number, to
       '+1415' || lpad((2000000 + i)::text, 7, '0') as phone,
       'person' || i || '@' || substr(noise, 24, 4) || '.example' as email,
       case when i % 3 = 0 then 'Company ' || substr(noise, 16, 4) end as company
-    from (select ${syllables}::text[] as syllables) as these, generate_series(${from}::int, ${to - 1}::int) as i,
-      lateral (select timestamptz '2025-01-01' + i * interval '1 second' as moment, md5(i::text) as noise) as given,
+    from (select ${syllables}::text[] as syllables) as constants, generate_series(${from}::int, ${to - 1}::int) as i,
+      lateral (select timestamptz '2025-01-01' + i * interval '1 second' as moment, md5(i::text) as noise) as person,
       lateral (select lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') as time) as stamped`
   await db`
     insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
@@ -70,7 +70,7 @@ export async function insertPeople(db: Db, workspaceId: string, from: number, to
   await db`vacuum analyze contact_tags`
 }
 
-/** A conversation for everybody who has none, as old as the person. */
+/** Inserts a conversation, as old as the contact, for every contact that has none. */
 export async function insertConversations(db: Db, workspaceId: string): Promise<void> {
   await db`
     insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)

@@ -1,7 +1,6 @@
 /**
- * The baseline of delivery: a loop that signs and posts ready-made bodies and
- * keeps nothing. Takes `Posting` as JSON on its standard input, answers how
- * many were taken in a second.
+ * Baseline of webhook delivery: a loop that signs and posts prepared bodies and stores nothing. Reads `Posting` as JSON from
+ * standard input and prints the number of accepted posts per second.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,11 +10,11 @@ import { signatureOf } from '../common/webhook-request.ts'
 
 export type Posting = {
   origin: string
-  /** Each posted to in turn. */
+  /** Paths to post to, in a cycle. */
   paths: string[]
   bodies: string[]
   secret: string
-  /** Posts under way at once. */
+  /** Posts in flight. */
   concurrency: number
   seconds: number
   warmUpSeconds: number
@@ -28,10 +27,10 @@ const agent = new Agent({ connect: { ca }, pipelining: 1 })
 const start = performance.now() + posting.warmUpSeconds * 1000
 const end = start + posting.seconds * 1000
 let next = 0
-let taken = 0
+let accepted = 0
 
 await Promise.all(Array.from({ length: posting.concurrency }, post))
-console.log(JSON.stringify({ perSecond: taken / posting.seconds }))
+console.log(JSON.stringify({ perSecond: accepted / posting.seconds }))
 process.exit(0)
 
 async function post(): Promise<void> {
@@ -57,8 +56,8 @@ async function post(): Promise<void> {
       },
     })
     await answer.body.text()
-    if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`)
+    if (answer.statusCode !== 200) throw new Error(`the receiver answered ${answer.statusCode}`)
     const now = performance.now()
-    if (now >= start && now < end) taken++
+    if (now >= start && now < end) accepted++
   }
 }

@@ -1,32 +1,31 @@
 /**
- * A customer's https server: answers 200 whatever is posted, but for paths that
- * begin with `/hang`, which it never answers. Runs as a process of its own and
- * is asked over its channel: how many have come, and when each of those that
- * were noted came, by the phone number in its body.
+ * Webhook receiver over https. It answers every request with 200, except paths that start with `/hang`, which it never
+ * answers. Runs in its own process. Over the IPC channel it reports how many requests arrived and, for recorded requests,
+ * when each arrived, by the phone number in its body.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 
-export type Asked = 'count' | 'note' | 'noted'
-export type Told = { port: number } | { count: number; at: number } | { noted: [phone: string, at: number][] }
+export type Query = 'count' | 'startRecording' | 'stopRecording'
+export type Report = { port: number } | { count: number; at: number } | { recorded: [phone: string, at: number][] }
 
 const fixtures = join(import.meta.dirname, '../tests/fixtures')
 const [cert, key] = ['tls.crt', 'tls.key'].map((name) => readFileSync(join(fixtures, name)))
 let count = 0
-let noted: [string, number][] | undefined
+let recorded: [string, number][] | undefined
 
 const now = (): number => performance.timeOrigin + performance.now()
-const tell = (told: Told) => process.send?.(told)
+const report = (message: Report) => process.send?.(message)
 
 const server = createServer({ cert, key }, (request, response) => {
   const parts: Buffer[] = []
-  if (noted) request.on('data', (part) => parts.push(part))
+  if (recorded) request.on('data', (part) => parts.push(part))
   else request.resume()
   request.on('end', () => {
     count++
-    const [, phone] = noted ? (/"phone":"(\+\d+)"/.exec(parts.join('')) ?? []) : []
-    if (phone) noted?.push([phone, now()])
+    const [, phone] = recorded ? (/"phone":"(\+\d+)"/.exec(parts.join('')) ?? []) : []
+    if (phone) recorded?.push([phone, now()])
     if (!request.url?.startsWith('/hang')) response.writeHead(200).end('ok')
   })
 })
@@ -36,14 +35,14 @@ server.keepAliveTimeout = 60_000
 server.requestTimeout = 0
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  if (address && typeof address === 'object') tell({ port: address.port })
+  if (address && typeof address === 'object') report({ port: address.port })
 })
 
 process.on('disconnect', () => process.exit())
-process.on('message', (asked: Asked) => {
-  if (asked === 'count') tell({ count, at: now() })
+process.on('message', (query: Query) => {
+  if (query === 'count') report({ count, at: now() })
   else {
-    tell({ noted: noted ?? [] })
-    noted = asked === 'note' ? [] : undefined
+    report({ recorded: recorded ?? [] })
+    recorded = query === 'startRecording' ? [] : undefined
   }
 })

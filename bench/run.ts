@@ -1,9 +1,7 @@
 /**
- * `npm run bench [name …]`: measure, print, and put the results on top of
- * `bench/RESULTS.md`, with the machine and the commit.
+ * `npm run bench [name …]`: runs the benchmarks and adds the results to the top of `bench/RESULTS.md`, with machine and commit.
  *
- * Figures are ratios within one run wherever they can be, because machines are
- * noisy; run it when nothing else is running.
+ * Most figures are ratios within one run, because absolute times vary between runs. Run it on an idle machine.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -57,11 +55,11 @@ const entry = [
   '',
   `${machine}, Node ${process.versions.node}; service, database and load on the same cores.`,
   '',
-  '| what | measured | goal | | |',
+  '| figure | measured | goal | | note |',
   '|---|---|---|---|---|',
   ...rows,
   '',
 ].join('\n')
 writeFileSync(file, [head, entry, ...before].join('\n## '))
-console.log(missed === 0 ? 'Every goal met.' : `${missed} missed.`)
+console.log(missed === 0 ? 'All goals met.' : `${missed} goals missed.`)
 process.exit(0)

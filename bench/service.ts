@@ -1,4 +1,4 @@
-/** The service as an operator runs it, in a process of its own on a database of its own, and the tools around it. */
+/** Starts the service in its own process with its own database, and the other processes of a benchmark. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ export type Service = {
   workspaceId: string
   dataDir: string
   db: Db
-  /** Milliseconds from spawn to the first good answer of /readyz. */
+  /** Milliseconds from spawn to the first 200 of /readyz. */
   readyMs: number
   stop(): Promise<void>
 }
@@ -38,14 +38,14 @@ export async function startService(
   const began = performance.now()
   const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
     env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings },
-    // With a channel it notices when we are gone.
+    // With an IPC channel the service stops when this process exits.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const url = `http://127.0.0.1:${port}`
   await untilAnswers(`${url}/readyz`, child)
   const readyMs = performance.now() - began
   const address = await findEmbeddedPostgres(dataDir)
-  if (!address) throw new Error('the service has no database')
+  if (!address) throw new Error('the service has no embedded database')
   const db = connect({ database: address, max: 2, statementTimeoutMs: 600_000 })
   const { workspace_id: workspaceId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
   return {
@@ -58,7 +58,7 @@ export async function startService(
     readyMs,
     async stop() {
       await db.end({ timeout: 1 })
-      await end(child)
+      await stopChild(child)
     },
   }
 }
@@ -67,17 +67,17 @@ export function discard({ dataDir }: Service): void {
   rmSync(dataDir, { recursive: true, force: true })
 }
 
-/** A bare server that returns the very bytes of this answer. */
+/** Starts a bare server that returns the same bytes as `answer`. */
 export async function startBare(answer: Response): Promise<{ port: number; stop(): Promise<void> }> {
   const port = await freePort()
   const headers = JSON.stringify(headersOf(answer))
   const args = [join(root, 'bench/bare.ts'), String(port), headers, await answer.text()]
   const child = spawn(process.execPath, args, { stdio: 'inherit' })
   await untilAnswers(`http://127.0.0.1:${port}/`, child)
-  return { port, stop: () => end(child) }
+  return { port, stop: () => stopChild(child) }
 }
 
-/** The provider, in a process of its own. */
+/** Starts the simulator in its own process. */
 export async function startSimulator(): Promise<{ url: string; stop(): Promise<void> }> {
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'parley-bench-simulator-'))
@@ -91,13 +91,13 @@ export async function startSimulator(): Promise<{ url: string; stop(): Promise<v
   return {
     url,
     async stop() {
-      await end(child)
+      await stopChild(child)
       rmSync(dir, { recursive: true, force: true })
     },
   }
 }
 
-/** What `parley workspace connect-simulator` does, at the highest pace unless told otherwise. */
+/** Does the same as `parley workspace connect-simulator`, by default at the highest pace. */
 export async function connectTo(
   simulatorUrl: string,
   service: Pick<Service, 'db' | 'dataDir' | 'workspaceId' | 'url'>,
@@ -106,8 +106,8 @@ export async function connectTo(
   const { db, dataDir, workspaceId, url } = service
   const sealer = createSealer(await resolveEncryptionKey({ dataDir, databaseUrl: undefined, encryptionKey: undefined }))
   return db.begin(async (sql) => {
-    const given = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
-    const connections = await connectSimulator({ ...given, db: sql })
+    const input = { sealer, workspaceId, simulatorUrl, kind: 'alone', messagesPerSecond } as const
+    const connections = await connectSimulator({ ...input, db: sql })
     await registerSimulatorAccounts(sql, simulatorUrl, connections, url)
     return connections.msgapp
   })
@@ -115,25 +115,25 @@ export async function connectTo(
 
 export const maxPace = 10_000
 
-/** A bare server that passes messages on, for the same answer as this one. */
+/** Starts a bare server that forwards messages to the provider and responds with the same bytes as `answer`. */
 export async function startForwarder(
   answer: Response,
-  given: Pick<Forwarding, 'port' | 'url' | 'token' | 'messages'>,
+  input: Pick<Forwarding, 'port' | 'url' | 'token' | 'messages'>,
 ): Promise<{ stop(): Promise<void> }> {
-  const forwarding: Forwarding = { ...given, headers: headersOf(answer), body: await answer.text() }
+  const forwarding: Forwarding = { ...input, headers: headersOf(answer), body: await answer.text() }
   const child = spawn(process.execPath, [join(root, 'bench/forwarder.ts')], { stdio: ['pipe', 'inherit', 'inherit'] })
   child.stdin?.end(JSON.stringify(forwarding))
-  await untilAnswers(`http://127.0.0.1:${given.port}/callback`, child)
-  return { stop: () => end(child) }
+  await untilAnswers(`http://127.0.0.1:${input.port}/callback`, child)
+  return { stop: () => stopChild(child) }
 }
 
-/** The headers of an answer, but for what node:http adds by itself. */
+/** The headers of a response, except those that node:http adds. */
 function headersOf(answer: Response): Record<string, string> {
   const own = ['date', 'connection', 'keep-alive']
   return Object.fromEntries([...answer.headers].filter(([name]) => !own.includes(name)))
 }
 
-/** Keys straight into the database: thousands of them, each good for 120 requests a minute. */
+/** Inserts keys into the database. Each key allows 120 requests per minute, so a benchmark needs thousands. */
 export async function createKeys(
   { db, workspaceId }: Pick<Service, 'db' | 'workspaceId'>,
   count: number,
@@ -146,14 +146,14 @@ export async function createKeys(
     insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_at)
     select ${workspaceId}, id, 'Bench', 'svc_live_bench_', hash, ${[...scopes]}, created_at
     from unnest(${keys.map(({ id }) => id)}::uuid[], ${keys.map(({ key }) => sha256(key))}::text[],
-      ${keys.map(({ id }) => timeOfId(id))}::timestamptz[]) as given (id, hash, created_at)`
+      ${keys.map(({ id }) => timeOfId(id))}::timestamptz[]) as key (id, hash, created_at)`
   await db`analyze api_keys`
   return keys.map(({ key }) => key)
 }
 
 type Request = { path: string; token?: string; headers?: Record<string, string>; body?: string }
 
-/** A request as it goes over the wire: a GET, or with a body a POST. */
+/** Builds a request in wire format: a POST if there is a body, otherwise a GET. */
 export function toRequest({ path, token, headers = {}, body }: Request): string {
   const all = {
     Host: '127.0.0.1',
@@ -173,14 +173,14 @@ export async function measureLoad(load: Omit<Load, 'warmUpSeconds'> & { warmUpSe
 
 async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`ended before it answered ${url}`)
+    if (child.exitCode !== null) throw new Error(`the process exited before it answered ${url}`)
     const answer = await fetch(url).catch(() => undefined)
     if (answer?.ok) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   await gone

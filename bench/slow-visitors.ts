@@ -1,6 +1,6 @@
 /**
- * Memory under slow readers: visitors of a site resume their stream at the beginning of a long conversation and read a byte
- * a second. Beside them one visitor reads at full speed and reconnects as a browser does.
+ * Memory with slow readers: visitors resume their stream at the start of a long conversation and read one byte per second.
+ * Meanwhile one visitor reads at full speed and reconnects like a browser.
  */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -14,9 +14,9 @@ const visitorCount = 50
 const messageCount = 3_600
 const text = 'A long message, as long as one may be. '.repeat(110).slice(0, 4_096)
 const attackMs = 60_000
-const bottom = '00000000-0000-0000-0000-000000000000'
+const startOfConversation = '00000000-0000-0000-0000-000000000000'
 
-/** Without the worker, whose digest of 180,000 new messages would be measured too. */
+/** No worker: its digest of 180,000 new messages would distort the measurement. */
 const settings = { ROLES: 'api' }
 
 export async function benchSlowVisitors(): Promise<Figure[]> {
@@ -49,7 +49,7 @@ export async function benchSlowVisitors(): Promise<Figure[]> {
       note: `${Math.round(idleMb)} MB before`,
     },
     {
-      what: 'beside them, messages a visitor receives who reads',
+      what: 'meanwhile, messages received by a visitor who reads at full speed',
       value: read.count,
       unit: 'messages',
       goal: { atLeast: messageCount },
@@ -58,10 +58,10 @@ export async function benchSlowVisitors(): Promise<Figure[]> {
   ]
 }
 
-/** The token of a visitor whose messages went straight into the database, but for the first one. */
+/** Creates a visitor with one message through the API and the others inserted into the database. Returns the token. */
 async function createVisitor({ url, db, workspaceId }: Service, siteId: string): Promise<string> {
   const call = async (path: string, headers: Record<string, string>, body: unknown) => {
-    // All visitors come from one address here, which has its limits.
+    // All visitors share one address, and addresses have limits.
     await db`delete from visitor_windows`
     const answer = await fetch(`${url}/web-chat/${siteId}${path}`, {
       method: 'POST',
@@ -77,13 +77,13 @@ async function createVisitor({ url, db, workspaceId }: Service, siteId: string):
   await db`
     insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
     select ${workspaceId}, ${conversation_id}, id, 'inbound', 'customer', 'text', ${text}, 'received', created_at
-    from unnest(${ids}::uuid[], ${ids.map(timeOfId)}::timestamptz[]) as given (id, created_at)`
+    from unnest(${ids}::uuid[], ${ids.map(timeOfId)}::timestamptz[]) as message (id, created_at)`
   return visitor_token
 }
 
 function readSlowly(port: number, path: string): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: ${bottom}\r\n\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: ${startOfConversation}\r\n\r\n`)
   socket.on('error', () => {})
   socket.pause()
   const timer = setInterval(() => socket.read(1), 1_000)
@@ -91,10 +91,10 @@ function readSlowly(port: number, path: string): Socket {
   return socket
 }
 
-/** Reads the stream to the end of the conversation, over as many connections as it takes. */
+/** Reads the stream to the end of the conversation, with as many connections as needed. */
 async function readAll(url: string): Promise<{ count: number; connections: number; seconds: number }> {
   const began = performance.now()
-  let last = bottom
+  let last = startOfConversation
   let count = 0
   let connections = 0
   while (count < messageCount && performance.now() - began < attackMs) {

@@ -1,4 +1,4 @@
-/** How long a second start takes to be ready, and what the service takes when nobody calls. */
+/** Start time of the service, and its memory when idle. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Figure } from './figure.ts'

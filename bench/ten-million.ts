@@ -1,9 +1,7 @@
 /**
- * Reads, searches and sends at ten thousand and at ten million messages, each
- * on a service of its own, turn about.
+ * Reads, searches and sends with ten thousand and with ten million messages, in two services, in alternating calls.
  *
- * Messages are as they come in life: in the order of time, each in any of the
- * conversations, half of them from the customer.
+ * Messages are in order of time and spread over all conversations; half of them are from customers.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +24,7 @@ type Side = {
   next: number
   conversations: number
   sample: Sample[]
-  /** A member's. */
+  /** Session cookie of a member. */
   cookie: string
   digestedPerSecond: number
 }
@@ -36,7 +34,7 @@ export async function benchTenMillion(): Promise<Figure[]> {
   const simulator = await startSimulator()
   const sides = [await fill(simulator.url, small), await fill(simulator.url, large)] as const
   const figures: Figure[] = []
-  for (const [what, run] of Object.entries(calledFor)) {
+  for (const [what, run] of Object.entries(measuredCalls)) {
     const [few, many] = await compare(sides, run)
     figures.push({
       what: `${what}, ${large.messages.toLocaleString('en')} messages against ${small.messages.toLocaleString('en')}`,
@@ -50,11 +48,11 @@ export async function benchTenMillion(): Promise<Figure[]> {
     }
   }
   figures.push({
-    what: 'catching up with messages, at half speed',
+    what: 'digest of a backlog, throttled to half speed',
     value: sides[0].digestedPerSecond,
     unit: 'messages/s',
   })
-  // The provider has told everything of the last message.
+  // The provider has sent all reports by then.
   await sleep(1_500)
   await simulator.stop()
   for (const { service } of sides) {
@@ -66,42 +64,42 @@ export async function benchTenMillion(): Promise<Figure[]> {
 
 const sampleOf = ({ sample }: Side, i: number): Sample => sample[i % sample.length] ?? { id: '', deep: '' }
 
-/** By name, what is asked of a side for the `i`th time: a conversation or a person that was not asked for just before. */
-const calledFor: Record<string, (side: Side, i: number) => Promise<void>> = {
-  'GET /conversations, first page': (side) => ask(side, '/conversations'),
+/** The measured calls by name. `i` selects a conversation or contact that differs from the previous call's. */
+const measuredCalls: Record<string, (side: Side, i: number) => Promise<void>> = {
+  'GET /conversations, first page': (side) => callApi(side, '/conversations'),
   'GET /conversations, deep page': (side, i) =>
-    ask(side, `/conversations?cursor=${encodeCursor(sampleOf(side, i).id)}`),
-  'GET /conversations, first page of those pending': (side) => ask(side, '/conversations?status=pending'),
+    callApi(side, `/conversations?cursor=${encodeCursor(sampleOf(side, i).id)}`),
+  'GET /conversations, first page of those pending': (side) => callApi(side, '/conversations?status=pending'),
   'GET /conversations/{id}/messages, first page': (side, i) =>
-    ask(side, `/conversations/${sampleOf(side, i).id}/messages?limit=20`),
+    callApi(side, `/conversations/${sampleOf(side, i).id}/messages?limit=20`),
   'GET /conversations/{id}/messages, deep page': (side, i) => {
     const { id, deep } = sampleOf(side, i)
-    return ask(side, `/conversations/${id}/messages?limit=20&cursor=${encodeCursor(deep)}`)
+    return callApi(side, `/conversations/${id}/messages?limit=20&cursor=${encodeCursor(deep)}`)
   },
   'POST /messages to a known number': (side, i) =>
-    ask(side, '/messages', sendTo(phoneOf((i * 7919) % side.conversations))),
-  // Numbers of orders: few messages have each or begin with it, one of them among the oldest of all.
-  'GET /search, a rare word': (side, i) => look(side, `/search?q=${1_000 + i}`),
-  'GET /search, a word of every second message': (side) => look(side, '/search?q=confirmed'),
-  'GET /search, a beginning that a million words have': (side, i) => look(side, `/search?q=${10 + (i % 90)}`),
-  'GET /search, a common and a rare word': (side, i) => look(side, `/search?q=order%20${1_000 + i * 2}`),
-  'GET /search, a word nobody said': (side, i) => look(side, `/search?q=nobody${i}`),
-  'GET /overview': (side) => look(side, '/overview?days=90'),
+    callApi(side, '/messages', sendTo(phoneOf((i * 7919) % side.conversations))),
+  // Order numbers: few messages contain each, and one of those is among the oldest.
+  'GET /search, a rare word': (side, i) => callAsMember(side, `/search?q=${1_000 + i}`),
+  'GET /search, a word of every second message': (side) => callAsMember(side, '/search?q=confirmed'),
+  'GET /search, a prefix of a million words': (side, i) => callAsMember(side, `/search?q=${10 + (i % 90)}`),
+  'GET /search, a common and a rare word': (side, i) => callAsMember(side, `/search?q=order%20${1_000 + i * 2}`),
+  'GET /search, a word without a match': (side, i) => callAsMember(side, `/search?q=unknown${i}`),
+  'GET /overview': (side) => callAsMember(side, '/overview?days=90'),
 }
 
 type Times = { p50: number; p99: number }
 
-/** Times of both, called in turns. */
+/** Measures both services in alternating calls. */
 async function compare(
   sides: readonly [Side, Side],
   run: (side: Side, i: number) => Promise<void>,
 ): Promise<[Times, Times]> {
   const times: [number[], number[]] = [[], []]
   for (let i = -10; i < calls; i++) {
-    for (const place of [0, 1] as const) {
+    for (const index of [0, 1] as const) {
       const began = performance.now()
-      await run(sides[place], i + 10)
-      if (i >= 0) times[place].push(performance.now() - began)
+      await run(sides[index], i + 10)
+      if (i >= 0) times[index].push(performance.now() - began)
     }
   }
   const toTimes = (list: number[]): Times => {
@@ -111,14 +109,13 @@ async function compare(
   return [toTimes(times[0]), toTimes(times[1])]
 }
 
-/** What a member's page asks. */
-async function look({ service, cookie }: Side, path: string): Promise<void> {
+async function callAsMember({ service, cookie }: Side, path: string): Promise<void> {
   const answer = await fetch(`${service.url}/app/api${path}`, { headers: { cookie } })
   const text = await answer.text()
   if (!answer.ok) throw new Error(text)
 }
 
-async function ask(side: Side, path: string, body?: string): Promise<void> {
+async function callApi(side: Side, path: string, body?: string): Promise<void> {
   const answer = await fetch(`${side.service.url}/v1${path}`, {
     headers: {
       authorization: `Bearer ${side.keys[side.next++ % side.keys.length]}`,
@@ -148,7 +145,7 @@ async function fill(simulatorUrl: string, size: typeof small): Promise<Side> {
     order by md5(v.id::text)
     limit 500`
   const keys = await createKeys(service, 100)
-  // The service would take the better part of an hour to read ten million at half speed.
+  // The service would need most of an hour to digest ten million messages.
   const digestedPerSecond = size === small ? await digestAll(db, size.messages) : await insertDigest(db, workspaceId)
   await db`
     insert into message_outcomes (workspace_id, day, shard, sent, delivered, read, failed)
@@ -159,7 +156,7 @@ async function fill(simulatorUrl: string, size: typeof small): Promise<Side> {
   return { service, keys, next: 0, conversations: size.conversations, sample, cookie, digestedPerSecond }
 }
 
-/** Let the service read all of them, though their ids are from before. Answers how many a second it read. */
+/** Makes the service digest all messages, although their ids are old. Returns messages per second. */
 async function digestAll(db: Db, messages: number): Promise<number> {
   await db`
     update message_digest set looked_back_at = timestamptz 'epoch', position = '00000000-0000-0000-0000-000000000000'`
@@ -173,10 +170,10 @@ async function digestAll(db: Db, messages: number): Promise<number> {
 }
 
 const sliceSize = 25_000
-/** How the channel's names of our messages begin. The demo's history is there as well, and was read already. */
+/** Prefix of the external ids of the benchmark's messages. The demo's history is already digested. */
 const ours = 'wamid.HBgLMTQxNTI'
 
-/** What the digest would have kept of them; the number of a message is in its text. */
+/** Inserts what the digest would write. The text of a message contains its number. */
 async function insertDigest(db: Db, workspaceId: string): Promise<number> {
   const [digest] = await db<{ base: number }[]>`
     update message_digest set slice_count = slice_count + 10000 returning slice_count - 9999 as base`
@@ -184,12 +181,14 @@ async function insertDigest(db: Db, workspaceId: string): Promise<number> {
   const restore = await dropIndexes(db, 'message_words')
   for (let from: string | undefined = '00000000-0000-0000-0000-000000000000'; from !== undefined; ) {
     const [last]: { id: string }[] = await db<{ id: string }[]>`
+      -- The next chunk of messages, with the search slice of each.
       with read as (
         select m.conversation_id, m.id, m.content_text,
           ${base} + substring(m.content_text from '[0-9]+')::bigint / ${sliceSize} as slice
         from messages m where m.id > ${from} and starts_with(m.external_id, ${ours}) order by m.id limit ${chunk}
       ),
-      worded as (
+      -- The words of each message, prefixed with the slice.
+      words as (
         insert into message_words (workspace_id, conversation_id, id, words)
         select ${workspaceId}, conversation_id, id, array_to_tsvector(array(
           select distinct slice || '.' || word from regexp_split_to_table(lower(content_text), '[^a-z0-9]+') word
@@ -197,7 +196,8 @@ async function insertDigest(db: Db, workspaceId: string): Promise<number> {
         ))
         from read
       ),
-      sliced as (
+      -- The first message of each slice.
+      slices as (
         insert into message_slices as s (workspace_id, from_id, slice, last_id, message_count)
         select distinct on (slice) ${workspaceId}::uuid, id, slice, id, ${sliceSize} from read order by slice, id
         on conflict do nothing
@@ -228,16 +228,15 @@ async function signIn({ url, dataDir }: Service): Promise<string> {
 }
 
 /**
- * Each conversation gets as many messages as any other, in an order that has
- * nothing to do with its own: message `i` is of conversation `i * prime` modulo
- * their number. Without the indexes meanwhile: with them it takes much longer.
+ * Spreads the messages evenly over the conversations, in an order unrelated to theirs: message `i` belongs to conversation
+ * `i * prime` modulo their number. Drops the indexes meanwhile, because inserts with indexes take much longer.
  */
 async function insertMessages(db: Db, workspaceId: string, { conversations, messages }: typeof small): Promise<void> {
   await db`
-    create unlogged table places as
-    select row_number() over (order by id) - 1 as place, id from conversations where workspace_id = ${workspaceId}`
-  await db`create unique index on places (place)`
-  await db`analyze places`
+    create unlogged table numbered_conversations as
+    select row_number() over (order by id) - 1 as position, id from conversations where workspace_id = ${workspaceId}`
+  await db`create unique index on numbered_conversations (position)`
+  await db`analyze numbered_conversations`
   const restore = await dropIndexes(db, 'messages')
   for (let from = 0; from < messages; from += chunk) {
     await db`
@@ -252,32 +251,32 @@ async function insertMessages(db: Db, workspaceId: string, { conversations, mess
         case when is_ours then 'order_confirmed' end, ${ours} || upper(noise),
         case when is_ours then 'read' else 'received' end, case when not is_ours then moment end, moment
       from generate_series(${from}::bigint, ${Math.min(messages, from + chunk) - 1}::bigint) as i
-      join places p on p.place = i * 7919 % ${conversations},
+      join numbered_conversations p on p.position = i * 7919 % ${conversations},
         lateral (select now() - interval '10 minutes' - (${messages}::bigint - i) * interval '0.7 seconds' as moment, md5(i::text) as noise,
-          i / ${conversations} % 2 = 0 as is_ours) as given,
+          i / ${conversations} % 2 = 0 as is_ours) as message,
         lateral (select lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') as time) as stamped
       order by i`
   }
   await restore()
-  // A tenth is open, as many wait, the rest is done with.
+  // A tenth is open, a tenth is pending, the rest is closed.
   await db`
-    update conversations v set status = (array['open', 'pending', 'closed'])[least(p.place % 10 + 1, 3)],
+    update conversations v set status = (array['open', 'pending', 'closed'])[least(p.position % 10 + 1, 3)],
       last_message_text = 'Thanks! When will it be here?', last_message_at = now(), last_inbound_at = now(), updated_at = now()
-    from places p where v.workspace_id = ${workspaceId} and v.id = p.id`
-  await db`drop table places`
+    from numbered_conversations p where v.workspace_id = ${workspaceId} and v.id = p.id`
+  await db`drop table numbered_conversations`
   for (const table of ['messages', 'conversations']) await db`vacuum analyze ${db(table)}`
 }
 
-/** Drop what every insert would have to keep in order; answers how to make it again. */
-async function dropIndexes(db: Db, of: string): Promise<() => Promise<void>> {
+/** Drops the indexes and keys of a table. Returns a function that restores them. */
+async function dropIndexes(db: Db, table: string): Promise<() => Promise<void>> {
   const constraints = await db<{ table: string; name: string; definition: string }[]>`
     select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition
     from pg_constraint
-    where ${of}::regclass in (conrelid, confrelid) and contype in ('p', 'f')`
+    where ${table}::regclass in (conrelid, confrelid) and contype in ('p', 'f')`
   const indexes = await db<{ name: string; definition: string }[]>`
     select indexname as name, indexdef as definition from pg_indexes
-    where tablename = ${of} and indexname not in (select conname from pg_constraint)`
-  // Foreign keys hang on the primary key.
+    where tablename = ${table} and indexname not in (select conname from pg_constraint)`
+  // Foreign keys depend on the primary key, so they are dropped first.
   const dropOrder = [...constraints].sort((one, other) => rank(one.definition) - rank(other.definition))
   for (const { table, name } of dropOrder) await db.unsafe(`alter table ${table} drop constraint ${name}`)
   for (const { name } of indexes) await db.unsafe(`drop index ${name}`)

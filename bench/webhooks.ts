@@ -1,9 +1,8 @@
 /**
- * Webhooks: how many in a second, how soon, and beside whom.
+ * Webhooks: throughput, latency, and latency next to hanging endpoints.
  *
- * Receivers are https servers on this machine, each in a process of its own.
- * Rates are shares of a loop that signs and posts the same bodies to the same
- * receiver and keeps nothing, turn about in one run.
+ * Receivers are https servers on this machine, each in its own process. Throughput is compared with a loop that signs and
+ * posts the same bodies to the same receiver and stores nothing, in alternating rounds.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -20,7 +19,7 @@ import { multiply, queueEvents } from '../tests/deliveries.ts'
 import type { Figure } from './figure.ts'
 import { phoneOf } from './people.ts'
 import type { Posting } from './raw-poster.ts'
-import type { Asked, Told } from './receiver.ts'
+import type { Query, Report } from './receiver.ts'
 import { createKeys, discard, type Service, startService } from './service.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -36,10 +35,10 @@ export async function benchWebhooks(): Promise<Figure[]> {
 const rounds = 5
 const seconds = 3
 const queued = 100_000
-/** Posts under way at once in the loop: as many as a proven endpoint may have. */
+/** Posts in flight in the loop: the maximum of a proven endpoint. */
 const concurrency = 64
 
-/** Deliveries in a second out of a long queue, to one endpoint and to a hundred. */
+/** Deliveries per second from a long queue, to one endpoint and to a hundred. */
 async function benchRate(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const receiver = await startReceiver()
@@ -57,17 +56,17 @@ async function benchRate(): Promise<Figure[]> {
       )),
     ]
     const bodies = Array.from({ length: queued / endpoints }, (_, i) => bodyOf(service.workspaceId, i))
-    const turns: { raw: number; parley: number }[] = []
+    const results: { raw: number; parley: number }[] = []
     for (let round = 0; round < rounds; round++) {
       const posting = { origin: receiver.origin, paths, bodies: bodies.slice(0, 1_000), secret, concurrency, seconds }
       const raw = await measureRaw({ ...posting, warmUpSeconds: 1 })
-      turns.push({ raw, parley: await measureQueue(service, receiver, ids, bodies) })
+      results.push({ raw, parley: await measureQueue(service, receiver, ids, bodies) })
     }
     await service.db`delete from webhook_endpoints`
-    turns.sort((a, b) => a.parley / a.raw - b.parley / b.raw)
-    const { raw, parley } = turns[Math.floor(rounds / 2)] ?? { raw: 1, parley: 0 }
+    results.sort((a, b) => a.parley / a.raw - b.parley / b.raw)
+    const { raw, parley } = results[Math.floor(rounds / 2)] ?? { raw: 1, parley: 0 }
     figures.push({
-      what: `webhooks to ${endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`}, ${queued.toLocaleString('en')} waiting, share of a loop that signs and posts (median of ${rounds})`,
+      what: `webhooks to ${endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`}, ${queued.toLocaleString('en')} queued, share of a loop that signs and posts (median of ${rounds})`,
       value: parley / raw,
       unit: '×',
       goal: { atLeast: 0.5 },
@@ -82,7 +81,7 @@ async function benchRate(): Promise<Figure[]> {
 
 const lone = { perSecond: 50, seconds: 20 }
 
-/** From a call that makes a contact to the receipt of the webhook that says so. */
+/** Time from the call that creates a contact to the arrival of its webhook. */
 async function benchDelay(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const receiver = await startReceiver()
@@ -103,7 +102,7 @@ const healthy = 50
 const crowd = { perSecond: 200, seconds: 20 }
 const hanging = 200
 
-/** The same for 50 workspaces at 200 a second in all: alone, beside an endpoint that hangs, and beside 200 of them. */
+/** The same for 50 workspaces at 200 events per second in total: alone, next to one hanging endpoint, and next to 200. */
 async function benchNeighbours(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
   const [receiver, dead] = [await startReceiver(), await startReceiver()]
@@ -116,7 +115,7 @@ async function benchNeighbours(): Promise<Figure[]> {
     tenants.push(await createKeys({ ...service, workspaceId }, 5))
     await addEndpoint({ ...service, workspaceId }, `${receiver.origin}/${i}`)
   }
-  // Callers in turn, each with its keys in turn.
+  // Rotates through the callers, and through the keys of each.
   const keys = Array.from({ length: 5 }, (_, turn) => tenants.map((own) => own[turn] ?? '')).flat()
   const measure = async () => {
     await service.db`truncate api_key_windows`
@@ -125,7 +124,7 @@ async function benchNeighbours(): Promise<Figure[]> {
   const { id } = await addEndpoint(service, `${dead.origin}/hang`)
   await service.db`update webhook_endpoints set events = '{message.received}' where id = ${id}`
   const bodies = Array.from({ length: 100_000 }, (_, i) => bodyOf(service.workspaceId, i))
-  // The first run opens connections, and is not counted.
+  // The first run only opens connections.
   await measure()
   const alone = await measure()
   await queueEvents(service.db, service.workspaceId, [id], bodies)
@@ -138,29 +137,29 @@ async function benchNeighbours(): Promise<Figure[]> {
   for (const one of [receiver, dead]) await one.stop()
   await service.stop()
   discard(service)
-  const beside = (whom: string, { p50, p99 }: Delays): Figure => ({
-    what: `p99 of ${healthy} healthy endpoints at ${crowd.perSecond}/s in all beside ${whom}, against alone`,
+  const beside = (neighbours: string, { p50, p99 }: Delays): Figure => ({
+    what: `p99 of ${healthy} healthy endpoints at ${crowd.perSecond}/s in total next to ${neighbours}, against alone`,
     value: p99 / alone.p99,
     unit: '×',
     goal: { below: 2 },
     note: `${p99.toFixed(1)} ms against ${alone.p99.toFixed(1)} ms; p50 ${p50.toFixed(1)} ms against ${alone.p50.toFixed(1)} ms`,
   })
   return [
-    beside('one that hangs with 100,000 waiting', besideOne),
-    beside(`${hanging} that hang with 100,000 waiting`, besideMany),
+    beside('one hanging endpoint with 100,000 queued', besideOne),
+    beside(`${hanging} hanging endpoints with 100,000 queued`, besideMany),
   ]
 }
 
 const claims = 200
 
-/** One claim by itself, out of a hundred and out of a million. */
+/** A single claim, from a hundred and from a million due deliveries. */
 async function benchClaim(): Promise<Figure> {
   const sides = [await startClaiming(100), await startClaiming(1_000_000)] as const
   const times: [number[], number[]] = [[], []]
   for (let i = -20; i < claims; i++) {
-    for (const place of [0, 1] as const) {
-      const ms = await sides[place].claim()
-      if (i >= 0) times[place].push(ms)
+    for (const index of [0, 1] as const) {
+      const ms = await sides[index].claim()
+      if (i >= 0) times[index].push(ms)
     }
   }
   for (const { stop } of sides) await stop()
@@ -174,7 +173,7 @@ async function benchClaim(): Promise<Figure> {
   }
 }
 
-/** A queue that nobody but us claims from. */
+/** Fills a queue that no worker claims from. */
 async function startClaiming(due: number): Promise<{ claim(): Promise<number>; stop(): Promise<void> }> {
   const service = await startService(undefined, { ...settings, ROLES: 'api' })
   const { id } = await addEndpoint(service, 'https://127.0.0.1:9/')
@@ -189,7 +188,7 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
     select ${service.workspaceId}, ${id}, gen_random_uuid(), id from events`
   for (const table of ['webhook_events', 'webhook_deliveries']) await service.db`vacuum analyze ${service.db(table)}`
   const address = await findEmbeddedPostgres(service.dataDir)
-  if (!address) throw new Error('the service has no database')
+  if (!address) throw new Error('the service has no embedded database')
   const sql = connect({ database: address, max: 1, hot: true, byIndex: true })
   const room = 16
   const rooms = { ids: [id], rooms: [room], standings: ['proven' as const], otherwise: 2, unprovenRoom: 0 }
@@ -204,7 +203,7 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
       const began = performance.now()
       const claimed = await claimDeliveries(sql, 512, rooms)
       const ms = performance.now() - began
-      if (claimed.length !== room) throw new Error(`${claimed.length} were claimed`)
+      if (claimed.length !== room) throw new Error(`${claimed.length} deliveries were claimed`)
       return ms
     },
     async stop() {
@@ -227,20 +226,20 @@ const bodyOf = (workspaceId: string, i: number): string => {
   return JSON.stringify({ id: newId(), event: 'contact.created', occurred_at: at, account_id: workspaceId, data })
 }
 
-type Receiver = { origin: string; ask(what: Asked): Promise<Told>; stop(): Promise<void> }
+type Receiver = { origin: string; query(what: Query): Promise<Report>; stop(): Promise<void> }
 
 async function startReceiver(): Promise<Receiver> {
   const child = spawn(process.execPath, [join(root, 'bench/receiver.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const ready = await answerOf(child)
-  if (!('port' in ready)) throw new Error('a receiver says nothing of its port')
+  const ready = await reportOf(child)
+  if (!('port' in ready)) throw new Error('the receiver did not report its port')
   return {
     origin: `https://127.0.0.1:${ready.port}`,
-    ask(what) {
-      const answer = answerOf(child)
+    query(what) {
+      const report = reportOf(child)
       child.send(what)
-      return answer
+      return report
     },
     async stop() {
       const gone = new Promise((resolve) => child.once('exit', resolve))
@@ -250,19 +249,19 @@ async function startReceiver(): Promise<Receiver> {
   }
 }
 
-const answerOf = (child: ChildProcess): Promise<Told> =>
+const reportOf = (child: ChildProcess): Promise<Report> =>
   new Promise((resolve, reject) => {
-    child.once('message', (told: Told) => {
+    child.once('message', (report: Report) => {
       child.removeAllListeners('exit')
-      resolve(told)
+      resolve(report)
     })
-    child.once('exit', () => reject(new Error('a receiver ended')))
+    child.once('exit', () => reject(new Error('the receiver exited')))
   })
 
 async function countOf(receiver: Receiver): Promise<{ count: number; at: number }> {
-  const told = await receiver.ask('count')
-  if (!('count' in told)) throw new Error('a receiver did not count')
-  return told
+  const report = await receiver.query('count')
+  if (!('count' in report)) throw new Error('the receiver did not report its count')
+  return report
 }
 
 async function addEndpoint(service: Service, url: string): Promise<CreatedWebhook> {
@@ -277,7 +276,7 @@ async function measureRaw(posting: Posting): Promise<number> {
   return JSON.parse(await text(child.stdout)).perSecond
 }
 
-/** Receipts in a second while there is more than enough to send; what is left is dropped. */
+/** Requests per second at the receiver while the queue is never empty. Drops the remaining deliveries. */
 async function measureQueue({ db, workspaceId }: Service, receiver: Receiver, ids: string[], bodies: string[]) {
   const before = await countOf(receiver)
   await queueEvents(db, workspaceId, ids, bodies)
@@ -292,7 +291,7 @@ async function measureQueue({ db, workspaceId }: Service, receiver: Receiver, id
   return ((to.count - from.count) * 1000) / (to.at - from.at)
 }
 
-/** What was under way has been settled, and the database has caught its breath. */
+/** Waits until deliveries in flight are settled, then vacuums and checkpoints the database. */
 async function untilQuiet(db: Db): Promise<void> {
   await sleep(1_000)
   await db`delete from webhook_deliveries`
@@ -305,7 +304,7 @@ type Delays = { p50: number; p99: number; count: number }
 
 let people = 0
 
-/** Contacts made at an even pace, each with the next key, whoever waits for an answer; and when the receiver was told. */
+/** Creates contacts at a constant rate, without waiting for responses, and measures when each webhook arrives. */
 async function measureDelays(
   { url }: Service,
   receiver: Receiver,
@@ -324,26 +323,27 @@ async function measureDelays(
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ phone }),
     })
-    const said = await answer.body.text()
-    if (answer.statusCode !== 201) throw new Error(said)
+    const body = await answer.body.text()
+    if (answer.statusCode !== 201) throw new Error(body)
   }
-  // The first second opens connections, and is not counted.
+  // The first second only opens connections.
   const total = perSecond * (seconds + 1)
   const began = performance.now()
-  const made: Promise<void>[] = []
+  const pending: Promise<void>[] = []
   for (let i = 0; i < total; i++) {
-    if (i === perSecond) await receiver.ask('note')
+    if (i === perSecond) await receiver.query('startRecording')
     const early = began + (i * 1000) / perSecond - performance.now()
     if (early > 0) await sleep(early)
-    made.push(call(keys[i % keys.length] ?? ''))
+    pending.push(call(keys[i % keys.length] ?? ''))
   }
-  await Promise.all(made)
+  await Promise.all(pending)
   await sleep(2_000)
-  const told = await receiver.ask('noted')
+  const report = await receiver.query('stopRecording')
   await calls.close()
-  if (!('noted' in told)) throw new Error('a receiver noted nothing')
-  const delays = told.noted.flatMap(([phone, at]) => at - (calledAt.get(phone) ?? at)).sort(ascending)
-  if (delays.length < perSecond * seconds) throw new Error(`${delays.length} of ${perSecond * seconds} came`)
+  if (!('recorded' in report)) throw new Error('the receiver recorded nothing')
+  const delays = report.recorded.flatMap(([phone, at]) => at - (calledAt.get(phone) ?? at)).sort(ascending)
+  if (delays.length < perSecond * seconds)
+    throw new Error(`${delays.length} of ${perSecond * seconds} webhooks arrived`)
   return { p50: at(delays, 0.5), p99: at(delays, 0.99), count: delays.length }
 }
 

@@ -1,22 +1,20 @@
 /**
- * Install what is missing, then run TypeScript with Node 24.
+ * Launcher: installs missing dependencies, then runs a TypeScript program with Node 24.
  *
  *   node scripts/launch.js <file.ts> [arguments…]
  *
- * This is the one file that must run on an older Node and before anything is
- * installed, so it is plain JavaScript without dependencies.
+ * It must run on Node 20 and before anything is installed, so it is plain JavaScript without dependencies.
  *
- * - Installed means: npm's own record of what is in node_modules, which it
- *   writes last, agrees with package-lock.json. No network is asked.
- * - Of launches at the same time one installs and the others wait for it.
- * - The program runs with the Node that the lock file pins, or with ours where
- *   npm brings none and ours is new enough.
- * - The program is told to stop once. Ctrl-C goes to every process of the
- *   terminal's foreground group, and npm passes it on as well; so the program
- *   has a session of its own, and a signal that comes again within two seconds
- *   is the same one. Our exit code is the program's.
- * - If we are killed, the program sees its ipc channel close (`disconnect`).
- *   If the npm that started us is killed, we stop the program.
+ * - Dependencies are installed when npm's record in node_modules, which npm writes last, matches package-lock.json. This
+ *   check needs no network.
+ * - If several launchers start together, one installs and the others wait.
+ * - The program runs with the Node that package-lock.json pins. Where npm has no such package, it runs with the current
+ *   Node if that is new enough.
+ * - The program receives each signal once. The terminal sends Ctrl-C to the whole foreground group, and npm forwards it
+ *   as well. So the program runs in its own session, and the launcher ignores a signal that repeats within two seconds.
+ * - The launcher exits with the exit code of the program.
+ * - If the launcher is killed, the IPC channel of the program closes (`disconnect`). If npm, which started the launcher,
+ *   is killed, the launcher stops the program.
  */
 import { spawn } from 'node:child_process'
 import {
@@ -39,13 +37,13 @@ const modules = join(root, 'node_modules')
 const lock = join(root, '.installing')
 const myLock = `${lock}-${process.pid}`
 const oldestNode = 24
-const sameSignalMs = 2000
+const repeatedSignalMs = 2000
 
 /**
- * Run `file` (relative to the project) and end as it ends.
+ * Runs `file` (relative to the project) and exits with its exit code.
  * @param {string} file
  * @param {string[]} args
- * @param {{ quiet?: boolean }} options quiet: nothing is said about installing
+ * @param {{ quiet?: boolean }} options quiet: print nothing about the installation
  */
 export async function launch(file, args, { quiet = false } = {}) {
   const relay = startRelayingSignals()
@@ -59,13 +57,14 @@ export async function launch(file, args, { quiet = false } = {}) {
   }
 }
 
-/** Something that whoever launches has to mend: said in words, without a stack. */
+/** An error that the user can fix. It is printed without a stack trace. */
 class Failure extends Error {}
 
-/** Whether node_modules is what package-lock.json says, on this system. */
+/** Returns whether node_modules matches package-lock.json on this system. */
 function isInstalled() {
   const wanted = readPackages(join(root, 'package-lock.json'))
-  if (!wanted) throw new Failure('package-lock.json is missing: this is not a whole copy of Parley')
+  if (!wanted)
+    throw new Failure('package-lock.json is missing: this copy of Parley is incomplete. Clone the repository again.')
   const present = readPackages(join(modules, '.package-lock.json'))
   if (!present) return false
   return Object.entries(wanted).every(([path, entry]) => {
@@ -84,7 +83,7 @@ function readPackages(path) {
   }
 }
 
-/** npm leaves out an optional package that names other systems, and what only that package needs. */
+/** npm skips optional packages for other systems, and the dependencies that only those packages have. */
 function isForAnotherSystem({ optional, os, cpu, libc }) {
   if (!optional) return false
   const isHere = (!os || os.includes(process.platform)) && (!cpu || cpu.includes(process.arch))
@@ -95,7 +94,7 @@ async function install(relay, quiet) {
   await claimLock(quiet)
   process.once('exit', releaseLock)
   if (isInstalled()) return releaseLock()
-  if (!quiet) console.error('Installing what Parley needs. This happens once and takes a moment.')
+  if (!quiet) console.error('Installing dependencies. This takes about a minute and happens only once.')
   const [command, ...first] = npmCommand()
   const options = [
     '--ignore-scripts',
@@ -107,32 +106,34 @@ async function install(relay, quiet) {
   ]
   const npm = spawn(command, [...first, 'ci', ...options], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   if (npm.pid) writeFileSync(join(lock, String(npm.pid)), startedAt(npm.pid))
-  const { error, code, signal, told } = await relay.to(npm)
-  if (told) process.exit(exitCodeOf(told))
+  const { error, code, signal, received } = await relay.to(npm)
+  if (received) process.exit(exitCodeOf(received))
   if (code !== 0) {
-    throw new Failure(`npm could not install what Parley needs (${error ?? signal ?? `exit code ${code}`})`)
+    throw new Failure(
+      `npm could not install the dependencies (${error ?? signal ?? `exit code ${code}`}). Check the network and try again.`,
+    )
   }
   releaseLock()
 }
 
 function releaseLock() {
   process.off('exit', releaseLock)
-  // Moved away first: removing it in place would, for an instant, leave an empty folder that another can take.
+  // Rename first: while rmSync empties the folder, another launcher could take it.
   if (tryRename(lock, myLock)) rmSync(myLock, { recursive: true })
 }
 
 const exitCodeOf = (signal) => 128 + constants.signals[signal]
 
-/** `npm start` says which npm and Node it is. That Node stays where it is while node_modules, and ours with it, is replaced. */
+/** Uses the npm and the Node that started this script, because `npm ci` replaces node_modules and the Node in it. */
 function npmCommand() {
   const { npm_execpath: npm, npm_node_execpath: node } = process.env
   return npm && basename(npm) === 'npm-cli.js' ? [node ?? process.execPath, npm] : ['npm']
 }
 
 /**
- * A folder with a file for each process that installs: the launcher and, since
- * it goes on when the launcher is killed, npm. The lock is free when all of
- * them are gone. It is prepared aside, so that it never is without its owner.
+ * Takes the installation lock: a folder with one file per owner process. The owners are the launcher and npm, because npm
+ * continues when the launcher is killed. The lock is free when all owners have exited. The folder is created under another
+ * name and renamed, so it never exists without an owner.
  */
 async function claimLock(quiet) {
   const stale = `${myLock}-stale`
@@ -143,12 +144,12 @@ async function claimLock(quiet) {
   for (let waits = 1; !tryRename(myLock, lock); waits++) {
     const owners = listOwners(lock)
     if (owners.length > 0 && !owners.some(isAlive) && tryRename(lock, stale)) {
-      // Another may have cleared and taken it since we looked: then it goes back.
+      // Another launcher may have replaced the stale lock since the check. Then restore it.
       if (listOwners(stale).some(isAlive)) tryRename(stale, lock)
       rmSync(stale, { recursive: true, force: true })
       continue
     }
-    if (waits === 5 && !quiet) console.error(`Another launch is installing (${lock}); waiting for it.`)
+    if (waits === 5 && !quiet) console.error(`Waiting for another launcher that installs dependencies (${lock}).`)
     await delay(200)
   }
 }
@@ -180,7 +181,7 @@ function isAlive([pid, since]) {
   return startedAt(pid) === since
 }
 
-/** A pid is given out again; with the time of its start it is one process. Only Linux tells. */
+/** Start time of a process: pids are reused, so a pid identifies a process only with its start time. Linux only. */
 function startedAt(pid) {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /s, '').split(' ')[19]
@@ -198,24 +199,24 @@ async function run(relay, args) {
     if (!end.error) return end
   }
   throw new Failure(
-    `Parley needs Node ${oldestNode} or newer. This is Node ${process.versions.node}, and npm brings none that runs on ` +
-      `${process.platform}-${process.arch}: install it from https://nodejs.org and start again.`,
+    `Parley needs Node ${oldestNode} or newer. This is Node ${process.versions.node}, and npm has no Node package for ` +
+      `${process.platform}-${process.arch}. Install Node ${oldestNode} from https://nodejs.org and start again.`,
   )
 }
 
-/** Pass signals on to one child after the other; without a child we are the one to end. */
+/** Forwards signals to the current child. Without a child, a signal ends the launcher. */
 function startRelayingSignals() {
   const lastAt = new Map()
   let child
   function relay(signal) {
-    const isRepeat = Date.now() - (lastAt.get(signal) ?? 0) < sameSignalMs
+    const isRepeat = Date.now() - (lastAt.get(signal) ?? 0) < repeatedSignalMs
     lastAt.set(signal, Date.now())
     if (!child) process.exit(exitCodeOf(signal))
     if (!isRepeat) child.kill(signal)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, relay)
 
-  // A killed npm passes nothing on, and neither do some shells: then we have become somebody else's child.
+  // A killed npm forwards no signal, and some shells forward none either. The parent pid then changes.
   const parent = process.ppid
   const watch = () => process.ppid === parent || lastAt.size > 0 || relay('SIGTERM')
   if (process.env.npm_lifecycle_event) setInterval(watch, 500).unref()
@@ -226,7 +227,7 @@ function startRelayingSignals() {
         child = next
         const ended = (end) => {
           child = undefined
-          resolve({ ...end, told: [...lastAt.keys()][0] })
+          resolve({ ...end, received: [...lastAt.keys()][0] })
         }
         next.once('error', (error) => ended({ error }))
         next.once('exit', (code, signal) => ended({ code, signal }))

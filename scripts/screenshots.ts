@@ -1,9 +1,8 @@
 /**
- * `npm run screenshots`: pictures of the real pages for the documents.
+ * `npm run screenshots`: takes the screenshots in `docs/images`.
  *
- * The service is started with a new demo in a folder that is thrown away, and a
- * browser visits it as the demo's owner. So the pictures show what a newcomer
- * sees, and are made anew when the pages have changed.
+ * It starts the service with a new demo in a temporary folder and opens the pages as the demo's owner, so the pictures show
+ * what a new user sees.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +12,6 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type Demo, readDemo } from '../server/demo/demo.ts'
 import { chromiumFlags, resolveChromium } from '../tests/chromium.ts'
 import { freePort } from '../tests/free-port.ts'
-import { toSmallPng } from './small-png.ts'
 
 const root = join(import.meta.dirname, '..')
 const images = join(root, 'docs/images')
@@ -21,7 +19,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'parley-screenshots-'))
 const waitMs = 60_000
 
 const executablePath = resolveChromium({ install: true })
-if (!executablePath) throw new Error('there is no Chromium to make pictures with')
+if (!executablePath) throw new Error('Chromium is not installed')
 mkdirSync(images, { recursive: true })
 
 const origin = `http://127.0.0.1:${await freePort()}`
@@ -32,15 +30,15 @@ const service = spawn(process.execPath, ['server/main.ts'], {
 })
 const browser = await chromium.launch({ executablePath, args: chromiumFlags })
 try {
-  const demo = await ready(service)
-  const light = await enter(demo, 'light')
+  const demo = await untilReady(service)
+  const light = await signIn(demo, 'light')
   const page = await light.newPage()
-  await counted(light)
+  await untilDigested(light)
 
   await openConversation(page, 'Thomas Okafor')
   await page.locator('.inbox-picture').last().scrollIntoViewIfNeeded()
   await shoot(page, 'inbox')
-  const dark = await enter(demo, 'dark')
+  const dark = await signIn(demo, 'dark')
   const darkPage = await dark.newPage()
   await openConversation(darkPage, 'Maya Lindqvist')
   await shoot(darkPage, 'inbox-dark')
@@ -59,11 +57,11 @@ try {
   await page.getByLabel('{{time}}', { exact: true }).fill('Saturday at 10, with tea and cake')
   await page.getByText('with tea and cake').first().waitFor()
   await shoot(page, 'template')
-  await talk(demo)
-  const table = await light.newPage()
-  await table.goto('/simulator')
-  await table.getByText('Lovely, see you at five!').first().waitFor()
-  await shoot(table, 'phones')
+  await exchangeMessages(demo)
+  const phones = await light.newPage()
+  await phones.goto('/simulator')
+  await phones.getByText('Lovely, see you at five!').first().waitFor()
+  await shoot(phones, 'phones')
 } finally {
   await browser.close()
   service.kill('SIGTERM')
@@ -71,8 +69,8 @@ try {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 })
 }
 
-/** Wait until the service answers; its demo is made by then. */
-async function ready(started: ChildProcess): Promise<Demo> {
+/** Waits until the service is ready. The demo exists by then. */
+async function untilReady(started: ChildProcess): Promise<Demo> {
   for (const end = Date.now() + waitMs; Date.now() < end; ) {
     if (started.exitCode !== null) throw new Error('the service did not start')
     const answer = await fetch(`${origin}/readyz`).catch(() => undefined)
@@ -80,11 +78,11 @@ async function ready(started: ChildProcess): Promise<Demo> {
     if (demo) return demo
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  throw new Error('the service was not ready in time')
+  throw new Error(`the service was not ready within ${waitMs} ms`)
 }
 
-/** A window of the demo's owner. */
-async function enter({ owner }: Demo, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
+/** Opens a browser context that is signed in as the demo's owner. */
+async function signIn({ owner }: Demo, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     deviceScaleFactor: 1,
@@ -98,13 +96,13 @@ async function enter({ owner }: Demo, colorScheme: 'light' | 'dark'): Promise<Br
   return context
 }
 
-/** Wait until the history was read by the digest. */
-async function counted(context: BrowserContext): Promise<void> {
+/** Waits until the digest has processed the demo's history. */
+async function untilDigested(context: BrowserContext): Promise<void> {
   for (const end = Date.now() + waitMs; Date.now() < end; ) {
     const { data } = await (await context.request.get('/app/api/overview?days=30')).json()
     if (data.responses.count > 0) return
   }
-  throw new Error('the history was not counted in time')
+  throw new Error(`the digest did not process the history within ${waitMs} ms`)
 }
 
 async function openConversation(page: Page, name: string): Promise<void> {
@@ -114,8 +112,8 @@ async function openConversation(page: Page, name: string): Promise<void> {
   await page.locator('.inbox-picture img').first().waitFor()
 }
 
-/** The shop writes to two customers, and they answer. */
-async function talk({ base_url, api_key, simulator_url }: Demo): Promise<void> {
+/** The shop sends messages to two customers, and they reply. */
+async function exchangeMessages({ base_url, api_key, simulator_url }: Demo): Promise<void> {
   const post = async (url: string, body: object) => {
     const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
     const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -135,7 +133,7 @@ async function talk({ base_url, api_key, simulator_url }: Demo): Promise<void> {
 
 async function shoot(page: Page, name: string): Promise<void> {
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
-  const png = toSmallPng(await page.screenshot())
+  const png = await page.screenshot()
   writeFileSync(join(images, `${name}.png`), png)
   console.log(`${name}.png ${Math.round(png.length / 1024)} KB`)
 }

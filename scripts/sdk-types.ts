@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ApiOperation, lookAtService } from './look.ts'
+import { type ApiOperation, describeService } from './describe-service.ts'
 import { createWriter, type Schema, type Writer } from './types-of-schema.ts'
 
 const folder = join(import.meta.dirname, '../sdk/src')
@@ -14,7 +14,7 @@ const folder = join(import.meta.dirname, '../sdk/src')
 export type SdkFile = { path: string; text: string }
 
 export async function describeSdkTypes(): Promise<SdkFile[]> {
-  const { document } = await lookAtService()
+  const { document } = await describeService()
   const writer = createWriter({ documented: true, rename: { Error: 'ErrorBody' } })
   for (const [title, schema] of Object.entries(document.components.schemas)) writer.write({ ...schema, title })
   const calls = Object.entries(document.paths).flatMap(([path, operations]) =>

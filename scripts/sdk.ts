@@ -1,11 +1,9 @@
 /**
- * `npm run sdk`: writes `sdk/dist`, the JavaScript and the declarations that
- * are published, as ES modules and as CommonJS (`dist/cjs`). In this repository
- * `sdk/src` is imported as it is.
+ * `npm run sdk`: builds `sdk/dist`, the published JavaScript and declarations, as ES modules and as CommonJS (`dist/cjs`).
+ * Code in this repository imports `sdk/src` directly.
  *
- * The compiler rewrites the extension of imports in JavaScript but not in
- * declarations, and some readers of declarations find no `.d.ts` behind a
- * `.ts`. So the declarations are rewritten here.
+ * The compiler rewrites import extensions in JavaScript but not in declarations, and some tools do not resolve a `.ts`
+ * import to a `.d.ts` file. So this script rewrites the declarations.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +15,7 @@ const dist = join(root, 'sdk/dist')
 rmSync(dist, { recursive: true, force: true })
 compile(dist)
 compile(join(dist, 'cjs'), '--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false')
-// The nearest package.json decides what a `.js` file is.
+// Node reads the module type of a `.js` file from the nearest package.json.
 writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n')
 
 function compile(folder: string, ...options: string[]): void {

@@ -1,10 +1,8 @@
 /**
- * JSON schemas as TypeScript, for those who call the service: the dashboard
- * and the SDK.
+ * Converts JSON schemas to TypeScript types, for the dashboard and the SDK.
  *
- * A schema with a title is written once, under that name; a reference is the
- * name of a component. `documented` sets every field on a line of its own,
- * below what its schema says of it.
+ * A schema with a title becomes a named type. A reference becomes the name of its component. `documented` writes one field
+ * per line, with the schema's description as a comment.
  */
 
 export type Schema = {
@@ -25,16 +23,16 @@ export type Schema = {
 
 export type Writer = {
   write(schema: unknown): string
-  /** What was written under a name so far, in the order of names. */
+  /** Returns the named types so far, sorted by name. */
   declarations(): string[]
 }
 
-/** `rename`: what a component is called instead, where its own name means something else already. */
+/** `rename` maps component names that already have another meaning in TypeScript. */
 export function createWriter({ documented = false, rename = {} as Record<string, string> } = {}): Writer {
   const named = new Map<string, string>()
 
-  function write(given: unknown): string {
-    const schema = given as Schema
+  function write(input: unknown): string {
+    const schema = input as Schema
     if (schema.$ref) {
       const name = schema.$ref.replace(/^.*\//, '')
       return rename[name] ?? name
@@ -42,7 +40,7 @@ export function createWriter({ documented = false, rename = {} as Record<string,
     if (!schema.title) return writePlain(schema)
     const name = rename[schema.title] ?? schema.title
     const type = writePlain(schema)
-    if (named.has(name) && named.get(name) !== type) throw new Error(`two schemas are called ${name}`)
+    if (named.has(name) && named.get(name) !== type) throw new Error(`two different schemas have the title ${name}`)
     named.set(name, type)
     return name
   }
@@ -51,7 +49,7 @@ export function createWriter({ documented = false, rename = {} as Record<string,
     if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
     if (schema.const !== undefined) return JSON.stringify(schema.const)
     const types = [schema.type ?? []].flat()
-    // Beside a type, alternatives are rules between the fields, which TypeScript is not told.
+    // `oneOf` next to a type expresses rules between fields, which the TypeScript type omits.
     const options = schema.anyOf ?? (types.length === 0 ? schema.oneOf : undefined)
     if (options) return options.map(write).join(' | ')
     if (schema.not) return 'undefined'

@@ -1,8 +1,7 @@
 /**
- * The service as its own routes describe it: the calls of the dashboard, and
- * the OpenAPI document of the public API.
+ * Collects the dashboard routes and the OpenAPI document of the public API from the service itself.
  *
- * Routes are looked at, none that needs a database is called, so there is none.
+ * The service registers its routes but calls none that queries the database, so the database address is a dummy.
  */
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
@@ -17,7 +16,7 @@ import { createFolderStore } from '../server/lib/store.ts'
 import { createGuard } from '../server/webhooks/guard.ts'
 import type { Schema } from './types-of-schema.ts'
 
-/** What is read of an OpenAPI document. */
+/** The parts of an OpenAPI document that the generators read. */
 export type ApiDocument = {
   paths: Record<string, Record<string, ApiOperation>>
   components: { schemas: Record<string, Schema> }
@@ -30,10 +29,10 @@ export type ApiOperation = {
 }
 type Content = { 'application/json': { schema: Schema } }
 
-export async function lookAtService(): Promise<{ memberRoutes: RouteOptions[]; document: ApiDocument }> {
+export async function describeService(): Promise<{ memberRoutes: RouteOptions[]; document: ApiDocument }> {
   const memberRoutes: RouteOptions[] = []
   const http = createHttp()
-  const db = connect({ database: 'postgres://nobody@127.0.0.1:1/none', max: 1 })
+  const db = connect({ database: 'postgres://unused@127.0.0.1:1/unused', max: 1 })
   const app = await createApp({
     db,
     hotDb: db,
@@ -45,7 +44,7 @@ export async function lookAtService(): Promise<{ memberRoutes: RouteOptions[]; d
     sealer: createSealer('0'.repeat(64)),
     channels: createChannels(http),
     live: { announce: () => {}, listen: () => () => {}, stop: async () => {} },
-    store: createFolderStore(join(import.meta.dirname, 'nowhere')),
+    store: createFolderStore(join(import.meta.dirname, 'unused')),
     guard: createGuard({ allowedCidrs: [] }),
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
