@@ -12,8 +12,8 @@ export const callsFile = join(import.meta.dirname, '../dashboard/src/lib/calls.t
 
 export async function describeCalls(): Promise<string> {
   const writer = createWriter()
-  const calls = (await describeService()).memberRoutes
-    .filter(({ method }) => method !== 'HEAD')
+  const calls = (await describeService()).routes
+    .filter(({ method, url }) => method !== 'HEAD' && url.startsWith('/app/api/'))
     .map((route) => describeCall(route, writer))
     .sort()
   return [

@@ -1,11 +1,12 @@
 /**
- * Collects the dashboard routes and the OpenAPI document of the public API from the service itself.
+ * The routes that the service registers, and the OpenAPI document made from them.
  *
- * The service registers its routes but calls none that queries the database, so the database address is a dummy.
+ * It creates the application without a database, because no route is called that needs one.
  */
 import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import { pino } from 'pino'
+import { createSignals } from '../server/accounts/signals.ts'
 import { createApp, createChannels } from '../server/app.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connect } from '../server/lib/db.ts'
@@ -29,31 +30,43 @@ export type ApiOperation = {
 }
 type Content = { 'application/json': { schema: Schema } }
 
-export async function describeService(): Promise<{ memberRoutes: RouteOptions[]; document: ApiDocument }> {
-  const memberRoutes: RouteOptions[] = []
+/** A route with the file that registers it, relative to `server/`. */
+export type RegisteredRoute = RouteOptions & { file: string }
+
+export async function describeService(): Promise<{ routes: RegisteredRoute[]; document: ApiDocument }> {
+  const routes: RegisteredRoute[] = []
   const http = createHttp()
-  const db = connect({ database: 'postgres://unused@127.0.0.1:1/unused', max: 1 })
+  const db = connect({ database: 'postgres://none@127.0.0.1:1/none', max: 1 })
+  const live = { announce: () => {}, listen: () => () => {}, stop: async () => {} }
   const app = await createApp({
-    db,
-    hotDb: db,
-    messageDb: db,
-    settleDb: db,
+    pools: { general: db, admission: db, messages: db, settle: db, broadcasts: db, queue: db },
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     health: createHealth(),
     sealer: createSealer('0'.repeat(64)),
     channels: createChannels(http),
-    live: { announce: () => {}, listen: () => () => {}, stop: async () => {} },
-    store: createFolderStore(join(import.meta.dirname, 'unused')),
+    live,
+    signals: createSignals(live),
+    store: createFolderStore(join(import.meta.dirname, 'none')),
     guard: createGuard({ allowedCidrs: [] }),
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
     api: true,
-    onMemberRoute: (route) => void memberRoutes.push(route),
+    onRoute: (route) => void routes.push({ ...route, file: registeringFile() }),
   })
   const document = (await app.inject('/openapi.json')).json<ApiDocument>()
   await app.close()
   await http.stop()
   await db.end()
-  return { memberRoutes, document }
+  return { routes, document }
+}
+
+/** The first file of a room on the call stack is the one that calls `app.get(…)`. */
+function registeringFile(): string {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 40
+  const { stack = '' } = new Error('to read the call stack')
+  Error.stackTraceLimit = limit
+  const files = [...stack.matchAll(/\/server\/([\w-]+\/[\w/-]+\.ts):/g)].map(([, file = '']) => file)
+  return files.find((file) => !file.startsWith('lib/')) ?? ''
 }

@@ -1,11 +1,12 @@
 /**
- * The process: config, database, migrations, the chosen roles; stop in reverse.
+ * The process: settings, database, migrations, then the chosen roles. It stops them in reverse order.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { environment } from '../common/environment.ts'
 import { needsSetup } from './accounts/setup.ts'
+import { createSignals } from './accounts/signals.ts'
 import { createApp, createChannels } from './app.ts'
 import { type Config, defaultDataDir, localOrigin, readConfig } from './config.ts'
 import { type Demo, getDemoSiteId, readDemo, resolveDemo } from './demo/demo.ts'
@@ -17,23 +18,26 @@ import { createHealth } from './lib/health.ts'
 import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
 import { createLog } from './lib/log.ts'
+import type { Loop } from './lib/loop.ts'
 import { giveBackMemory } from './lib/memory.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
 import { inWords } from './lib/start-error.ts'
 import { createStore } from './lib/store.ts'
+import { createPools, endPools } from './pools.ts'
 import { startSimulatorHost } from './simulator-host/host.ts'
 import { buildPages } from './web/pages.ts'
 import { createGuard } from './webhooks/guard.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import { createPoster } from './webhooks/post.ts'
-import { startWorker, type Worker } from './worker.ts'
+import { startWorker } from './worker.ts'
 
-/** A request under way gets this long to finish after we were told to stop. */
+/** How long requests in flight may take after a signal to stop. */
 const drainMs = 4_000
-/** Whatever hangs, a database that is gone for instance: whoever told us to stop waits ten. */
+/** The process ends after this even if something hangs, such as a lost database: supervisors wait ten seconds. */
 const stopMs = 8_500
+/** How long the last log lines may take to be written. */
 const flushMs = 500
 
 try {
@@ -49,13 +53,13 @@ async function run(config: Config): Promise<void> {
   const stops: (() => Promise<unknown>)[] = []
   let stopping: Promise<never> | undefined
 
-  /** Stop what was started, last first. A second signal changes nothing: the first is on its way. */
+  /** Stops what was started, last first. A second signal has no effect. */
   const stop = (reason: string, exitCode: number): Promise<never> => {
     stopping ??= (async () => {
       log.info({ reason }, 'stopping')
       const isStopped = await Promise.race([stopAll(), sleep(stopMs, false)])
       if (!isStopped) log.error('not everything could be stopped in time')
-      // What is said is written as far as somebody reads it; the logger itself would wait for that at the exit.
+      // At exit the logger would wait for ever if its output is not read.
       await Promise.race([new Promise((resolve) => output.flush(resolve)), sleep(flushMs)])
       output.destroy()
       process.exit(exitCode)
@@ -67,7 +71,7 @@ async function run(config: Config): Promise<void> {
     return true
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal, 0))
-  // The launcher is gone, however it went.
+  // The launcher ended.
   process.on('disconnect', () => void stop('launcher gone', 0))
 
   try {
@@ -77,26 +81,20 @@ async function run(config: Config): Promise<void> {
       log.fatal({ reason }, 'the embedded database ended')
       void stop(reason, 1)
     })
-    const db = database.connect(10)
-    const hotDb = database.connect(2, { hot: true })
-    const messageDb = database.connect(6, { hot: true })
-    const queueDb = database.connect(3, { hot: true, byIndex: true, relaxed: true })
-    const settleDb = database.connect(3, { hot: true, relaxed: true })
-    const runDb = database.connect(3, { hot: true })
-    const digestDb = database.connect(1, { hot: true, byIndex: true, relaxed: true })
-    const pools = [db, hotDb, messageDb, queueDb, settleDb, runDb, digestDb]
-    stops.push(() => Promise.all(pools.map((pool) => pool.end({ timeout: 1 }))))
+    const pools = createPools(database.connect)
+    const db = pools.general
+    stops.push(() => endPools(pools))
 
     const migrations = await migrate(db, { log })
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
-    if (config.databaseUrl) await requireConnections(pools)
+    if (config.databaseUrl) await requireConnections(Object.values(pools))
     const health = createHealth()
     const clock = await startClock({ db, log, health })
     stops.push(clock.stop)
     const encryptionKey = await resolveEncryptionKey(config)
     const sealer = createSealer(encryptionKey)
     await requireSameKey(db, sealer)
-    // Only who serves the API has a simulator to show; a worker finds the demo as they left it.
+    // A process without the API has no simulator: a worker uses the demo of the process that has the API.
     const hasDemo = config.demo && config.roles.has('api')
     const origin = localOrigin(config)
     const simulatorUrl = `${origin}/simulator`
@@ -121,11 +119,12 @@ async function run(config: Config): Promise<void> {
     const guard = createGuard({ allowedCidrs: config.webhookAllowedCidrs })
     const poster = createPoster({ guard })
     stops.push(poster.stop)
-    const shared = { db, log, sealer, channels: createChannels(http), store, live, metrics, health }
+    const signals = createSignals(live)
+    const shared = { pools, log, sealer, channels: createChannels(http), store, signals, metrics, health }
     await keepDays(db, log)
-    let worker: Worker | undefined
+    let worker: Loop | undefined
     if (roles.has('api') && (await buildPages())) log.info('the pages were built')
-    // Read at each look: the command line gives the demo's owner a new password, too.
+    // Read at each request, because the command line can reset the password of the demo's owner.
     const setup = {
       token: deriveToken(encryptionKey, 'setup'),
       getDemo: () => (hasDemo ? readDemo(dataDir) : undefined),
@@ -134,9 +133,7 @@ async function run(config: Config): Promise<void> {
       ...shared,
       pages: true,
       demoSite: hasDemo ? () => getDemoSiteId(db) : undefined,
-      hotDb,
-      messageDb,
-      settleDb,
+      live,
       guard,
       simulator: simulator && { simulator, isExposed: config.isDemoExposed },
       setup,
@@ -144,19 +141,15 @@ async function run(config: Config): Promise<void> {
       tls,
       trustedProxies,
       api: roles.has('api'),
-      onMedia: () => worker?.onMedia(),
-      onQueued: () => worker?.onQueued(),
-      onBroadcast: () => worker?.onBroadcast(),
     })
-    // At the same time: each may take its five seconds, and whoever told us to stop waits ten.
+    // At the same time: each may take five seconds, and supervisors wait ten.
     stops.push(() => Promise.all([drain(app), worker?.stop()]))
-    // Fastify does not know that the server it was given speaks TLS.
+    // Fastify does not know that its server uses TLS.
     const listenTextResolver = (address: string) =>
       `Server listening at ${tls ? address.replace(/^http:/, 'https:') : address}`
     await app.listen({ port: config.port, host: config.host, listenTextResolver })
-    // Last: one that fails at its start, again and again, would take a batch of recipients along each time.
-    if (roles.has('worker') && !stopping)
-      worker = startWorker({ ...shared, poster, queueDb, settleDb, runDb, digestDb, publicUrl })
+    // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
+    if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, publicUrl })
     await simulator?.letOthersStart()
     giveBackMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
@@ -167,7 +160,7 @@ async function run(config: Config): Promise<void> {
   }
 }
 
-/** Take no new requests and finish those under way; a connection that has nothing more to say is closed at once. */
+/** Accepts no new requests and finishes those in flight. Idle connections are closed at once. */
 async function drain(app: App): Promise<void> {
   const idle = setInterval(() => app.server.closeIdleConnections(), 20)
   const late = setTimeout(() => app.server.closeAllConnections(), drainMs)
@@ -176,11 +169,11 @@ async function drain(app: App): Promise<void> {
   clearTimeout(late)
 }
 
-/** `setupToken`: there is no workspace yet. */
+/** The text shown after the start. `setupToken` is present while there is no workspace. */
 function welcome(config: Config, demo: Demo | undefined, setupToken: string | undefined): string {
   const { publicUrl, roles, demo: wantsDemo } = config
   if (!roles.has('api')) {
-    // Its own: the public address is where the API is.
+    // The worker's own address; the public one belongs to the API.
     const origin = localOrigin(config)
     return `\n  Parley worker is ready. Health and metrics: ${origin}/healthz, ${origin}/metrics\n`
   }
@@ -207,13 +200,13 @@ function welcome(config: Config, demo: Demo | undefined, setupToken: string | un
   return ['', '  Parley is ready.', '', ...shown, ...first, ''].join('\n')
 }
 
-/** A command that finds this service from another terminal, whatever its settings are there. */
+/** A command that finds this service from another terminal with other settings. */
 function parley({ dataDir }: Config, command: string): string {
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
   return `${dataDir === defaultDataDir ? '' : `DATA_DIR=${quoted} `}npx parley ${command}`
 }
 
-/** On one line, to be copied whole: a phone appears in the simulator with the message on it. */
+/** One line to copy. The simulator then shows a phone with the message. */
 function firstCall({ base_url, api_key }: Demo): string {
   const message = {
     to: '+14155550100',

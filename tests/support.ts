@@ -21,6 +21,7 @@ import pino from 'pino'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
 import { insertMember } from '../server/accounts/members.ts'
 import type { Setup } from '../server/accounts/setup.ts'
+import { createSignals } from '../server/accounts/signals.ts'
 import { createApp, createChannels } from '../server/app.ts'
 import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createSealer } from '../server/lib/crypto.ts'
@@ -34,6 +35,7 @@ import { createMetrics } from '../server/lib/metrics.ts'
 import { migrate } from '../server/lib/migrate.ts'
 import type { Serving } from '../server/lib/server.ts'
 import { createStore } from '../server/lib/store.ts'
+import { createPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { createGuard, type Resolving } from '../server/webhooks/guard.ts'
@@ -291,50 +293,32 @@ async function startService(
   const memberRoutes: RouteOptions[] = []
   const serve = async (port = 0) => {
     const http = createHttp()
+    const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
+    const pools = createPools(database.connect)
+    const live = await startLive({ db: pools.general, log, health })
+    const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
+    const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
     const shared = {
-      db: database.connect(10),
+      pools,
       log,
       sealer,
       channels: createChannels(http),
       store: createStore({ dataDir, mediaS3: undefined }),
-    }
-    const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
-    const live = await startLive({ db: shared.db, log, health })
-    const metrics = createMetrics()
-    const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
-    const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
-    const queueDb = database.connect(2, { hot: true, byIndex: true })
-    const pools = { queueDb, settleDb: database.connect(2, { hot: true }) }
-    await keepDays(shared.db, log)
-    const runDb = database.connect(2, { hot: true })
-    const digestDb = database.connect(1, { hot: true, byIndex: true })
-    const worker = startWorker({
-      ...shared,
-      ...pools,
-      runDb,
-      digestDb,
-      live,
-      poster,
-      metrics,
+      signals: createSignals(live),
+      metrics: createMetrics(),
       health,
-      breaker,
       publicUrl: reachableUrl,
-    })
+    }
+    await keepDays(pools.general, log)
+    const worker = startWorker({ ...shared, poster, breaker })
     const app = await createApp({
       ...shared,
-      hotDb: database.connect(2, { hot: true }),
-      messageDb: database.connect(4, { hot: true }),
-      settleDb: pools.settleDb,
       live,
       guard,
-      onMedia: worker.onMedia,
-      onQueued: worker.onQueued,
-      onBroadcast: worker.onBroadcast,
-      metrics,
-      health,
       setup: { token: setupToken, getDemo: () => undefined, ...setup },
-      publicUrl: reachableUrl,
-      onMemberRoute: (route) => memberRoutes.push(route),
+      onRoute: (route) => {
+        if (route.url.startsWith('/app/api')) memberRoutes.push(route)
+      },
       api: true,
       pages,
       demoSite: demoSite && (() => demoSite(db)),

@@ -11,6 +11,7 @@ import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream
 import type { Live } from '../lib/live.ts'
 import { type App, listOf } from '../lib/server.ts'
 import { isSignedIn } from './sessions.ts'
+import { type Signals, workspaceTopic } from './signals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,8 +19,6 @@ declare module 'fastify' {
     isQuiet?: boolean
   }
 }
-
-export const workspaceTopic = (workspaceId: string) => `workspace:${workspaceId}`
 
 const streamsPerMember = 50
 const pauseMs = 200
@@ -46,19 +45,19 @@ export const streamRoutes =
     })
   }
 
-/** Whatever is changed through these routes, everybody of the workspace hears of it. */
-export function announceChanges(
+/** Signals the workspace after every successful request that may have changed something. */
+export function signalChanges(
   app: App,
-  live: Live,
+  signals: Signals,
   workspaceOf: (request: FastifyRequest) => string | undefined,
 ): void {
-  const announce = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+  const signal = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const workspaceId = reply.statusCode < 400 ? workspaceOf(request) : undefined
-    if (workspaceId) live.announce(workspaceTopic(workspaceId))
+    if (workspaceId) signals.changed(workspaceId)
     done()
   }
   app.addHook('onRoute', (route) => {
     if (route.method === 'GET' || route.config?.isQuiet) return
-    route.onResponse = [...listOf(route.onResponse), announce]
+    route.onResponse = [...listOf(route.onResponse), signal]
   })
 }

@@ -2,8 +2,10 @@
  * What members do with broadcasts: preview, send, follow, stop, and send again. Every member may; only an owner or admin
  * may export the recipients.
  */
+
 import { Readable } from 'node:stream'
 import { managers } from '../accounts/members.ts'
+import type { Signals } from '../accounts/signals.ts'
 import type { TemplateParams } from '../channels/channel.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
@@ -96,12 +98,11 @@ export type Wiring = {
   accepting: Accepting
   sender: Sender
   reading: Reading
-  /** A broadcast was accepted or changed: somebody is to look after it. */
-  onBroadcast: () => void
+  signals: Signals
 }
 
 export const broadcastDashboard =
-  ({ accepting, sender, reading, onBroadcast }: Wiring) =>
+  ({ accepting, sender, reading, signals }: Wiring) =>
   async (app: App) => {
     const { db } = accepting
     app.get(
@@ -126,7 +127,7 @@ export const broadcastDashboard =
       async ({ session: { workspaceId, defaultCountry }, body, idempotency }, reply) => {
         const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
         const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
-        onBroadcast()
+        signals.broadcastReady()
         reply.code(202)
         return { data: await requireBroadcast(db, workspaceId, id) }
       },
@@ -171,7 +172,7 @@ export const broadcastDashboard =
         },
         async ({ session: { workspaceId }, params: { id } }) => {
           await change(db, workspaceId, id)
-          onBroadcast()
+          signals.broadcastReady()
           return { data: await requireBroadcast(db, workspaceId, id) }
         },
       )
@@ -185,7 +186,7 @@ export const broadcastDashboard =
       },
       async ({ session: { workspaceId }, params, body }, reply) => {
         const broadcast = await sendAgain(accepting, workspaceId, params.id, body ?? {})
-        onBroadcast()
+        signals.broadcastReady()
         reply.code(202)
         return { data: broadcast }
       },

@@ -1,4 +1,5 @@
 /** `/broadcasts`: one template to many, and how far it has got. */
+import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import {
   DataOf,
@@ -140,12 +141,11 @@ export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroad
 
 type Wiring = Accepting & {
   db: Db
-  /** There is a broadcast to look after. */
-  onBroadcast: () => void
+  signals: Signals
 }
 
 export const broadcastRoutes =
-  ({ onBroadcast, ...accepting }: Wiring) =>
+  ({ signals, ...accepting }: Wiring) =>
   async (app: App) => {
     const config = { scope: 'broadcasts:send' }
     app.post(
@@ -166,7 +166,7 @@ export const broadcastRoutes =
         const { workspaceId, defaultCountry } = caller
         const asking = { workspaceId, defaultCountry, subject: idempotency?.subject }
         const broadcast = await acceptBroadcast(accepting, asking, readBroadcast(body))
-        onBroadcast()
+        signals.broadcastReady()
         reply.code(202)
         return { data: broadcast }
       },

@@ -14,6 +14,7 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Template } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
@@ -38,21 +39,14 @@ import { createPace, isHeldBack, recordOutcome, slowDown } from './pace.ts'
 import { judgeSent, type Verdict } from './verdict.ts'
 
 export type Broadcasting = {
-  db: Db
-  /** A small pool of its own, for handing over. */
-  runDb: Db
-  /** For settling; a commit lost in a power cut is made up for by the channel's reports. */
-  settleDb: Db
+  pools: { general: Db; broadcasts: Db; settle: Db }
   sealer: Sealer
   channel: Channel
   fields: FilterFields
   publicUrl: string
   log: FastifyBaseLogger
   health: Health
-  /** Members may be looking at this workspace. */
-  announce: (workspaceId: string) => void
-  /** There may be deliveries of what was made for a batch. */
-  onQueued: () => void
+  signals: Signals
   /** Count a send by its outcome. */
   count?: (outcome: string) => void
   policy?: BreakerPolicy | undefined
@@ -60,9 +54,6 @@ export type Broadcasting = {
 
 /** `wake`: there may be something to do. */
 export type BroadcastingLoop = Loop & { wake(): void }
-
-/** Something was accepted, resumed or canceled. */
-export const broadcastsTopic = 'broadcasts'
 
 /** A schedule is seen this late at most. */
 const pollMs = 500
@@ -89,17 +80,14 @@ type Open = {
 
 export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop {
   const {
-    db,
-    runDb,
-    settleDb,
+    pools: { general: db, broadcasts: runDb, settle: settleDb },
     sealer,
     channel,
     fields,
     publicUrl,
     log,
     health,
-    announce,
-    onQueued,
+    signals,
     count = () => {},
     policy = breakerPolicy,
   } = broadcasting
@@ -198,8 +186,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
       if (batch.kind === 'held') return
       if (batch.handed.length > 0) {
         await beginAll(connection, batch.handed)
-        announce(workspaceId)
-        onQueued()
+        signals.changed(workspaceId)
+        signals.deliveriesQueued()
       }
       await sleep(batch.waitMs)
     }
@@ -253,7 +241,7 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     await recordAnswer(connection, contact_id, outgoing.to, sent)
     await noteChannel(connection, handed, verdict, sent.ok ? '' : sent.message)
     await noteFault(workspace_id, handed.broadcast_id, verdict, sent.ok ? '' : sent.message)
-    announce(workspace_id)
+    signals.changed(workspace_id)
   }
 
   /** Tell the number's circuit breaker, if it does not know. */

@@ -3,9 +3,11 @@
  * broadcasts off or on for them. Owners and admins also bring many at once, take
  * all of them away, and erase somebody.
  */
+
 import { Readable } from 'node:stream'
 import { nameFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
+import type { Signals } from '../accounts/signals.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
@@ -62,9 +64,7 @@ const eraseMs = 10 * 60_000
 
 export type Wiring = {
   db: Db
-  onQueued: () => void
-  /** Members may be looking while an import goes on; of all else they are told when it is answered. */
-  announce: (workspaceId: string) => void
+  signals: Signals
   /** Somebody and all that there is of them, in whatever room; 404 when nobody is there. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
   /** Condition on contact `c`: it is in this segment; 404 when there is none. */
@@ -74,7 +74,7 @@ export type Wiring = {
 }
 
 export const contactDashboard = (wiring: Wiring) => async (app: App) => {
-  const { db, onQueued, eraseContact, inSegment } = wiring
+  const { db, signals, eraseContact, inSegment } = wiring
   app.register(importDashboard(wiring))
   app.get(
     '/contacts',
@@ -90,7 +90,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     },
     async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
       const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body)
-      if (created) onQueued()
+      if (created) signals.deliveriesQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
   )

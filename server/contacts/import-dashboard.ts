@@ -9,9 +9,11 @@
  * Who it is, and whether they may, is asked before the body is read. A file is
  * in memory as long as it is imported, so a workspace imports one at a time.
  */
+
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { managers } from '../accounts/members.ts'
+import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, errorBody } from '../lib/errors.ts'
 import { OneOf, Type } from '../lib/schema.ts'
@@ -52,12 +54,11 @@ const ImportLine = Type.Object({
 
 export type Wiring = {
   db: Db
-  onQueued: () => void
-  announce: (workspaceId: string) => void
+  signals: Signals
 }
 
 export const importDashboard =
-  ({ db, onQueued, announce }: Wiring) =>
+  ({ db, signals }: Wiring) =>
   async (app: App) => {
     const underWay = new Map<string, string>()
     const release = (workspaceId: string, requestId: string) => {
@@ -102,8 +103,9 @@ export const importDashboard =
         // A stream has no answer that the audit log could read.
         request.answered = { data: { rows: file.rows.length } }
         const onCreated = () => {
-          onQueued()
-          announce(workspaceId)
+          signals.deliveriesQueued()
+          // Members see the contacts while the import runs.
+          signals.changed(workspaceId)
         }
         const importing = { workspaceId, file, isDryRun: query.dry_run === 'true', onCreated }
         // Whoever has read the last line may begin the next import at once.

@@ -1,4 +1,5 @@
 /** `/contacts`: find or make, list and search, read, change. */
+import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { Color, DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
@@ -123,7 +124,7 @@ const exactFilters = {
   ),
 }
 
-export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) => {
+export const contactRoutes = (db: Db, signals: Signals) => async (app: App) => {
   app.post(
     '/contacts',
     {
@@ -149,7 +150,7 @@ export const contactRoutes = (db: Db, onQueued: () => void) => async (app: App) 
         body,
         body.if_exists,
       )
-      if (created) onQueued()
+      if (created) signals.deliveriesQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
   )

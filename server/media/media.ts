@@ -11,7 +11,9 @@
  * What customers send is never trusted to be what it says, so a browser is
  * told to show only what cannot run, and to run nothing.
  */
+
 import type { FastifyBaseLogger } from 'fastify'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, FetchedMedia, MediaReference } from '../channels/channel.ts'
 import { getConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -37,8 +39,7 @@ export type Fetching = {
   health: Health
   /** The end of a statement that stores the path of a file in the message that has it (`messages` hands it over). */
   linkMessage: LinkMessage
-  /** A message of this workspace has its media now, or never will. */
-  announce?: (workspaceId: string) => void
+  signals?: Pick<Signals, 'changed'>
   /** For a fetch, from the question to the last byte kept. */
   timeoutMs?: number
 }
@@ -147,7 +148,7 @@ async function fetchAndSettle(
   timeoutMs: number,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const { db, store, log, announce = () => {} } = fetching
+  const { db, store, log, signals } = fetching
   const timeout = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([timeout, stop])
   let outcome: Outcome
@@ -165,7 +166,7 @@ async function fetchAndSettle(
   }
   if (!outcome.ok) await settleFailed(db, row, outcome)
   else if (!(await settleStored(fetching, row, outcome)) && !(await isKept(db, row))) await store.delete(row.id)
-  announce(row.workspace_id)
+  signals?.changed(row.workspace_id)
   return outcome.ok
 }
 

@@ -4,21 +4,23 @@
  * No database connection is held during the call, so a slow channel delays no other request. A temporary refusal is
  * retried twice. A message whose outcome is unknown is never sent again.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Outgoing, Person, Sent } from '../channels/channel.ts'
 import { noteOutcome } from '../channels/connections.ts'
 import { identitiesOf, type Learnt, learnPeople } from '../contacts/people.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Announce } from './intake.ts'
 import type { OutboundMessage } from './prepare.ts'
 import { type SendOutcome, toOutcome } from './settle.ts'
+import { signalMessages } from './signal-messages.ts'
 
 export type DispatchOptions = {
   sql: Sql
   settle: Batch<SendOutcome, undefined>
-  announce: Announce
+  signals: Signals
   /** Called before each send, so that the pace of broadcasts on this connection counts it. */
   onSend: (connection: Connection) => void
 }
@@ -38,18 +40,18 @@ export type Dispatch = {
 const retryDelaysMs = [1_000, 2_000]
 
 /** Returns the channel's id of the message. Throws 502 when the channel refused it or the outcome is unknown. */
-export function createDispatcher({ sql, settle, announce, onSend }: DispatchOptions) {
+export function createDispatcher({ sql, settle, signals, onSend }: DispatchOptions) {
   const recordAnswer = createAnswerRecorder(sql)
   return async (dispatch: Dispatch): Promise<string | null> => {
     const { channel, connection, message, outgoing, contactId, rename } = dispatch
-    announce(message.workspace_id, channel.name, message.conversation_id)
+    signalMessages(signals, message.workspace_id, channel.name, message.conversation_id)
     onSend(connection)
     const sent = await sendWithRetries(channel, connection, { ...outgoing, message_id: message.id })
     await settle({
       ...toOutcome(message, sent),
       rename: rename === undefined ? undefined : { contact_id: contactId, name: rename },
     })
-    announce(message.workspace_id, channel.name, message.conversation_id)
+    signalMessages(signals, message.workspace_id, channel.name, message.conversation_id)
     await recordAnswer(connection, contactId, outgoing.to, sent)
     if (sent.ok) return sent.external_id
     const unknown = 'the outcome is unknown, so the message is not sent again'

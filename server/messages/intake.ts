@@ -9,6 +9,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { toKeys } from '../accounts/opt-out-words.ts'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Report } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
 import { noteSignal } from '../channels/signals.ts'
@@ -24,18 +25,14 @@ import { type EarlyReport, takeEarly, waitForMessage } from './early-reports.ts'
 import { keepEcho } from './echoes.ts'
 import { type Kept, keepReceived, type Received, toReceived, wishOf } from './inbound.ts'
 import { applyCorrection, applyReadUpTo, applyStatuses, type Reported } from './reports.ts'
+import { signalMessages } from './signal-messages.ts'
 import type { StatusContext, StatusFollower } from './status-follower.ts'
-
-/** Somebody may be waiting for news of this workspace, or of a conversation. */
-export type Announce = (workspaceId: string, channel: ChannelName, conversationId?: string) => void
 
 export type Intaking = {
   db: Db
   channels: Record<ChannelName, Channel>
   log: FastifyBaseLogger
-  announce: Announce
-  /** There is media to fetch. */
-  onMedia: () => void
+  signals: Signals
   /** These are no message's any more. */
   onMediaGone: (ids: readonly string[]) => void
   publicUrl: string
@@ -56,7 +53,7 @@ const inBulk = new Set<Report['kind']>(['moved', 'message', 'status', 'preferenc
 const profilePatienceMs = 2_000
 
 export function createIntake(intaking: Intaking): Intake {
-  const { db, channels, log, announce, onMedia, onMediaGone, publicUrl, follower } = intaking
+  const { db, channels, log, signals, onMediaGone, publicUrl, follower } = intaking
   const keepOne = createBatch({ run: (received: readonly Received[]) => keepReceived(db, received), max: 1_000 })
   const findOne = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
   const applyOne = createBatch({
@@ -68,8 +65,8 @@ export function createIntake(intaking: Intaking): Intake {
 
   async function keep(received: Received): Promise<Kept | undefined> {
     const kept = await keepOne(received)
-    if (kept) announce(received.workspaceId, received.channel, kept.conversation_id)
-    if (kept?.has_media) onMedia()
+    if (kept) signalMessages(signals, received.workspaceId, received.channel, kept.conversation_id)
+    if (kept?.has_media) signals.mediaPending()
     return kept
   }
 
@@ -151,7 +148,7 @@ export function createIntake(intaking: Intaking): Intake {
       const rest = reports.filter(({ kind }) => !inBulk.has(kind))
       for (const report of rest) await tolerate(report, () => takeRest(connection, report))
       await learnRecipients(connection, reports)
-      if (reports.length > 0) announce(workspaceId, channel)
+      if (reports.length > 0) signalMessages(signals, workspaceId, channel)
     },
   }
 
@@ -223,7 +220,7 @@ async function applyPreferences(db: Db, preferred: readonly Preferred[]): Promis
 export async function applyEarly(
   db: Db,
   onMediaGone: Intaking['onMediaGone'],
-  announce: (workspaceId: string) => void,
+  signals: Signals,
   applying: StatusContext,
 ): Promise<void> {
   const { follower } = applying
@@ -247,5 +244,5 @@ export async function applyEarly(
   for (const { workspace_id: workspaceId, report } of echoes) {
     if (report.kind === 'echo') await keepEcho(db, workspaceId, report.channel, report, follower)
   }
-  touched.forEach(announce)
+  for (const workspaceId of touched) signals.changed(workspaceId)
 }

@@ -2,14 +2,16 @@
  * A send request that is repeated with its `Idempotency-Key` after a crash. Its message may have been sent, so it is not
  * sent again: the repeat waits for the outcome of the first attempt.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Batch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Announce } from './intake.ts'
 import { getMessage, type Message, type MessageStatus } from './messages.ts'
 import type { SendOutcome } from './settle.ts'
+import { signalMessages } from './signal-messages.ts'
 
 /** How long a repeated request waits for the outcome of the first. */
 const timeoutMs = 20_000
@@ -25,11 +27,11 @@ const acceptedStatuses = new Set<MessageStatus>(['sent', 'delivered', 'read'])
 export function createRepeatReader({
   sql,
   settle,
-  announce,
+  signals,
 }: {
   sql: Sql
   settle: Batch<SendOutcome, undefined>
-  announce: Announce
+  signals: Signals
 }) {
   return async (
     workspaceId: string,
@@ -50,7 +52,7 @@ export function createRepeatReader({
         // Storing a web message is sending it, and no report will come: only its status was not written.
         const outcome = { workspace_id: workspaceId, conversation_id: conversationId, id }
         await settle({ ...outcome, status: 'sent', external_id: null, error: null })
-        announce(workspaceId, channel, conversationId)
+        signalMessages(signals, workspaceId, channel, conversationId)
       } else await sleep(pollMs)
     }
   }

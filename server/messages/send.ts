@@ -8,6 +8,7 @@
  * Every check runs before anything is written or counted.
  */
 import { requireQuota } from '../accounts/quota.ts'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Person } from '../channels/channel.ts'
 import { getConnection, requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
@@ -18,14 +19,13 @@ import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { keepFiles, readContent } from './content.ts'
 import { createDispatcher } from './dispatch.ts'
 import type { Draft } from './draft.ts'
-import type { Announce } from './intake.ts'
 import { createPreparer } from './prepare.ts'
 import { requestReindex } from './reindex-requests.ts'
 import { createRepeatReader } from './repeat.ts'
@@ -34,13 +34,10 @@ import { createSettler } from './settle.ts'
 import type { StatusFollower } from './status-follower.ts'
 
 export type SenderOptions = {
-  /** For the hot statements of every send. */
-  sql: Db
-  /** For settling messages. */
-  settleSql: Sql
+  pools: { messages: Db; settle: Db }
   sealer: Sealer
   channels: Record<ChannelName, Channel>
-  announce: Announce
+  signals: Signals
   /** The base URL of the files that members uploaded. */
   publicUrl: string
   follower?: StatusFollower
@@ -100,12 +97,13 @@ export type Sender = {
 const cacheMs = 200
 
 export function createSender(options: SenderOptions): Sender {
-  const { sql, settleSql, sealer, channels, announce, publicUrl, follower, onSend = () => {} } = options
+  const { pools, sealer, channels, signals, publicUrl, follower, onSend = () => {} } = options
+  const sql = pools.messages
   const findThread = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
-  const settle = createSettler(settleSql, { publicUrl, follower })
-  const getEarlierSend = createRepeatReader({ sql, settle, announce })
+  const settle = createSettler(pools.settle, { publicUrl, follower })
+  const getEarlierSend = createRepeatReader({ sql, settle, signals })
   const preparer = createPreparer(sql)
-  const dispatch = createDispatcher({ sql, settle, announce, onSend })
+  const dispatch = createDispatcher({ sql, settle, signals, onSend })
   // Concurrent sends share one read. Without it, each of the two reads was a third of all statements.
   const readMsgapp = createTtlCache((workspaceId) => requireMsgapp(sql, sealer, workspaceId), cacheMs)
   const readTemplate = createTtlCache((key) => {

@@ -15,7 +15,9 @@
  * there are more, a `gap` event comes first, with the cursor from which
  * `GET /messages` lists the older ones.
  */
+
 import type { FastifyBaseLogger } from 'fastify'
+import { conversationTopic } from '../accounts/signals.ts'
 import type { Connection } from '../channels/channel.ts'
 import { findThreads } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -48,7 +50,6 @@ export type Start = {
 }
 
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
-export const conversationTopic = (conversationId: string) => `conversation:${conversationId}`
 
 /** A message as its visitor sees it, without what only members and API keys may see. */
 export function toVisible(row: Message & MessageDetails) {

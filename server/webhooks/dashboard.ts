@@ -86,7 +86,7 @@ const hostOf = (url: string): string => new URL(url).host
 const madeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
 export const webhookDashboard =
-  ({ db, sealer, guard, onQueued }: Webhooks) =>
+  ({ db, sealer, guard, signals }: Webhooks) =>
   async (app: App) => {
     app.post(
       '/integrations',
@@ -113,7 +113,7 @@ export const webhookDashboard =
       },
       async ({ session, params }, reply) => {
         const delivery = await sendTest(db, guard, session.workspaceId, params.id)
-        onQueued()
+        signals.deliveriesQueued()
         reply.code(201)
         return { data: delivery }
       },
@@ -189,7 +189,7 @@ export const webhookDashboard =
       },
       async ({ session, params }, reply) => {
         const delivery = await redeliver(db, guard, session.workspaceId, params.id)
-        onQueued()
+        signals.deliveriesQueued()
         reply.code(201)
         return { data: delivery }
       },
@@ -209,7 +209,7 @@ export const webhookDashboard =
       },
       async ({ session, params, body }, reply) => {
         const replayed = await replay(db, guard, session.workspaceId, params.id, body)
-        onQueued()
+        signals.deliveriesQueued()
         reply.code(202)
         return { data: replayed }
       },

@@ -17,9 +17,6 @@ import { newId } from '../lib/id.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { testEventNames } from './emit.ts'
 
-/** Announced when something was queued, for whoever delivers in another process. */
-export const deliveriesTopic = 'deliveries'
-
 /** Longer than an attempt with its settling may take; a worker that died is made up for after this. */
 export const leaseSeconds = 8
 

@@ -1,4 +1,6 @@
 /** `/webhooks`: endpoints that are told what happened. */
+
+import type { Signals } from '../accounts/signals.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import {
@@ -87,8 +89,7 @@ export type Webhooks = {
   db: Db
   sealer: Sealer
   guard: Guard
-  /** Something was queued: whoever delivers need not wait for the next look. */
-  onQueued: () => void
+  signals: Signals
 }
 
 export const webhookRoutes =

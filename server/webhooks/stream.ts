@@ -15,7 +15,7 @@
  * hide what follows.
  */
 import type { FastifyReply } from 'fastify'
-import { workspaceTopic } from '../accounts/stream.ts'
+import { workspaceTopic } from '../accounts/signals.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'

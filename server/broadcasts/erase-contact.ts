@@ -15,15 +15,15 @@
  * theirs.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { eraseReached, eraseUnreached, holdFilling, holdSenders } from './broadcasts/erase.ts'
-import { deleteContact, requireContact } from './contacts/contacts.ts'
-import { lockThreadsOf } from './conversations/threads.ts'
-import { deleteWords } from './insights/word-index.ts'
-import { type Db, type Sql, withRetries } from './lib/db.ts'
-import { notFound } from './lib/errors.ts'
-import type { Store } from './lib/store.ts'
-import { dropMedia } from './media/media.ts'
-import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from './messages/erase.ts'
+import { deleteContact, requireContact } from '../contacts/contacts.ts'
+import { lockThreadsOf } from '../conversations/threads.ts'
+import { deleteWords } from '../insights/word-index.ts'
+import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
+import type { Store } from '../lib/store.ts'
+import { dropMedia } from '../media/media.ts'
+import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from '../messages/erase.ts'
+import { eraseReached, eraseUnreached, holdFilling, holdSenders } from './erase.ts'
 
 export type Erasing = { db: Db; store: Store; log: FastifyBaseLogger }
 

@@ -1,0 +1,60 @@
+/**
+ * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data; its receiver
+ * reads the rows. A lost signal costs only time, because every receiver also polls.
+ *
+ * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake an engine: in this process at once, and the first and the
+ * last also in other processes (`lib/live.ts`). `changed` and `conversationChanged` reach the open streams of all processes.
+ */
+import type { Live } from '../lib/live.ts'
+
+export type Signals = {
+  /** Webhook deliveries may have been queued. */
+  deliveriesQueued(): void
+  /** Media of a message waits to be fetched. */
+  mediaPending(): void
+  /** A broadcast was accepted, resumed or canceled. */
+  broadcastReady(): void
+  /** Something of the workspace changed: the pages of its members load it again. */
+  changed(workspaceId: string): void
+  /** A conversation of the web chat changed: the visitor's stream reads it. */
+  conversationChanged(conversationId: string): void
+  /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
+  on(signal: EngineSignal, wake: () => void): () => void
+}
+
+type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady'
+
+export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
+export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
+
+/** The topics of the engine signals that go to other processes. They find pending media by polling, within a second. */
+const topics: Partial<Record<EngineSignal, string>> = { deliveriesQueued: 'deliveries', broadcastReady: 'broadcasts' }
+
+export function createSignals(live: Live): Signals {
+  const listeners: Record<EngineSignal, Set<() => void>> = {
+    deliveriesQueued: new Set(),
+    mediaPending: new Set(),
+    broadcastReady: new Set(),
+  }
+  const send = (signal: EngineSignal) => () => {
+    for (const wake of listeners[signal]) wake()
+    const topic = topics[signal]
+    if (topic) live.announce(topic)
+  }
+  return {
+    deliveriesQueued: send('deliveriesQueued'),
+    mediaPending: send('mediaPending'),
+    broadcastReady: send('broadcastReady'),
+    changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
+    conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
+    on(signal, wake) {
+      const topic = topics[signal]
+      const stopListening = topic ? live.listen(topic, wake) : () => {}
+      listeners[signal].add(wake)
+      return () => {
+        listeners[signal].delete(wake)
+        stopListening()
+      }
+    },
+  }
+}

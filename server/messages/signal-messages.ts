@@ -1,0 +1,15 @@
+/** Signals after messages of a conversation were written or changed status. */
+import type { Signals } from '../accounts/signals.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
+
+/** Events may be queued, members see the change, and so does the visitor if the conversation is one of the web chat. */
+export function signalMessages(
+  signals: Signals,
+  workspaceId: string,
+  channel: ChannelName,
+  conversationId?: string,
+): void {
+  signals.deliveriesQueued()
+  signals.changed(workspaceId)
+  if (channel === 'web' && conversationId) signals.conversationChanged(conversationId)
+}
