@@ -173,7 +173,7 @@ test('the first examples of the README work as printed', async (t) => {
   })
   let heard = ''
   for (const stream of [listening.stdout, listening.stderr]) stream.on('data', (text) => (heard += text))
-  await until('the listener', async () => heard.includes('Listening to the events of Demo'), 30_000)
+  await until('the listener', async () => heard.includes('Listening for events of Demo'), 30_000)
   const { stdout } = await promisify(execFile)('bash', ['-c', tryIt], { env })
   assert.match(stdout, /"message_id"/)
   await until('the event', async () => heard.includes('message.status_updated'), 30_000)
