@@ -2,7 +2,7 @@
 import { type ReactNode, useId } from 'react'
 import { Button, IconButton } from './button.tsx'
 import { Modal } from './modal.tsx'
-import { FaultNote } from './note.tsx'
+import { ErrorNote } from './note.tsx'
 import { useKitWords } from './words.tsx'
 
 type DialogProps = { title: string; onClose: () => void; size?: 'wide'; children: ReactNode }
@@ -49,7 +49,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
-      {fault && <FaultNote>{fault}</FaultNote>}
+      {fault && <ErrorNote>{fault}</ErrorNote>}
       <div className="dialog-foot">
         <Button onClick={onClose}>{words.cancel}</Button>
         <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>

@@ -83,7 +83,7 @@ const CheckText = ({ label, hint }: Pick<CheckProps, 'label' | 'hint'>) => (
   </span>
 )
 
-type SegmentedProps<Value extends string> = {
+type SegmentedControlProps<Value extends string> = {
   label: string
   value: Value
   options: readonly { value: Value; label: ReactNode }[]
@@ -91,7 +91,12 @@ type SegmentedProps<Value extends string> = {
 }
 
 /** A segmented control: a few options side by side, exactly one selected. */
-export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
+export function SegmentedControl<Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: SegmentedControlProps<Value>) {
   const name = useId()
   return (
     <div className="segmented" role="radiogroup" aria-label={label}>

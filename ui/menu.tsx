@@ -6,7 +6,7 @@ import { usePopupContainer } from './modal.tsx'
 /** Items with `checked` are the alternatives of one choice. */
 type MenuItem =
   | { kind?: 'item'; label: ReactNode; onSelect: () => void; checked?: boolean; danger?: boolean; key?: string }
-  | { kind: 'line'; key?: string }
+  | { kind: 'separator'; key?: string }
 
 type MenuProps = {
   /** An element that renders one `<button>` and passes all props on to it, such as `Button` or `IconButton`. */
@@ -40,9 +40,9 @@ export function Menu({ button, items, label, align = 'end', side = 'bottom' }: M
             // Leaving the list closes it. The browser then moves the focus on from the button.
             onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
           >
-            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'line' && item.checked)}>
+            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'separator' && item.checked)}>
               {items.map((item, index) => {
-                if (item.kind === 'line') return <BaseMenu.Separator key={item.key ?? index} />
+                if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
                 const select = () => {
                   selected.current = item.onSelect
                 }

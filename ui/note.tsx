@@ -21,7 +21,7 @@ export function Note({
 }
 
 /** The error of a form as a whole. An error of one field belongs to its `Field`. */
-export function FaultNote({ children }: { children: ReactNode }) {
+export function ErrorNote({ children }: { children: ReactNode }) {
   return (
     <p className="note" data-tone="red" role="alert">
       {children}

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 import { useKitWords } from './words.tsx'
 
-export function Empty({
+export function EmptyState({
   icon,
   title,
   children,

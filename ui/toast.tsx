@@ -4,15 +4,15 @@ import { Icon } from './icon.tsx'
 import { useKitWords } from './words.tsx'
 
 type Toast = { id: number; text: string; tone: 'red' | undefined; undo: (() => void) | undefined }
-type ShowToast = { done: (text: string, undo?: () => void) => void; failed: (error: unknown) => void }
+type ShowToast = { success: (text: string, undo?: () => void) => void; error: (error: unknown) => void }
 
 const maxToasts = 4
-const doneMs = 4_000
+const successMs = 4_000
 /** The member needs time to notice the undo button and to reach it. */
 const undoMs = 8_000
-const failedMs = 12_000
+const errorMs = 12_000
 
-const Context = createContext<ShowToast>({ done: () => {}, failed: () => {} })
+const Context = createContext<ShowToast>({ success: () => {}, error: () => {} })
 
 export const useToast = (): ShowToast => useContext(Context)
 
@@ -30,8 +30,8 @@ export function Toasts({ describeError, children }: ToastsProps) {
       setTimeout(() => remove(id), durationMs)
     }
     return {
-      done: (text: string, undo?: () => void) => add({ text, tone: undefined, undo }, undo ? undoMs : doneMs),
-      failed: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined }, failedMs),
+      success: (text: string, undo?: () => void) => add({ text, tone: undefined, undo }, undo ? undoMs : successMs),
+      error: (error: unknown) => add({ text: describeError(error), tone: 'red', undo: undefined }, errorMs),
     }
   }, [remove, describeError])
   return (

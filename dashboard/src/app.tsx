@@ -2,19 +2,19 @@
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { Skeleton } from '../../ui/state.tsx'
-import { askAgain, CallError, queries, useCall } from './lib/api.ts'
-import { Live } from './lib/live.tsx'
-import { Session } from './lib/session.tsx'
-import { Boundary, PageMissing } from './shell/boundary.tsx'
+import { CallError, invalidate, queryClient, useCall } from './lib/api.ts'
+import { LiveUpdates } from './lib/live.tsx'
+import { SessionProvider } from './lib/session.tsx'
+import { ErrorBoundary, PageLoadError } from './shell/error-boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
 import { Shell } from './shell/shell.tsx'
-import { Failure } from './ui/page.tsx'
+import { ErrorState } from './ui/page.tsx'
 
 type Page = { default: ComponentType }
 const page = (load: () => Promise<Page>) =>
   lazy(() =>
     load().catch((cause: unknown) => {
-      throw new PageMissing('the script of the page did not load', { cause })
+      throw new PageLoadError('the script of the page did not load', { cause })
     }),
   )
 
@@ -37,36 +37,36 @@ const pages: Record<string, ComponentType> = {
 
 export function App() {
   return (
-    <Boundary>
+    <ErrorBoundary>
       <Suspense fallback={<Skeleton late />}>
         <Switch>
           <Route path="/sign-in" component={SignIn} />
           <Route path="/setup" component={Setup} />
           <Route path="/invitations/:token" component={Invitation} />
           <Route>
-            <Signed />
+            <SignedIn />
           </Route>
         </Switch>
       </Suspense>
-    </Boundary>
+    </ErrorBoundary>
   )
 }
 
 /** Redirects to the sign-in page, which returns to the requested path after sign-in. */
-function Signed() {
+function SignedIn() {
   const [path] = useLocation()
   const session = useCall('GET /session', {})
   if (session.error instanceof CallError && session.error.status === 401) {
     const to = path === '/' ? '' : `?to=${encodeURIComponent(path + location.search)}`
     return <Redirect to={`/sign-in${to}`} replace />
   }
-  if (session.error && !session.data) return <Failure error={session.error} onRetry={() => void session.refetch()} />
+  if (session.error && !session.data) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />
   if (!session.data) return <Skeleton late />
   return (
-    <Session session={session.data}>
-      <Live>
+    <SessionProvider session={session.data}>
+      <LiveUpdates>
         <Shell>
-          <Boundary key={path.split('/')[1]}>
+          <ErrorBoundary key={path.split('/')[1]}>
             <Suspense fallback={<Skeleton />}>
               <Switch>
                 <Route path="/">
@@ -80,17 +80,17 @@ function Signed() {
                 <Route component={NotFound} />
               </Switch>
             </Suspense>
-          </Boundary>
+          </ErrorBoundary>
         </Shell>
-      </Live>
-    </Session>
+      </LiveUpdates>
+    </SessionProvider>
   )
 }
 
 // A session that ended elsewhere shows as a 401 of any query. Checking the session then leads to the sign-in page.
-queries.getQueryCache().subscribe(({ query }) => {
+queryClient.getQueryCache().subscribe(({ query }) => {
   const { error } = query.state
   if (error instanceof CallError && error.status === 401 && query.queryKey[0] !== 'GET /session') {
-    void askAgain({ queryKey: ['GET /session'] })
+    void invalidate({ queryKey: ['GET /session'] })
   }
 })

@@ -7,7 +7,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Kit } from '../../ui/kit.tsx'
 import { App } from './app.tsx'
-import { messageOf, queries } from './lib/api.ts'
+import { describeError, queryClient } from './lib/api.ts'
 import { applyTheme } from './lib/theme.ts'
 import { words } from './words/words.ts'
 
@@ -16,8 +16,8 @@ const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root element')
 createRoot(root).render(
   <StrictMode>
-    <QueryClientProvider client={queries}>
-      <Kit words={words.common} describeError={messageOf}>
+    <QueryClientProvider client={queryClient}>
+      <Kit words={words.common} describeError={describeError}>
         <App />
       </Kit>
     </QueryClientProvider>

@@ -5,7 +5,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useChange } from '../lib/api.ts'
+import { describeError, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import type { Broadcast } from './state.tsx'
 
@@ -32,8 +32,8 @@ function Pause({ broadcast: { id } }: { broadcast: Broadcast }) {
   const toast = useToast()
   const pause = useChange('POST /broadcasts/{id}/pause', {
     stale,
-    onDone: () => toast.done(text.pauseDone),
-    onFailed: toast.failed,
+    onDone: () => toast.success(text.pauseDone),
+    onFailed: toast.error,
   })
   return (
     <Button icon="pause" busy={pause.isPending} onClick={() => pause.mutate({ params: { id } })}>
@@ -47,8 +47,8 @@ function Resume({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) 
   const toast = useToast()
   const resume = useChange('POST /broadcasts/{id}/resume', {
     stale,
-    onDone: () => toast.done(isWaiting ? text.tryDone : text.resumeDone),
-    onFailed: toast.failed,
+    onDone: () => toast.success(isWaiting ? text.tryDone : text.resumeDone),
+    onFailed: toast.error,
   })
   return (
     <Button variant="primary" icon="play" busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
@@ -65,7 +65,7 @@ function Cancel({ broadcast }: { broadcast: Broadcast }) {
     stale,
     onDone: () => {
       setAsking(false)
-      toast.done(text.cancelDone)
+      toast.success(text.cancelDone)
     },
   })
   return (
@@ -79,7 +79,7 @@ function Cancel({ broadcast }: { broadcast: Broadcast }) {
           <p className="soft">{text.cancelKeep}</p>
           {cancel.error && (
             <Note tone="red" icon="alert">
-              <p role="alert">{messageOf(cancel.error)}</p>
+              <p role="alert">{describeError(cancel.error)}</p>
             </Note>
           )}
           {/* Two buttons that both say "Cancel" would be one too many. */}
@@ -104,7 +104,7 @@ function Again({ broadcast }: { broadcast: Broadcast }) {
   const again = useChange('POST /broadcasts/{id}/again', {
     stale,
     onDone: (made) => {
-      toast.done(text.againDone)
+      toast.success(text.againDone)
       navigate(`/broadcasts/${made.id}`)
     },
   })
@@ -120,7 +120,7 @@ function Again({ broadcast }: { broadcast: Broadcast }) {
           title={text.againTitle}
           action={text.againAction}
           busy={again.isPending}
-          fault={again.error ? messageOf(again.error) : undefined}
+          fault={again.error ? describeError(again.error) : undefined}
           onConfirm={() => again.mutate({ params: { id }, body: null })}
           onClose={() => setAsking(false)}
         >

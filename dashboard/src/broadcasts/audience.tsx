@@ -1,12 +1,12 @@
 /** Who gets it: the members of a segment, or a list of numbers that is pasted or uploaded. */
 import { type ChangeEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Segmented, Select, TextArea } from '../../../ui/form.tsx'
+import { Field, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { useCall, usePages } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Failure } from '../ui/page.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './draft.ts'
 import { mostBytes, mostPeople, type Numbers } from './numbers.ts'
@@ -19,7 +19,7 @@ export function Audience({ draft, numbers, fault, onChange }: AudienceProps) {
   return (
     <>
       <div>
-        <Segmented
+        <SegmentedControl
           label={text.source}
           value={draft.source}
           options={[
@@ -45,7 +45,7 @@ function SegmentChoice({ draft: { segment_id: id }, fault, onChange }: Omit<Audi
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [hasNextPage, isFetchingNextPage, fetchNextPage])
-  if (pages.error && !pages.data) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+  if (pages.error && !pages.data) return <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
   if (!pages.data) return <Skeleton lines={2} />
   if (pages.items.length === 0) {
     return (

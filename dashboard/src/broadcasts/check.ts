@@ -4,7 +4,7 @@
  */
 import { useMemo } from 'react'
 import { useCall } from '../lib/api.ts'
-import { useStill } from '../lib/use.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { missingValues, type Template } from '../templates/shape.ts'
 import { isUsable } from '../templates/status.tsx'
 import { bodyOf, type Draft, todosOf } from './draft.ts'
@@ -26,11 +26,11 @@ export function useCheck(draft: Draft, templates: readonly Template[]) {
     () => (isReady ? bodyOf({ source, segment_id, template: wanted, params, isLater, at }, numbers) : undefined),
     [isReady, source, segment_id, numbers, wanted, params, isLater, at],
   )
-  const still = useStill(body, stillMs)
+  const still = useDebounced(body, stillMs)
   const asked = useCall(
     'POST /broadcasts/preview',
     { body: still ?? { template: { name: '' } } },
-    { enabled: still !== undefined, keep: true },
+    { enabled: still !== undefined, keepPrevious: true },
   )
   const isSettled = body === still
   return {

@@ -10,11 +10,11 @@ import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, newOnce, useCall, useChange } from '../lib/api.ts'
+import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
 import type { Template } from '../templates/shape.ts'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Audience } from './audience.tsx'
 import { useCheck } from './check.ts'
@@ -38,9 +38,9 @@ export function NewBroadcast() {
   }, [navigate])
   return (
     <Page title={text.title} lead={text.lead} back={back} actions={<StartOver onStart={forget} />}>
-      <Asked query={asked}>
+      <QueryView query={asked}>
         {(templates) => <Compose templates={templates} draft={draft} onChange={change} onSent={forget} />}
-      </Asked>
+      </QueryView>
     </Page>
   )
 }
@@ -66,13 +66,13 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
     stale: ['GET /broadcasts'],
     onDone: ({ id }) => {
       onSent()
-      toast.done(draft.isLater ? text.scheduled : text.sent)
+      toast.success(draft.isLater ? text.scheduled : text.sent)
       navigate(`/broadcasts/${id}`)
     },
   })
   // The same broadcast, tried again after the line broke, goes out once.
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is sent makes it another.
-  const once = useMemo(newOnce, [body, draft.name])
+  const idempotencyKey = useMemo(newIdempotencyKey, [body, draft.name])
   const told = readFaults(create.error ?? checked.error)
   const faults = isTried ? joinFaults(missingFaults(todos, missing, draft), told) : told
   const change = (changes: Partial<Draft>) => {
@@ -162,8 +162,8 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
           action={deed}
           busy={create.isPending}
-          fault={create.error ? messageOf(create.error) : undefined}
-          onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, once })}
+          fault={create.error ? describeError(create.error) : undefined}
+          onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, idempotencyKey })}
           onClose={() => setAsking(false)}
         >
           <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>
@@ -192,7 +192,7 @@ function StartOver({ onStart }: { onStart: () => void }) {
           onConfirm={() => {
             setAsking(false)
             onStart()
-            toast.done(text.discarded)
+            toast.success(text.discarded)
           }}
           onClose={() => setAsking(false)}
         >

@@ -3,13 +3,13 @@ import { Link } from 'wouter'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { CallError, useCall } from '../lib/api.ts'
+import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
-import { useNow } from '../lib/use.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
 import { BroadcastProgress } from './progress.tsx'
@@ -21,8 +21,8 @@ const back = { href: '/broadcasts', label: words.broadcasts.back }
 
 export function BroadcastDetail({ id }: { id: string }) {
   // Where no news comes through, its progress is asked for all the same.
-  const everyMs = useLiveState() === 'live' ? false : 3_000
-  const asked = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, everyMs })
+  const pollMs = useLiveState() === 'live' ? false : 3_000
+  const asked = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
   const broadcast = asked.data
   if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
   return (
@@ -32,7 +32,7 @@ export function BroadcastDetail({ id }: { id: string }) {
       back={back}
       actions={broadcast && <Actions broadcast={broadcast} />}
     >
-      <Asked query={asked}>{(found) => <Found broadcast={found} />}</Asked>
+      <QueryView query={asked}>{(found) => <Found broadcast={found} />}</QueryView>
     </Page>
   )
 }

@@ -3,7 +3,7 @@
  * about: what the service refused, which names the field before a colon, and
  * what is missing.
  */
-import { CallError, messageOf } from '../lib/api.ts'
+import { CallError, describeError } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import type { Draft, Todo } from './draft.ts'
 
@@ -34,8 +34,8 @@ export function readFaults(error: unknown): ComposeFaults {
   if (field === 'scheduled_at') return { values: {}, at: capitalize(rule) }
   if (field.startsWith('template')) return { values: {}, template: capitalize(rule) }
   if (/^(recipients|segment_id)/.test(field)) return { values: {}, audience: capitalize(rule) }
-  if (error instanceof CallError && error.status === 404) return { values: {}, audience: messageOf(error) }
-  return { values: {}, other: messageOf(error) }
+  if (error instanceof CallError && error.status === 404) return { values: {}, audience: describeError(error) }
+  return { values: {}, other: describeError(error) }
 }
 
 /** What nobody has written yet, for when somebody tries to send it all the same. */

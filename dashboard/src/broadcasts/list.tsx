@@ -1,13 +1,13 @@
 /** All broadcasts, newest first, and how far each has got while one looks. */
 import { Link } from 'wouter'
-import { Segmented } from '../../../ui/form.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { usePages } from '../lib/api.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
-import { useQueryValue } from '../lib/use.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { More } from '../ui/more.tsx'
-import { Failure, Page } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { awaitingOf, Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
 
@@ -15,7 +15,7 @@ const { broadcasts: text } = words
 const statuses = ['scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
 
 export function BroadcastList() {
-  const [asked, setStatus] = useQueryValue('status')
+  const [asked, setStatus] = useSearchParam('status')
   const status = statuses.find((each) => each === asked)
   // One that is paused has the status it had.
   const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
@@ -29,7 +29,7 @@ export function BroadcastList() {
   return (
     <Page title={text.title} lead={text.lead} actions={create}>
       <div className="broadcasts-filter">
-        <Segmented
+        <SegmentedControl
           label={text.filter}
           value={status ?? ''}
           options={[
@@ -39,17 +39,17 @@ export function BroadcastList() {
           onChange={setStatus}
         />
       </div>
-      {pages.error && !pages.data && <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
+      {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton />}
       {isNone && status && (
-        <Empty icon="broadcasts" title={text.nothing}>
+        <EmptyState icon="broadcasts" title={text.nothing}>
           {text.nothingText}
-        </Empty>
+        </EmptyState>
       )}
       {isNone && !status && (
-        <Empty icon="broadcasts" title={text.empty} action={create}>
+        <EmptyState icon="broadcasts" title={text.empty} action={create}>
           {text.emptyText}
-        </Empty>
+        </EmptyState>
       )}
       {pages.items.length > 0 && (
         <div className="card">
@@ -70,7 +70,7 @@ export function BroadcastList() {
               ))}
             </tbody>
           </table>
-          <More pages={pages} />
+          <LoadMore pages={pages} />
         </div>
       )}
     </Page>

@@ -1,7 +1,7 @@
 /** How far a broadcast is, in parts of the whole, and its pace as measured while the page is open. */
 import { useEffect, useState } from 'react'
+import { useNow } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
-import { useNow } from '../lib/use.ts'
 import { words } from '../words/words.ts'
 import { awaitingOf, Bar, type Broadcast, colors, countsOf, recipientStatuses } from './state.tsx'
 

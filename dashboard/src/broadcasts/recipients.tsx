@@ -4,13 +4,13 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Select } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, pathOf, usePages } from '../lib/api.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
-import { useQueryValue } from '../lib/use.ts'
-import { More } from '../ui/more.tsx'
-import { Failure } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { type Broadcast, countsOf, reasonInWords, recipientStatuses, recipientTones } from './state.tsx'
 
@@ -18,10 +18,14 @@ const { recipients: text, detail } = words.broadcasts
 
 export function Recipients({ broadcast }: { broadcast: Broadcast }) {
   const { id, total_count: total } = broadcast
-  const [asked, setStatus] = useQueryValue('status')
+  const [asked, setStatus] = useSearchParam('status')
   const status = recipientStatuses.find((each) => each === asked)
   const query = { limit: 50, ...(status ? { status } : {}) }
-  const pages = usePages('GET /broadcasts/{id}/recipients', { params: { id }, query }, { live: true, keep: true })
+  const pages = usePages(
+    'GET /broadcasts/{id}/recipients',
+    { params: { id }, query },
+    { live: true, keepPrevious: true },
+  )
   const counts = countsOf(broadcast)
   const isManager = useIsManager()
   const filter = (
@@ -53,12 +57,12 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
           )
         }
       >
-        {pages.error && !pages.data && <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
+        {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
         {pages.isPending && <Skeleton />}
         {pages.isSuccess && pages.items.length === 0 && !pages.hasNextPage && (
-          <Empty icon="contacts" title={text.none}>
+          <EmptyState icon="contacts" title={text.none}>
             {total === 0 ? text.noneYet : text.noneText}
-          </Empty>
+          </EmptyState>
         )}
         {pages.items.length > 0 && (
           <table className="table">
@@ -77,7 +81,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
             </tbody>
           </table>
         )}
-        <More pages={pages} />
+        <LoadMore pages={pages} />
       </Card>
     </div>
   )

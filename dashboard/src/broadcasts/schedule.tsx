@@ -1,5 +1,5 @@
 /** When it starts: now, or at a time of the browser's own zone, which is said. */
-import { Field, Input, Segmented } from '../../../ui/form.tsx'
+import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './draft.ts'
 
@@ -12,7 +12,7 @@ export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: stri
   return (
     <>
       <div>
-        <Segmented
+        <SegmentedControl
           label={text.starts}
           value={draft.isLater ? 'later' : 'now'}
           options={[

@@ -5,7 +5,7 @@ import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, newOnce, useCall, useChange } from '../lib/api.ts'
+import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { words } from '../words/words.ts'
 import type { Body, Change, Draft } from './draft.ts'
@@ -21,12 +21,12 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
   const toast = useToast()
   const [sent, setSent] = useState<Sent>()
   // Tried again after the line broke, the same test goes out once; answered, the next is another.
-  const attempt = useRef({ body: '', once: '' })
+  const attempt = useRef({ body: '', idempotencyKey: '' })
   const test = useChange('POST /broadcasts/test', {
     onDone: (message) => {
       attempt.current.body = ''
       setSent(message)
-      toast.done(text.testSent)
+      toast.success(text.testSent)
     },
     onFailed: (error) => {
       if (error instanceof CallError && error.code !== 'internal') attempt.current.body = ''
@@ -35,8 +35,8 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
   const send = () => {
     if (!template) return
     const body = JSON.stringify({ template, to })
-    if (attempt.current.body !== body) attempt.current = { body, once: newOnce() }
-    test.mutate({ body: { template, to }, once: attempt.current.once })
+    if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: newIdempotencyKey() }
+    test.mutate({ body: { template, to }, idempotencyKey: attempt.current.idempotencyKey })
   }
   const fault = faultOf(test.error, 'to', 'template')
   return (

@@ -13,7 +13,7 @@ import { Step } from './step.tsx'
 const { checklist: said } = words
 
 /** What a webhook came to, or what the service counts a moment later, no news tells of. */
-const everyMs = 3_000
+const pollMs = 3_000
 
 export type Item = DataOf<'GET /checklist'>['items'][number]
 
@@ -30,7 +30,7 @@ export function Checklist({ slim = false }: { slim?: boolean }) {
 }
 
 function Steps() {
-  const { data } = useCall('GET /checklist', {}, { live: true, everyMs })
+  const { data } = useCall('GET /checklist', {}, { live: true, pollMs })
   const items = data?.items ?? []
   const count = items.filter(({ done }) => done).length
   const next = items.find(({ done }) => !done)

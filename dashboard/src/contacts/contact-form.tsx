@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { FaultNote } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
@@ -27,7 +27,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /tags', 'GET /conversations'],
     onDone: () => {
       setTouched({})
-      toast.done(contacts.saved)
+      toast.success(contacts.saved)
     },
   })
   const submit = (event: FormEvent) => {
@@ -70,7 +70,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
       <Field label={contacts.tags} fault={faults.tags}>
         {() => <TagInput names={fields.tags} onChange={(tags) => setTouched({ ...touched, tags })} />}
       </Field>
-      {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
+      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
           {words.common.save}

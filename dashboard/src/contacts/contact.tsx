@@ -8,13 +8,13 @@ import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Field, Input, Switch } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, messageOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { CallError, type DataOf, describeError, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 
@@ -26,7 +26,7 @@ type Contact = DataOf<'GET /contacts/{id}'>
 export function ContactPage({ id }: { id: string }) {
   const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
   if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
-  return <Asked query={asked}>{(contact) => <Contact contact={contact} />}</Asked>
+  return <QueryView query={asked}>{(contact) => <Contact contact={contact} />}</QueryView>
 }
 
 function Contact({ contact }: { contact: Contact }) {
@@ -66,7 +66,7 @@ function Contact({ contact }: { contact: Contact }) {
 function Conversations({ contactId }: { contactId: string }) {
   const pages = usePages('GET /conversations', { query: { contact_id: contactId } }, { live: true })
   return (
-    <Asked query={pages} lines={3}>
+    <QueryView query={pages} lines={3}>
       {() =>
         pages.items.length === 0 ? (
           <p className="card-body soft">{texts.noConversations}</p>
@@ -88,7 +88,7 @@ function Conversations({ contactId }: { contactId: string }) {
           </ul>
         )
       }
-    </Asked>
+    </QueryView>
   )
 }
 
@@ -96,7 +96,7 @@ function Broadcasts({ contact: { id, opted_out_at: outAt, opted_out_by: by } }: 
   const toast = useToast()
   const change = useChange('PATCH /contacts/{id}', {
     stale: ['GET /contacts/{id}', 'GET /contacts'],
-    onFailed: toast.failed,
+    onFailed: toast.error,
   })
   return (
     <Switch
@@ -116,12 +116,12 @@ function Erase({ contact }: { contact: Contact }) {
   const erase = useChange('DELETE /contacts/{id}', {
     stale: ['GET /contacts', 'GET /conversations'],
     onDone: () => {
-      toast.done(texts.erased)
+      toast.success(texts.erased)
       navigate('/contacts', { replace: true })
     },
   })
   const isSure = typed.trim().toLowerCase() === texts.eraseWord
-  const fault = erase.error ? { fault: messageOf(erase.error) } : {}
+  const fault = erase.error ? { fault: describeError(erase.error) } : {}
   return (
     <>
       <p className="soft">{texts.eraseText}</p>

@@ -5,7 +5,7 @@ import { Card } from '../../../ui/card.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { Progress as Bar } from '../../../ui/progress.tsx'
-import { askAgain, messageOf } from '../lib/api.ts'
+import { describeError, invalidate } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -35,9 +35,9 @@ export function ImportPage() {
       const report = await sendFile(chosen, { isDry, onProgress, signal: mine.signal })
       setState({ isRunning: false, ...(report ? { report } : { fault: texts.broken }) })
     } catch (error) {
-      if (!mine.signal.aborted) setState({ isRunning: false, fault: messageOf(error) })
+      if (!mine.signal.aborted) setState({ isRunning: false, fault: describeError(error) })
     }
-    if (!isDry) await Promise.all(['GET /contacts', 'GET /tags'].map((name) => askAgain({ queryKey: [name] })))
+    if (!isDry) await Promise.all(['GET /contacts', 'GET /tags'].map((name) => invalidate({ queryKey: [name] })))
   }
   const { isRunning, progress, report, fault } = state
   const isDone = report && !report.dry_run

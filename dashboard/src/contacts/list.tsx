@@ -6,16 +6,16 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Checkbox, SearchInput, Select } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
+import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
-import { useQueryValue, useStill } from '../lib/use.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { More } from '../ui/more.tsx'
-import { Failure, Page } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState, Page } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 import { NewContact } from './new-contact.tsx'
@@ -27,19 +27,19 @@ const channelNames: readonly ChannelName[] = ['msgapp', 'social', 'web']
 export function ContactList() {
   const isManager = useIsManager()
   const [, navigate] = useLocation()
-  const [search, setSearch] = useQueryValue('search')
-  const [tag, setTag] = useQueryValue('tag')
-  const [channel, setChannel] = useQueryValue('channel')
-  const [optedOut, setOptedOut] = useQueryValue('opted_out')
+  const [search, setSearch] = useSearchParam('search')
+  const [tag, setTag] = useSearchParam('tag')
+  const [channel, setChannel] = useSearchParam('channel')
+  const [optedOut, setOptedOut] = useSearchParam('opted_out')
   const [open, setOpen] = useState<'new' | 'tags'>()
-  const wanted = useStill(search.trim())
+  const wanted = useDebounced(search.trim())
   const query = {
     ...(wanted ? { search: wanted } : {}),
     ...(tag ? { tag } : {}),
     ...(isChannel(channel) ? { channel } : {}),
     ...(optedOut ? { opted_out: 'true' as const } : {}),
   }
-  const pages = usePages('GET /contacts', { query }, { keep: true })
+  const pages = usePages('GET /contacts', { query }, { keepPrevious: true })
   const tags = useCall('GET /tags', {})
   const isFiltered = Object.keys(query).length > 0
 
@@ -97,18 +97,18 @@ export function ContactList() {
         {pages.isPending ? (
           <Skeleton />
         ) : pages.error && pages.items.length === 0 ? (
-          <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+          <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
         ) : pages.items.length === 0 ? (
           isFiltered ? (
-            <Empty
+            <EmptyState
               icon="search"
               title={contacts.noMatch}
               action={<Button onClick={() => navigate('/contacts')}>{contacts.clear}</Button>}
             >
               {contacts.noMatchText}
-            </Empty>
+            </EmptyState>
           ) : (
-            <Empty
+            <EmptyState
               icon="contacts"
               title={contacts.none}
               action={
@@ -125,7 +125,7 @@ export function ContactList() {
               }
             >
               {contacts.noneText}
-            </Empty>
+            </EmptyState>
           )
         ) : (
           <>
@@ -146,7 +146,7 @@ export function ContactList() {
                 ))}
               </tbody>
             </table>
-            <More pages={pages} />
+            <LoadMore pages={pages} />
           </>
         )}
       </div>

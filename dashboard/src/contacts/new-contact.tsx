@@ -4,7 +4,7 @@ import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { FaultNote } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
@@ -22,7 +22,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
   const create = useChange('POST /contacts', {
     stale: ['GET /contacts', 'GET /tags'],
     onDone: ({ id, created_at: at }) => {
-      toast.done(Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known)
+      toast.success(Date.now() - Date.parse(at) < 60_000 ? contacts.created : contacts.known)
       onClose()
       navigate(`/contacts/${id}`)
     },
@@ -54,7 +54,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
         <Field label={contacts.tags} hint={contacts.tagHint} fault={faults.tags}>
           {() => <TagInput names={tags} onChange={setTags} />}
         </Field>
-        {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
+        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={create.isPending}>

@@ -4,9 +4,9 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
+import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 
@@ -18,7 +18,7 @@ export function TagList({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title={tagList.title} onClose={onClose}>
       <p className="soft">{tagList.lead}</p>
-      <Asked query={tags}>
+      <QueryView query={tags}>
         {(all) =>
           all.length === 0 ? (
             <p>{tagList.none}</p>
@@ -30,7 +30,7 @@ export function TagList({ onClose }: { onClose: () => void }) {
             </ul>
           )
         }
-      </Asked>
+      </QueryView>
     </Dialog>
   )
 }
@@ -42,7 +42,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
   const faultId = useId()
   const done = (text: string) => () => {
     setDoing(undefined)
-    toast.done(text)
+    toast.success(text)
   }
   const rename = useChange('PATCH /tags/{id}', { stale, onDone: done(tagList.renamed) })
   const remove = useChange('DELETE /tags/{id}', { stale, onDone: done(tagList.deleted) })
@@ -107,7 +107,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           action={tagList.delete}
           danger
           busy={remove.isPending}
-          {...(remove.error ? { fault: messageOf(remove.error) } : {})}
+          {...(remove.error ? { fault: describeError(remove.error) } : {})}
           onConfirm={() => remove.mutate({ params: { id } })}
           onClose={() => setDoing(undefined)}
         >

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { FaultNote } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
@@ -22,7 +22,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
   const change = useChange('PATCH /contacts/{id}', {
     stale: contactQueries,
     onDone: () => {
-      toast.done(labels.saved)
+      toast.success(labels.saved)
       onDone()
     },
   })
@@ -47,7 +47,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
           )}
         </Field>
       ))}
-      {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
+      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" size="small" variant="primary" busy={change.isPending}>
           {labels.save}

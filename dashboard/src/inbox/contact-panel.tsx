@@ -10,7 +10,7 @@ import { useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
@@ -24,7 +24,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
   const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
   return (
     <div className="inbox-contact">
-      <Asked query={asked} lines={8}>
+      <QueryView query={asked} lines={8}>
         {(contact) => (
           <>
             <Identity contact={contact} />
@@ -43,7 +43,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
             </Link>
           </>
         )}
-      </Asked>
+      </QueryView>
     </div>
   )
 }
@@ -98,10 +98,10 @@ function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { conta
   const change = useChange('PATCH /contacts/{id}', {
     stale: contactQueries,
     onDone: ({ opted_out_at }) =>
-      toast.done(opted_out_at ? labels.optOut : labels.optIn, () =>
+      toast.success(opted_out_at ? labels.optOut : labels.optIn, () =>
         change.mutate({ params: { id }, body: { opted_out: opted_out_at === null } }),
       ),
-    onFailed: toast.failed,
+    onFailed: toast.error,
   })
   return (
     <Switch

@@ -1,10 +1,10 @@
 /** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
 import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
-import { Failure, useTitle } from '../ui/page.tsx'
+import { ErrorState, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
 import { type Conversation, findConversation, patchConversation } from './data.ts'
@@ -23,7 +23,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   if (!conversation) {
     return (
       <section className="inbox-thread" aria-label={words.inbox.thread.label}>
-        {query.error ? <Failure error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={8} />}
+        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={8} />}
       </section>
     )
   }
@@ -53,7 +53,7 @@ function Title({ name }: { name: string }) {
 
 const NotFound = ({ onBack }: { onBack: () => void }) => (
   <section className="inbox-thread inbox-gone" aria-label={words.inbox.thread.label}>
-    <Empty
+    <EmptyState
       icon="chat"
       title={words.inbox.thread.notFoundTitle}
       action={
@@ -63,7 +63,7 @@ const NotFound = ({ onBack }: { onBack: () => void }) => (
       }
     >
       {words.inbox.thread.notFoundText}
-    </Empty>
+    </EmptyState>
   </section>
 )
 

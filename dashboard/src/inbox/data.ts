@@ -1,6 +1,6 @@
 /** Types of the inbox, and updates of the query cache that show a change before the service has answered (optimistic updates). */
 import type { InfiniteData } from '@tanstack/react-query'
-import { type AnswerOf, askAgain, type DataOf, type ItemOf, queries } from '../lib/api.ts'
+import { type AnswerOf, type DataOf, type ItemOf, invalidate, queryClient } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
 export type Conversation = ItemOf<'GET /conversations'>
@@ -50,7 +50,7 @@ export const byId = (one: Message, other: Message): number => (one.id > other.id
 
 /** A conversation from any cached list: shown until its own query has loaded. */
 export function findConversation(id: string): Conversation | undefined {
-  for (const [, lists] of queries.getQueriesData<Conversations>({ queryKey: ['GET /conversations'] })) {
+  for (const [, lists] of queryClient.getQueriesData<Conversations>({ queryKey: ['GET /conversations'] })) {
     const found = lists?.pages.flatMap(({ data }) => data).find((row) => row.id === id)
     if (found) return found
   }
@@ -60,16 +60,16 @@ export function findConversation(id: string): Conversation | undefined {
 /** Applies a change to all cached copies of a conversation. */
 export function patchConversation(id: string, change: Partial<Conversation>): void {
   const changed = (row: Conversation) => (row.id === id ? { ...row, ...change } : row)
-  queries.setQueriesData<Conversations>(
+  queryClient.setQueriesData<Conversations>(
     { queryKey: ['GET /conversations'] },
     (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(changed) })) },
   )
-  queries.setQueryData<Conversation>(['GET /conversations/{id}', { params: { id } }], (row) => row && changed(row))
+  queryClient.setQueryData<Conversation>(['GET /conversations/{id}', { params: { id } }], (row) => row && changed(row))
 }
 
 /** Inserts a sent message into the cached thread, unless a live update already did. */
 export function insertMessage(message: Message): void {
-  queries.setQueryData<Messages>(
+  queryClient.setQueryData<Messages>(
     ['GET /conversations/{id}/messages', threadInput(message.conversation_id)],
     (thread) => {
       const [first, ...rest] = thread?.pages ?? []
@@ -82,8 +82,8 @@ export function insertMessage(message: Message): void {
 /** Reloads all queries that show this conversation. */
 export async function reloadConversation(id: string): Promise<void> {
   await Promise.all([
-    askAgain({ queryKey: ['GET /conversations'] }),
-    askAgain({ queryKey: ['GET /conversations/{id}', { params: { id } }] }),
-    askAgain({ queryKey: ['GET /conversations/counts'] }),
+    invalidate({ queryKey: ['GET /conversations'] }),
+    invalidate({ queryKey: ['GET /conversations/{id}', { params: { id } }] }),
+    invalidate({ queryKey: ['GET /conversations/counts'] }),
   ])
 }

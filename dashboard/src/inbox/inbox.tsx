@@ -5,7 +5,7 @@
 import './inbox.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
@@ -49,9 +49,9 @@ export default function Inbox() {
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
         <section className="inbox-thread inbox-none" aria-label={words.inbox.thread.label}>
-          <Empty icon="chat" title={words.inbox.thread.none}>
+          <EmptyState icon="chat" title={words.inbox.thread.none}>
             {words.inbox.thread.noneText}
-          </Empty>
+          </EmptyState>
           <Checklist slim />
         </section>
       )}
@@ -60,7 +60,7 @@ export default function Inbox() {
 }
 
 function ConnectionBanner() {
-  if (useLiveState() !== 'broken') return null
+  if (useLiveState() !== 'reconnecting') return null
   return (
     <p className="inbox-banner" role="status">
       {words.inbox.connectionLost}

@@ -3,13 +3,13 @@ import { type KeyboardEvent, useEffect, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useCall } from '../lib/api.ts'
+import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { useQueryValue, useStill } from '../lib/use.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { More } from '../ui/more.tsx'
-import { Failure } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { type Filters, hrefOf, setFilters, toQuery, useFilters } from './filters.ts'
@@ -22,9 +22,9 @@ const { list } = words.inbox
 
 export function ListPane({ openId }: { openId: string }) {
   const { filters, isPlain } = useFilters()
-  const [queryInUrl, setQueryInUrl] = useQueryValue('q')
+  const [queryInUrl, setQueryInUrl] = useSearchParam('q')
   const [searchText, setSearchText] = useState(queryInUrl)
-  const settledText = useStill(searchText.trim())
+  const settledText = useDebounced(searchText.trim())
   useEffect(() => {
     if (settledText !== (new URLSearchParams(location.search).get('q') ?? '')) setQueryInUrl(settledText)
   }, [settledText, setQueryInUrl])
@@ -78,7 +78,11 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const search = useSearch()
   const pages = useConversations(toQuery(filters))
   if (!pages.data) {
-    return pages.error ? <Failure error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={12} />
+    return pages.error ? (
+      <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
+    ) : (
+      <Skeleton lines={12} />
+    )
   }
   if (pages.items.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
   return (
@@ -93,7 +97,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
           />
         ))}
       </ul>
-      <More pages={pages} />
+      <LoadMore pages={pages} />
     </div>
   )
 }
@@ -105,7 +109,7 @@ function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: bool
   if (isEmpty) return <EmptyInbox />
   const isDone = filters.status === 'open' && isPlain
   return (
-    <Empty
+    <EmptyState
       icon={isDone ? 'check' : 'filter'}
       title={list.noneHere}
       action={
@@ -115,7 +119,7 @@ function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: bool
       }
     >
       {isDone ? list.doneText : list.noneHereText}
-    </Empty>
+    </EmptyState>
   )
 }
 
@@ -124,7 +128,7 @@ function EmptyInbox() {
   const isManager = useIsManager()
   const isDemo = Boolean(useCall('GET /setup', {}).data?.demo)
   return (
-    <Empty
+    <EmptyState
       icon="inbox"
       title={list.empty}
       action={
@@ -142,6 +146,6 @@ function EmptyInbox() {
       }
     >
       {isDemo ? list.demoText : list.emptyText}
-    </Empty>
+    </EmptyState>
   )
 }

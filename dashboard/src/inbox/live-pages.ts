@@ -17,7 +17,7 @@ export function useConversations(query: ListQuery, enabled = true) {
   const head = usePages(
     'GET /conversations',
     { query: { ...query, limit: headPageSize } },
-    { live: true, keep: true, enabled },
+    { live: true, keepPrevious: true, enabled },
   )
   const older = usePages(
     'GET /conversations',

@@ -10,7 +10,7 @@
  * `Idempotency-Key`.
  */
 import { useMemo, useSyncExternalStore } from 'react'
-import { askAgain, CallError, call, type InputOf, messageOf, newOnce } from '../lib/api.ts'
+import { CallError, call, describeError, type InputOf, invalidate, newIdempotencyKey } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { insertMessage, type Message, summaryOf, threadInput } from './data.ts'
 
@@ -22,7 +22,7 @@ export type Sending = {
   message: Message
   body: Body
   /** The `Idempotency-Key`: a retry of a message that may have been sent does not send it twice. */
-  once: string
+  idempotencyKey: string
   /** The id of the newest message when this one was sent. The stored message has a higher id. */
   after: string
   /** `lost`: the connection or the service failed, so the outcome is unknown. If it was sent, the stored message appears. */
@@ -42,7 +42,7 @@ function set(next: readonly Sending[]): void {
   for (const listener of listeners) listener()
 }
 
-/** The messages of this tab, read when the first conversation opens. By then `claimDrafts` has removed another member's. */
+/** The messages of this tab, read when the first conversation opens. By then `setDraftOwner` has removed another member's. */
 function getAll(): readonly Sending[] {
   if (isRestored) return all
   isRestored = true
@@ -93,7 +93,7 @@ type Draft = {
 }
 
 export function send({ conversationId, body, after, sender, quoted, text }: Draft): void {
-  const key = `sending-${newOnce()}`
+  const key = `sending-${newIdempotencyKey()}`
   const at = new Date().toISOString()
   const message: Message = {
     id: key,
@@ -127,7 +127,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     deleted_at: null,
     created_at: at,
   }
-  start({ key, message, body, once: newOnce(), after, state: 'sending' })
+  start({ key, message, body, idempotencyKey: newIdempotencyKey(), after, state: 'sending' })
 }
 
 function start(sending: Sending): void {
@@ -137,19 +137,19 @@ function start(sending: Sending): void {
   queues.set(id, queue)
 }
 
-async function post({ key, message, body, once }: Sending): Promise<void> {
+async function post({ key, message, body, idempotencyKey }: Sending): Promise<void> {
   const { conversation_id: id } = message
   try {
-    const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, once })
+    const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, idempotencyKey })
     insertMessage(data)
     discard(key)
   } catch (error) {
     if (error instanceof CallError && error.code === 'platform_error') {
-      await askAgain({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
+      await invalidate({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
       return discard(key)
     }
     const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
-    const failed = { status: 'failed', error_reason: messageOf(error) } as const
+    const failed = { status: 'failed', error_reason: describeError(error) } as const
     set(all.map((one) => (one.key === key ? { ...one, state, message: { ...one.message, ...failed } } : one)))
   }
 }
@@ -162,8 +162,13 @@ addEventListener('beforeunload', (event) => {
 export function retry(key: string): void {
   const sending = all.find((one) => one.key === key)
   if (!sending) return
-  const once = sending.state === 'lost' ? sending.once : newOnce()
-  start({ ...sending, once, state: 'sending', message: { ...sending.message, status: 'pending', error_reason: null } })
+  const idempotencyKey = sending.state === 'lost' ? sending.idempotencyKey : newIdempotencyKey()
+  start({
+    ...sending,
+    idempotencyKey,
+    state: 'sending',
+    message: { ...sending.message, status: 'pending', error_reason: null },
+  })
 }
 
 export function discard(key: string): void {

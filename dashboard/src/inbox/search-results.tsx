@@ -5,8 +5,8 @@ import { type ItemOf, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
-import { More } from '../ui/more.tsx'
-import { Failure } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { hrefOf } from './filters.ts'
 import { HighlightedText } from './highlighted-text.tsx'
@@ -19,7 +19,11 @@ export function SearchResults({ query, openId }: { query: string; openId: string
   const search = useSearch()
   const hasQuery = query !== ''
   const contacts = useConversations({ search: query }, hasQuery)
-  const messages = usePages('GET /search', { query: { q: query, limit: 20 } }, { enabled: hasQuery, keep: true })
+  const messages = usePages(
+    'GET /search',
+    { query: { q: query, limit: 20 } },
+    { enabled: hasQuery, keepPrevious: true },
+  )
   return (
     <div className="inbox-scroll">
       <section aria-labelledby="inbox-people">
@@ -27,7 +31,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
           {labels.contacts}
         </h2>
         {contacts.error && !contacts.data ? (
-          <Failure error={contacts.error} onRetry={() => void contacts.refetch()} />
+          <ErrorState error={contacts.error} onRetry={() => void contacts.refetch()} />
         ) : !contacts.data ? (
           <Skeleton lines={3} />
         ) : contacts.items.length === 0 ? (
@@ -50,7 +54,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
           {labels.messages}
         </h2>
         {messages.error && !messages.data ? (
-          <Failure error={messages.error} onRetry={() => void messages.refetch()} />
+          <ErrorState error={messages.error} onRetry={() => void messages.refetch()} />
         ) : !messages.data ? (
           <Skeleton lines={6} />
         ) : messages.items.length === 0 && !messages.hasNextPage ? (
@@ -62,7 +66,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
             ))}
           </ul>
         )}
-        <More pages={messages} />
+        <LoadMore pages={messages} />
       </section>
     </div>
   )

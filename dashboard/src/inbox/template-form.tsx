@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { type InputOf, useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
-import { useStill } from '../lib/use.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { missingValues, type Template } from '../templates/shape.ts'
 import { TemplateValues } from '../templates/values.tsx'
@@ -19,12 +19,12 @@ export function TemplateForm({ template, onSend }: Props) {
   const { name, language } = template
   const [params, setParams] = useState<TemplateParams>({})
   const [isSubmitted, setSubmitted] = useState(false)
-  const settledParams = useStill(params, 120)
+  const settledParams = useDebounced(params, 120)
   // The resulting text, which the thread shows until the service has stored the message.
   const preview = useCall(
     'POST /templates/preview',
     { body: { name, language, params: settledParams } },
-    { keep: true },
+    { keepPrevious: true },
   )
   const missing = missingValues(template, params)
   const faults = isSubmitted ? Object.fromEntries(missing.map((path) => [path, labels.required])) : {}

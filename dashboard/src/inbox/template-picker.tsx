@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
@@ -11,7 +11,7 @@ import { useIsManager } from '../lib/session.tsx'
 import { readTemplate, type Template } from '../templates/shape.ts'
 import { TemplateQuality } from '../templates/status.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import type { Conversation } from './data.ts'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
@@ -35,7 +35,7 @@ export function TemplatePicker({ conversation, onClose, onSend }: Props) {
   useEffect(() => setOpen(true), [])
   return (
     <Dialog title={`${labels.title}: ${nameOf(conversation.contact)}`} size="wide" onClose={onClose}>
-      <Asked query={{ ...query, data: isOpen ? query.data : undefined }}>
+      <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
         {(templates) => {
           const approved = templates.filter(({ status }) => status === 'APPROVED')
           if (approved.length === 0) return <NoTemplates />
@@ -59,7 +59,7 @@ export function TemplatePicker({ conversation, onClose, onSend }: Props) {
             </div>
           )
         }}
-      </Asked>
+      </QueryView>
     </Dialog>
   )
 }
@@ -67,9 +67,9 @@ export function TemplatePicker({ conversation, onClose, onSend }: Props) {
 function NoTemplates() {
   const toast = useToast()
   const isManager = useIsManager()
-  const refresh = useChange('POST /templates/refresh', { stale: ['GET /templates'], onFailed: toast.failed })
+  const refresh = useChange('POST /templates/refresh', { stale: ['GET /templates'], onFailed: toast.error })
   return (
-    <Empty
+    <EmptyState
       icon="templates"
       title={labels.none}
       action={
@@ -84,7 +84,7 @@ function NoTemplates() {
       }
     >
       {labels.noneText}
-    </Empty>
+    </EmptyState>
   )
 }
 

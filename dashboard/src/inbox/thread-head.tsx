@@ -115,7 +115,7 @@ function AssigneeMenu({
           onSelect: () => onAssign(member),
         },
         { key: 'unassigned', label: thread.unassigned, checked: agent === null, onSelect: () => onAssign(null) },
-        ...(others.length > 0 ? [{ kind: 'line' as const, key: 'line' }] : []),
+        ...(others.length > 0 ? [{ kind: 'separator' as const, key: 'line' }] : []),
         ...others.map((other) => ({
           key: other.id,
           label: memberName(other),
@@ -139,7 +139,7 @@ function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversat
     },
     onFailed: (error) => {
       patchConversation(id, before)
-      toast.failed(error)
+      toast.error(error)
     },
   })
   const changeStatus = (next: Conversation['status']) => {
@@ -153,7 +153,7 @@ function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversat
   const setStatus = (next: Conversation['status']) => {
     if (next === status) return
     changeStatus(next)
-    toast.done(thread.statusChanged[next], () => changeStatus(before.status))
+    toast.success(thread.statusChanged[next], () => changeStatus(before.status))
   }
   const assign = (to: Agent | null) => {
     if ((to?.id ?? null) === assigned_agent_id) return
@@ -164,7 +164,7 @@ function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversat
         : to.id === member.id
           ? thread.assignedToMe
           : thread.assignedTo(memberName(to))
-    toast.done(text, () => changeAgent(before.assigned_agent))
+    toast.success(text, () => changeAgent(before.assigned_agent))
   }
   return { setStatus, assign }
 }

@@ -2,13 +2,13 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { nameOf } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'
 import { formatDay } from '../lib/time.ts'
-import { More } from '../ui/more.tsx'
-import { Failure } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Bubble } from './bubble.tsx'
 import type { Conversation, Message } from './data.ts'
@@ -33,7 +33,7 @@ export function Thread(props: Props) {
   if (pages.data) return <MessageLog {...props} />
   return (
     <div className="inbox-messages-frame">
-      {pages.error ? <Failure error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
+      {pages.error ? <ErrorState error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
     </div>
   )
 }
@@ -63,8 +63,8 @@ function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props)
         onScroll={scroll.onScroll}
       >
         <div ref={scroll.content} className="inbox-messages-content">
-          <More pages={pages} />
-          {shown.length === 0 && <Empty icon="chat" title={thread.empty} />}
+          <LoadMore pages={pages} />
+          {shown.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
           {days.map((day) => (
             <section key={day.key} className="inbox-day">
               <h3>
@@ -178,7 +178,7 @@ function useReveal(
       fetchNextPage()
     } else {
       setTarget('')
-      toast.done(thread.notFound)
+      toast.success(thread.notFound)
     }
   }, [target, messages, hasNextPage, isFetchingNextPage, fetchNextPage, scroller, stopFollowing, toast])
   useEffect(() => {

@@ -5,7 +5,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useChange } from '../lib/api.ts'
+import { describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
@@ -59,12 +59,12 @@ function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   const test = useChange('POST /integrations/{id}/test', {
     stale: ['GET /webhooks/{id}/deliveries'],
     onDone: ({ id }) => setTestId(id),
-    onFailed: toast.failed,
+    onFailed: toast.error,
   })
   const switchOn = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => toast.done(integrations.enabled),
-    onFailed: toast.failed,
+    onDone: () => toast.success(integrations.enabled),
+    onFailed: toast.error,
   })
   const params = { id: endpoint.id }
   return (
@@ -109,7 +109,7 @@ function Disconnect({ endpoint, tool, onClose }: DisconnectProps) {
   const { name } = integrations.tools[tool]
   const remove = useChange('DELETE /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => toast.done(disconnect.done(name)),
+    onDone: () => toast.success(disconnect.done(name)),
   })
   return (
     <Confirm
@@ -117,7 +117,7 @@ function Disconnect({ endpoint, tool, onClose }: DisconnectProps) {
       action={disconnect.action}
       danger
       busy={remove.isPending}
-      fault={remove.error ? messageOf(remove.error) : undefined}
+      fault={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
       onClose={onClose}
     >

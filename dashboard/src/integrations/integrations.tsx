@@ -13,7 +13,7 @@ import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import type { Endpoint } from '../webhooks/endpoint.tsx'
 import { EndpointForm } from '../webhooks/endpoint-form.tsx'
 import { lookAgainMs } from '../webhooks/list.tsx'
@@ -26,10 +26,10 @@ import { ToolMark, tools } from './tools.tsx'
 const { integrations } = words
 
 export default function Integrations() {
-  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
   return (
     <Page title={integrations.title} lead={integrations.lead}>
-      <Asked query={endpoints}>
+      <QueryView query={endpoints}>
         {(all) => (
           <div className="tools-grid">
             {tools.map((tool) => (
@@ -37,7 +37,7 @@ export default function Integrations() {
             ))}
           </div>
         )}
-      </Asked>
+      </QueryView>
       <p className="soft small">
         {integrations.ownTitle} {integrations.ownText} <Link href="/webhooks">{integrations.toWebhooks}</Link>
       </p>

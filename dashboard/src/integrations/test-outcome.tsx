@@ -2,7 +2,7 @@
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
-import { askAgain, messageOf } from '../lib/api.ts'
+import { describeError, invalidate } from '../lib/api.ts'
 import { lastAttempt, useDelivery } from '../webhooks/deliveries.ts'
 import { words } from '../words/words.ts'
 
@@ -16,10 +16,10 @@ export function TestOutcome({ id, endpointId }: { id: string; endpointId: string
   const status = delivery.data?.status
   // What it did to the endpoint is shown beside it.
   useEffect(() => {
-    if (status && status !== 'pending') void askAgain({ queryKey: ['GET /webhooks'] })
+    if (status && status !== 'pending') void invalidate({ queryKey: ['GET /webhooks'] })
   }, [status])
   const { tone, text } = delivery.error
-    ? ({ tone: 'red', text: messageOf(delivery.error) } as const)
+    ? ({ tone: 'red', text: describeError(delivery.error) } as const)
     : outcomeOf(delivery.data)
   return (
     <div className="note tools-outcome" data-tone={tone} role="status">

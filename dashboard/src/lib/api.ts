@@ -16,17 +16,17 @@ import {
 import { words } from '../words/words.ts'
 import type { Calls } from './calls.ts'
 
-export type Name = keyof Calls
-export type InputOf<Call extends Name> = Omit<Calls[Call], 'answer'>
-export type AnswerOf<Call extends Name> = Calls[Call]['answer']
+export type CallName = keyof Calls
+export type InputOf<Call extends CallName> = Omit<Calls[Call], 'answer'>
+export type AnswerOf<Call extends CallName> = Calls[Call]['answer']
 /** The `data` of a response's envelope; `ItemOf` is one item of a list. */
-export type DataOf<Call extends Name> = AnswerOf<Call> extends { data: infer Data } ? Data : never
-export type ItemOf<Call extends Name> = DataOf<Call> extends readonly (infer Item)[] ? Item : never
+export type DataOf<Call extends CallName> = AnswerOf<Call> extends { data: infer Data } ? Data : never
+export type ItemOf<Call extends CallName> = DataOf<Call> extends readonly (infer Item)[] ? Item : never
 
-/** `once` is the `Idempotency-Key`: the service replays the first response to a call that is repeated with the same key. */
-type Once = { once?: string }
+/** Sent as `Idempotency-Key`: the service replays the first response to a call that is repeated with the same key. */
+type Idempotent = { idempotencyKey?: string }
 /** The input of any call, for code that does not know which one. */
-type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & Once
+type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & Idempotent
 
 export class CallError extends Error {
   readonly status: number
@@ -39,7 +39,7 @@ export class CallError extends Error {
 }
 
 /** The sentence that the pages show for an error. */
-export function messageOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (error instanceof CallError) {
     return error.code === 'internal' ? words.common.ourFault : capitalize(error.message)
   }
@@ -58,15 +58,15 @@ export function pathOf(name: string, { params = {}, query = {} }: Loose = {}): s
   return `/app/api${path}${search ? `?${search}` : ''}`
 }
 
-export async function call<Call extends Name>(
+export async function call<Call extends CallName>(
   name: Call,
-  input: InputOf<Call> & Once,
+  input: InputOf<Call> & Idempotent,
   signal?: AbortSignal,
 ): Promise<AnswerOf<Call>> {
-  const { body, once, ...target } = input as Loose
+  const { body, idempotencyKey, ...target } = input as Loose
   const headers = {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(once ? { 'idempotency-key': once } : {}),
+    ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
   }
   const response = await fetch(pathOf(name, target), {
     method: name.split(' ')[0] ?? 'GET',
@@ -79,7 +79,7 @@ export async function call<Call extends Name>(
 }
 
 /** A new idempotency key. `crypto.randomUUID` would need HTTPS. */
-export const newOnce = (): string =>
+export const newIdempotencyKey = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Returns the body of a success response. Throws a `CallError` for any other. */
@@ -91,7 +91,7 @@ export async function readAnswer<Answer>(response: Response): Promise<Answer> {
 }
 
 /** The cache of all queries. Client errors are final; server errors and lost connections are retried twice. */
-export const queries = new QueryClient({
+export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
@@ -106,13 +106,13 @@ export const queries = new QueryClient({
  * Invalidates queries, so that those on the page are fetched again. React Query does not repeat a fetch that is in flight for the
  * first time, and its response may predate the change: such queries are invalidated a second time.
  */
-export async function askAgain(filters: QueryFilters): Promise<void> {
-  const first = queries
+export async function invalidate(filters: QueryFilters): Promise<void> {
+  const first = queryClient
     .getQueryCache()
     .findAll({ ...filters, fetchStatus: 'fetching' })
     .filter(({ state }) => state.data === undefined)
-  await queries.invalidateQueries(filters)
-  if (first.length > 0) await queries.invalidateQueries({ predicate: (query) => first.includes(query) })
+  await queryClient.invalidateQueries(filters)
+  if (first.length > 0) await queryClient.invalidateQueries({ predicate: (query) => first.includes(query) })
 }
 
 type Options = {
@@ -120,36 +120,36 @@ type Options = {
   /** Refetch whenever the workspace changes (`live.tsx`). */
   live?: boolean
   /** Poll, for data whose changes the stream does not announce. */
-  everyMs?: number | false
+  pollMs?: number | false
   /** Show the previous data while a new input loads. */
-  keep?: boolean
+  keepPrevious?: boolean
 }
 
 const keyOf = (name: string, input: unknown) => [name, input]
 
 /** A query. `data` is the content of the response's envelope. */
-export function useCall<Call extends Name>(
+export function useCall<Call extends CallName>(
   name: Call,
   input: InputOf<Call>,
-  { enabled = true, live = false, everyMs = false, keep = false }: Options = {},
+  { enabled = true, live = false, pollMs = false, keepPrevious = false }: Options = {},
 ) {
   return useQuery({
     queryKey: keyOf(name, input),
     queryFn: async ({ signal }) => ((await call(name, input, signal)) as { data: DataOf<Call> }).data,
     enabled,
-    refetchInterval: everyMs,
+    refetchInterval: pollMs,
     meta: { live },
-    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
   })
 }
 
 type ListAnswer<Item> = { data: Item[]; meta: { next_cursor: string | null } }
 
 /** A list, page by page. `items` are those of all pages fetched so far. */
-export function usePages<Call extends Name>(
+export function usePages<Call extends CallName>(
   name: Call,
   input: InputOf<Call>,
-  { enabled = true, live = false, keep = false }: Options = {},
+  { enabled = true, live = false, keepPrevious = false }: Options = {},
 ) {
   const pages = useInfiniteQuery({
     queryKey: keyOf(name, input),
@@ -162,7 +162,7 @@ export function usePages<Call extends Name>(
     getNextPageParam: (last) => last.meta.next_cursor,
     enabled,
     meta: { live },
-    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
   })
   return { ...pages, items: itemsOf(pages.data) }
 }
@@ -171,19 +171,22 @@ function itemsOf<Item>(data: InfiniteData<ListAnswer<Item>> | undefined): Item[]
   return data?.pages.flatMap((page) => page.data) ?? []
 }
 
-type ChangeOptions<Call extends Name> = {
+type ChangeOptions<Call extends CallName> = {
   /** The calls whose queries to invalidate on success, before `onDone`. */
-  stale?: readonly Name[]
+  stale?: readonly CallName[]
   onDone?: (data: DataOf<Call>, input: InputOf<Call>) => void
   onFailed?: (error: unknown) => void
 }
 
 /** A mutation: `mutate(input)` starts it, and `isPending` is true while it is in flight. */
-export function useChange<Call extends Name>(name: Call, { stale = [], onDone, onFailed }: ChangeOptions<Call> = {}) {
-  return useMutation<DataOf<Call>, Error, InputOf<Call> & Once>({
-    mutationFn: async (input: InputOf<Call> & Once) => ((await call(name, input)) as { data: DataOf<Call> }).data,
+export function useChange<Call extends CallName>(
+  name: Call,
+  { stale = [], onDone, onFailed }: ChangeOptions<Call> = {},
+) {
+  return useMutation<DataOf<Call>, Error, InputOf<Call> & Idempotent>({
+    mutationFn: async (input: InputOf<Call> & Idempotent) => ((await call(name, input)) as { data: DataOf<Call> }).data,
     onSuccess: async (data, input) => {
-      await Promise.all(stale.map((other) => askAgain({ queryKey: [other] })))
+      await Promise.all(stale.map((other) => invalidate({ queryKey: [other] })))
       onDone?.(data, input)
     },
     ...(onFailed ? { onError: onFailed } : {}),

@@ -6,12 +6,12 @@
 const ownerKey = 'parley-writer'
 
 /** Clears the drafts of any other member. */
-export function claimDrafts(memberId: string): void {
+export function setDraftOwner(memberId: string): void {
   if (sessionStorage.getItem(ownerKey) === memberId) return
   sessionStorage.clear()
   sessionStorage.setItem(ownerKey, memberId)
 }
 
-export function forgetDrafts(): void {
+export function clearDrafts(): void {
   sessionStorage.clear()
 }

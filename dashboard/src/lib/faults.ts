@@ -2,7 +2,7 @@
  * Assigns a validation error to a field of the form. The service's messages have the form `field: rule`. An error of no field on the
  * form is `rest`, so that every error is shown.
  */
-import { CallError, messageOf } from './api.ts'
+import { CallError, describeError } from './api.ts'
 
 export type Faults<Field extends string> = { [Name in Field | 'rest']?: string }
 
@@ -14,7 +14,7 @@ export function faultsOf<Field extends string>(error: unknown, fields: readonly 
   const field = fields.find((each) => each === name)
   const faults: Faults<Field> = {}
   if (field && rule) faults[field] = rule.charAt(0).toUpperCase() + rule.slice(1)
-  else faults.rest = messageOf(error)
+  else faults.rest = describeError(error)
   return faults
 }
 

@@ -4,9 +4,9 @@
  * hidden tab closes its connection, because over HTTP/1.1 a browser opens at most six to a host, for all tabs together.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { askAgain } from './api.ts'
+import { invalidate } from './api.ts'
 
-export type LiveState = 'connecting' | 'live' | 'broken'
+export type LiveState = 'connecting' | 'live' | 'reconnecting'
 
 const Context = createContext<LiveState>('connecting')
 
@@ -15,7 +15,7 @@ export const useLiveState = (): LiveState => useContext(Context)
 const throttleMs = 250
 const retryMs = 2_000
 
-export function Live({ children }: { children: ReactNode }) {
+export function LiveUpdates({ children }: { children: ReactNode }) {
   const [state, setState] = useState<LiveState>('connecting')
   useEffect(() => followChanges(setState), [])
   return <Context value={state}>{children}</Context>
@@ -31,7 +31,7 @@ function followChanges(setState: (state: LiveState) => void): () => void {
   const refresh = () => {
     isPending = throttle !== undefined
     if (isPending) return
-    void askAgain({ predicate: ({ meta }) => meta?.live === true })
+    void invalidate({ predicate: ({ meta }) => meta?.live === true })
     throttle = setTimeout(() => {
       throttle = undefined
       if (isPending) refresh()
@@ -46,7 +46,7 @@ function followChanges(setState: (state: LiveState) => void): () => void {
     })
     source.addEventListener('changed', refresh)
     source.addEventListener('error', () => {
-      setState('broken')
+      setState('reconnecting')
       // The browser reconnects by itself after a network error, but not after an error response.
       if (source?.readyState === EventSource.CLOSED) retry = setTimeout(open, retryMs)
     })

@@ -1,21 +1,21 @@
 /** The session of the signed-in member, for all components below. */
 import { createContext, type ReactNode, useContext } from 'react'
 import type { DataOf } from './api.ts'
-import { claimDrafts } from './drafts.ts'
+import { setDraftOwner } from './drafts.ts'
 
 export type SessionView = DataOf<'GET /session'>
 
 const Context = createContext<SessionView | undefined>(undefined)
 
-export function Session({ session, children }: { session: SessionView; children: ReactNode }) {
+export function SessionProvider({ session, children }: { session: SessionView; children: ReactNode }) {
   // During render: the components below read their drafts in their first render.
-  claimDrafts(session.member.id)
+  setDraftOwner(session.member.id)
   return <Context value={session}>{children}</Context>
 }
 
 export function useSession(): SessionView {
   const session = useContext(Context)
-  if (!session) throw new Error('useSession needs a <Session> above it')
+  if (!session) throw new Error('useSession needs a <SessionProvider> above it')
   return session
 }
 

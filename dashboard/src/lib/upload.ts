@@ -1,11 +1,11 @@
 /** Uploads a file. The service detects its type and checks whether a channel can send it. */
-import { type AnswerOf, type DataOf, messageOf, pathOf, readAnswer } from './api.ts'
+import { type AnswerOf, type DataOf, describeError, pathOf, readAnswer } from './api.ts'
 
 export type Uploaded = DataOf<'POST /uploads'>
 
 /** The error without its field name: the body is the file itself. */
 export const uploadFault = (error: unknown): string =>
-  messageOf(error).replace(/^body: (.)/i, (_, first: string) => first.toUpperCase())
+  describeError(error).replace(/^body: (.)/i, (_, first: string) => first.toUpperCase())
 
 /** Uses `XMLHttpRequest`, because `fetch` does not report upload progress. */
 export async function upload(

@@ -1,7 +1,7 @@
 /** What a workspace in which nothing happened yet is shown instead of empty charts: what brings life into it. What else comes first is in the checklist. */
 import { Link } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
 const { first } = words.overview
@@ -14,9 +14,9 @@ const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: st
 export function FirstSteps() {
   return (
     <div className="card overview-first">
-      <Empty icon="overview" title={first.title}>
+      <EmptyState icon="overview" title={first.title}>
         {first.text}
-      </Empty>
+      </EmptyState>
       <ol>
         {steps.map(({ name, icon, href }) => (
           <li key={name} data-link="">

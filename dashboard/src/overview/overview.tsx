@@ -1,11 +1,11 @@
-/** How the workspace is doing, over 7, 30 or 90 days. Asked again every few seconds: charts that jump tell nobody more. */
+/** How the workspace is doing, over 7, 30 or 90 days. QueryView again every few seconds: charts that jump tell nobody more. */
 import '../webhooks/webhooks.css'
 import './overview.css'
-import { Segmented } from '../../../ui/form.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
-import { useQueryValue } from '../lib/use.ts'
-import { Asked, Page } from '../ui/page.tsx'
+import { useSearchParam } from '../lib/hooks.ts'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Funnel } from './funnel.tsx'
@@ -19,18 +19,18 @@ const { overview: said } = words
 
 const ranges = ['7', '30', '90'] as const
 const usual = '30'
-const everyMs = 10_000
+const pollMs = 10_000
 
 export default function Overview() {
-  const [wanted, setWanted] = useQueryValue('days')
+  const [wanted, setWanted] = useSearchParam('days')
   const days = ranges.find((each) => each === wanted) ?? usual
-  const overview = useCall('GET /overview', { query: { days } }, { keep: true, everyMs })
+  const overview = useCall('GET /overview', { query: { days } }, { keepPrevious: true, pollMs })
   return (
     <Page
       title={said.title}
       lead={said.lead}
       actions={
-        <Segmented
+        <SegmentedControl
           label={said.range}
           value={days}
           options={ranges.map((value) => ({ value, label: said.ranges[value] }))}
@@ -39,9 +39,9 @@ export default function Overview() {
       }
     >
       <Checklist />
-      <Asked query={overview} lines={12}>
+      <QueryView query={overview} lines={12}>
         {(data) => (isNew(data) ? <FirstSteps /> : <Charts overview={data} />)}
-      </Asked>
+      </QueryView>
     </Page>
   )
 }

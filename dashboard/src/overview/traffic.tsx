@@ -2,9 +2,9 @@
 
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Segmented } from '../../../ui/form.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
+import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
-import { useQueryValue } from '../lib/use.ts'
 import { words } from '../words/words.ts'
 import { Plot, type Scale } from './chart.tsx'
 import { channels, countTicks, type Day, type Direction, longDay, totalOf } from './scale.ts'
@@ -16,8 +16,8 @@ const shows = ['both', 'received', 'sent'] as const
 type Show = (typeof shows)[number]
 
 export function Traffic({ days }: { days: readonly Day[] }) {
-  const [wanted, setWanted] = useQueryValue('show')
-  const [view, setView] = useQueryValue('as')
+  const [wanted, setWanted] = useSearchParam('show')
+  const [view, setView] = useSearchParam('as')
   const show = shows.find((each) => each === wanted) ?? 'both'
   const isTable = view === 'table'
   return (
@@ -26,7 +26,7 @@ export function Traffic({ days }: { days: readonly Day[] }) {
       actions={
         <>
           {!isTable && (
-            <Segmented
+            <SegmentedControl
               label={traffic.show}
               value={show}
               options={shows.map((value) => ({ value, label: traffic[value] }))}

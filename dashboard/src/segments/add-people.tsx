@@ -3,13 +3,13 @@ import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Checkbox, SearchInput } from '../../../ui/form.tsx'
-import { FaultNote } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useChange, usePages } from '../lib/api.ts'
+import { describeError, useChange, usePages } from '../lib/api.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
-import { useStill } from '../lib/use.ts'
-import { More } from '../ui/more.tsx'
-import { Asked } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { segments } = words
@@ -18,12 +18,12 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
   const toast = useToast()
   const [search, setSearch] = useState('')
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const wanted = useStill(search.trim())
-  const pages = usePages('GET /contacts', { query: wanted ? { search: wanted } : {} }, { keep: true })
+  const wanted = useDebounced(search.trim())
+  const pages = usePages('GET /contacts', { query: wanted ? { search: wanted } : {} }, { keepPrevious: true })
   const add = useChange('POST /segments/{id}/contacts', {
     stale: ['GET /segments/{id}', 'GET /segments/{id}/contacts'],
     onDone: ({ added }) => {
-      toast.done(segments.added(added))
+      toast.success(segments.added(added))
       onClose()
     },
   })
@@ -42,7 +42,7 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
         onChange={(event) => setSearch(event.target.value)}
       />
       <div className="segments-people">
-        <Asked query={pages}>
+        <QueryView query={pages}>
           {() =>
             pages.items.length === 0 ? (
               <p className="soft">{segments.noMatch}</p>
@@ -58,13 +58,13 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
                     onChange={(event) => toggle(contact.id, event.target.checked)}
                   />
                 ))}
-                <More pages={pages} />
+                <LoadMore pages={pages} />
               </>
             )
           }
-        </Asked>
+        </QueryView>
       </div>
-      {add.error && <FaultNote>{messageOf(add.error)}</FaultNote>}
+      {add.error && <ErrorNote>{describeError(add.error)}</ErrorNote>}
       <div className="dialog-foot">
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button

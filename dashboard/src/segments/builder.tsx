@@ -2,10 +2,10 @@
 import type { ReactNode } from 'react'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
-import { Segmented, Select } from '../../../ui/form.tsx'
-import { messageOf, useCall } from '../lib/api.ts'
+import { SegmentedControl, Select } from '../../../ui/form.tsx'
+import { describeError, useCall } from '../lib/api.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
-import { useStill } from '../lib/use.ts'
 import { words } from '../words/words.ts'
 import {
   completeFilter,
@@ -93,7 +93,7 @@ function Match<Rules extends Group | Filter>({ filter, label, onChange }: MatchP
   return (
     <div className="row grow">
       <span>{builder.match}</span>
-      <Segmented
+      <SegmentedControl
         label={label}
         value={filter.match}
         options={[
@@ -193,14 +193,14 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
 
 function Count({ fields, filter }: { fields: Fields; filter: Filter }) {
   const complete = completeFilter(fields, filter)
-  const still = useStill(complete ? JSON.stringify(complete) : '', 350)
+  const still = useDebounced(complete ? JSON.stringify(complete) : '', 350)
   const counted = useCount(still)
   return (
     <div className="segments-count" role="status" aria-live="polite" aria-busy={counted.isFetching}>
       {!complete ? (
         <span className="soft">{builder.complete}</span>
       ) : counted.error ? (
-        <span className="segments-fault">{messageOf(counted.error)}</span>
+        <span className="segments-fault">{describeError(counted.error)}</span>
       ) : counted.data ? (
         <>
           <strong>{builder.count(counted.data.count)}</strong>

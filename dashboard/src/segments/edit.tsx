@@ -4,13 +4,13 @@ import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Field, Input, TextArea } from '../../../ui/form.tsx'
-import { FaultNote } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Builder, useFields } from './builder.tsx'
 import { completeFilter, type Fields, type Filter, firstRule } from './rules.ts'
@@ -20,7 +20,7 @@ const kinds = ['dynamic', 'static'] as const
 
 export function NewSegment() {
   const fields = useFields()
-  return <Asked query={fields}>{(fields) => <Editor fields={fields} />}</Asked>
+  return <QueryView query={fields}>{(fields) => <Editor fields={fields} />}</QueryView>
 }
 
 export function EditSegment({ id }: { id: string }) {
@@ -28,9 +28,9 @@ export function EditSegment({ id }: { id: string }) {
   const segment = useCall('GET /segments/{id}', { params: { id } })
   if (segment.error instanceof CallError && segment.error.status === 404) return <NotFound />
   return (
-    <Asked query={segment}>
-      {(segment) => <Asked query={fields}>{(fields) => <Editor fields={fields} segment={segment} />}</Asked>}
-    </Asked>
+    <QueryView query={segment}>
+      {(segment) => <QueryView query={fields}>{(fields) => <Editor fields={fields} segment={segment} />}</QueryView>}
+    </QueryView>
   )
 }
 
@@ -44,7 +44,7 @@ function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /se
   const complete = completeFilter(fields, filter)
   const stale = ['GET /segments', 'GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
   const done = (text: string) => (saved: { id: string }) => {
-    toast.done(text)
+    toast.success(text)
     navigate(`/segments/${saved.id}`)
   }
   const create = useChange('POST /segments', { stale, onDone: done(segments.created) })
@@ -110,7 +110,7 @@ function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /se
             <Builder fields={fields} filter={filter} onChange={setFilter} />
           </Card>
         )}
-        {faults.rest && <FaultNote>{faults.rest}</FaultNote>}
+        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
         <div className="row">
           <Button type="submit" variant="primary" busy={isPending} disabled={kind === 'dynamic' && !complete}>
             {segment ? words.common.save : segments.create}

@@ -1,14 +1,14 @@
 /** Every segment. How many are in one is counted when it is on the screen, since counting is not free. */
 import { Link } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
-import { Segmented } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, useCall, usePages } from '../lib/api.ts'
-import { useQueryValue } from '../lib/use.ts'
-import { Ago } from '../ui/ago.tsx'
+import { useSearchParam } from '../lib/hooks.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { More } from '../ui/more.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { useFilterWords } from './describe.ts'
 
@@ -16,9 +16,9 @@ const { segments } = words
 const kinds = ['dynamic', 'static'] as const
 
 export function SegmentList() {
-  const [chosen, choose] = useQueryValue('kind')
+  const [chosen, choose] = useSearchParam('kind')
   const kind = kinds.find((each) => each === chosen)
-  const pages = usePages('GET /segments', { query: kind ? { kind } : {} }, { keep: true })
+  const pages = usePages('GET /segments', { query: kind ? { kind } : {} }, { keepPrevious: true })
   const create = (
     <LinkButton variant="primary" icon="plus" href="/segments/new">
       {segments.new}
@@ -27,7 +27,7 @@ export function SegmentList() {
   return (
     <Page title={segments.title} lead={segments.lead} actions={create}>
       <div className="toolbar">
-        <Segmented
+        <SegmentedControl
           label={segments.kind}
           value={kind ?? ''}
           options={[
@@ -38,12 +38,12 @@ export function SegmentList() {
         />
       </div>
       <div className="card">
-        <Asked query={pages}>
+        <QueryView query={pages}>
           {() =>
             pages.items.length === 0 ? (
-              <Empty icon="segments" title={segments.none} action={create}>
+              <EmptyState icon="segments" title={segments.none} action={create}>
                 {segments.noneText}
-              </Empty>
+              </EmptyState>
             ) : (
               <table className="table">
                 <thead>
@@ -62,8 +62,8 @@ export function SegmentList() {
               </table>
             )
           }
-        </Asked>
-        <More pages={pages} />
+        </QueryView>
+        <LoadMore pages={pages} />
       </div>
     </Page>
   )
@@ -97,7 +97,7 @@ function Row({
         {counted.data ? counted.data.member_count.toLocaleString() : counted.error ? '?' : '…'}
       </td>
       <td className="end soft" data-label={segments.updated}>
-        <Ago at={at} />
+        <RelativeTime at={at} />
       </td>
     </tr>
   )

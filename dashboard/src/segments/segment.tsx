@@ -7,15 +7,15 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, type DataOf, messageOf, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
+import { CallError, type DataOf, describeError, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { More } from '../ui/more.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { AddPeople } from './add-people.tsx'
 import { useFilterWords } from './describe.ts'
@@ -27,7 +27,7 @@ type Segment = DataOf<'GET /segments/{id}'>
 export function SegmentPage({ id }: { id: string }) {
   const asked = useCall('GET /segments/{id}', { params: { id } })
   if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
-  return <Asked query={asked}>{(segment) => <Segment segment={segment} />}</Asked>
+  return <QueryView query={asked}>{(segment) => <Segment segment={segment} />}</QueryView>
 }
 
 function Segment({ segment }: { segment: Segment }) {
@@ -97,16 +97,16 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
   const pages = usePages('GET /segments/{id}/contacts', { params: { id } })
   const remove = useChange('DELETE /segments/{id}/contacts', {
     stale,
-    onDone: () => toast.done(segments.removed),
-    onFailed: toast.failed,
+    onDone: () => toast.success(segments.removed),
+    onFailed: toast.error,
   })
   return (
-    <Asked query={pages}>
+    <QueryView query={pages}>
       {() =>
         pages.items.length === 0 ? (
-          <Empty icon="segments" title={segments.noMembers}>
+          <EmptyState icon="segments" title={segments.noMembers}>
             {kind === 'static' ? segments.noMembersStatic : segments.noMembersDynamic}
-          </Empty>
+          </EmptyState>
         ) : (
           <>
             <ul className="segments-members">
@@ -128,11 +128,11 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
                 </li>
               ))}
             </ul>
-            <More pages={pages} />
+            <LoadMore pages={pages} />
           </>
         )
       }
-    </Asked>
+    </QueryView>
   )
 }
 
@@ -142,7 +142,7 @@ function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose:
   const remove = useChange('DELETE /segments/{id}', {
     stale: ['GET /segments'],
     onDone: () => {
-      toast.done(segments.deleted)
+      toast.success(segments.deleted)
       navigate('/segments', { replace: true })
     },
   })
@@ -152,7 +152,7 @@ function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose:
       action={segments.delete}
       danger
       busy={remove.isPending}
-      {...(remove.error ? { fault: messageOf(remove.error) } : {})}
+      {...(remove.error ? { fault: describeError(remove.error) } : {})}
       onConfirm={() => remove.mutate({ params: { id } })}
       onClose={onClose}
     >

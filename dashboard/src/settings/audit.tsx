@@ -1,11 +1,11 @@
 /** The audit log: actions of members in the dashboard, newest first. Calls with an API key are not recorded. */
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { More } from '../ui/more.tsx'
-import { Failure, Page } from '../ui/page.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { ErrorState, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { audit: text } = words.settings
@@ -21,13 +21,13 @@ export function AuditLog() {
     <Page title={text.title} lead={text.lead}>
       <Card flush>
         {pages.error && !pages.data ? (
-          <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+          <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
         ) : !pages.data ? (
           <Skeleton />
         ) : pages.items.length === 0 ? (
-          <Empty icon="shield" title={text.empty}>
+          <EmptyState icon="shield" title={text.empty}>
             {text.emptyText}
-          </Empty>
+          </EmptyState>
         ) : (
           <>
             <table className="table">
@@ -45,7 +45,7 @@ export function AuditLog() {
                 ))}
               </tbody>
             </table>
-            <More pages={pages} />
+            <LoadMore pages={pages} />
           </>
         )}
       </Card>

@@ -1,7 +1,7 @@
 /** Step 2 of connecting a channel: the callback URL and verify token for the provider's console, and the callback status. */
 import { CopyButton } from '../../../ui/copy.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { Ago } from '../ui/ago.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import type { Connection, ProviderChannel } from './connection.ts'
 
@@ -73,13 +73,13 @@ function CallbackStatus({
   if (received) {
     return (
       <Note tone="green" icon="check">
-        {guide.received} <Ago at={received} />
+        {guide.received} <RelativeTime at={received} />
       </Note>
     )
   }
   return verified ? (
     <Note icon="check">
-      {guide.verified} <Ago at={verified} />. {guide.nothingReceived}
+      {guide.verified} <RelativeTime at={verified} />. {guide.nothingReceived}
     </Note>
   ) : (
     <Note icon="clock">{guide.notVerified}</Note>

@@ -5,11 +5,11 @@ import { Button } from '../../../ui/button.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useChange } from '../lib/api.ts'
+import { describeError, useChange } from '../lib/api.ts'
 import { formatNumber } from '../lib/time.ts'
-import { Ago } from '../ui/ago.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { CheckSteps } from './channel-check.tsx'
 import { ChannelNotices } from './channel-signals.tsx'
@@ -89,11 +89,11 @@ function ConnectionFacts({ connection }: { connection: Connection }) {
       </div>
       <div>
         <dt>{channels.lastCheck}</dt>
-        <dd>{checked_at ? <Ago at={checked_at} /> : <span className="soft">{words.common.never}</span>}</dd>
+        <dd>{checked_at ? <RelativeTime at={checked_at} /> : <span className="soft">{words.common.never}</span>}</dd>
       </div>
       <div>
         <dt>{channels.lastReport}</dt>
-        <dd>{received ? <Ago at={received} /> : <span className="soft">{words.common.never}</span>}</dd>
+        <dd>{received ? <RelativeTime at={received} /> : <span className="soft">{words.common.never}</span>}</dd>
       </div>
     </dl>
   )
@@ -102,7 +102,7 @@ function ConnectionFacts({ connection }: { connection: Connection }) {
 function ConnectionActions({ connection: { id, channel, simulator } }: { connection: Connection }) {
   const [isDisconnecting, setDisconnecting] = useState(false)
   const toast = useToast()
-  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.failed })
+  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.error })
   return (
     <>
       {check.data && <CheckSteps steps={check.data.steps} />}
@@ -132,8 +132,8 @@ function Connect({ channel }: { channel: ChannelName }) {
   const toast = useToast()
   const connect = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
-    onDone: () => toast.done(channels.connected(words.channels[channel])),
-    onFailed: toast.failed,
+    onDone: () => toast.success(channels.connected(words.channels[channel])),
+    onFailed: toast.error,
   })
   return (
     <div className="row">
@@ -161,7 +161,7 @@ function Disconnect({ id, channel, onClose }: { id: string; channel: ChannelName
   const disconnect = useChange('DELETE /channels/{id}', {
     stale: ['GET /channels', 'GET /templates'],
     onDone: () => {
-      toast.done(channels.disconnected(name))
+      toast.success(channels.disconnected(name))
       onClose()
     },
   })
@@ -171,7 +171,7 @@ function Disconnect({ id, channel, onClose }: { id: string; channel: ChannelName
       action={channels.disconnect}
       danger
       busy={disconnect.isPending}
-      fault={disconnect.error ? messageOf(disconnect.error) : undefined}
+      fault={disconnect.error ? describeError(disconnect.error) : undefined}
       onConfirm={() => disconnect.mutate({ params: { id } })}
       onClose={onClose}
     >

@@ -16,7 +16,7 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
   const [rate, setRate] = useState(String(stored))
   const save = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
-    onDone: () => toast.done(words.common.saved),
+    onDone: () => toast.success(words.common.saved),
   })
   const faults = faultsOf(save.error, ['messages_per_second'])
   const submit = (event: FormEvent) => {

@@ -11,7 +11,7 @@ import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCallback } from './channel-callback.tsx'
 import { CheckSteps } from './channel-check.tsx'
@@ -24,7 +24,7 @@ const { guide } = channels
 
 export function ChannelSetup({ channel }: { channel: ProviderChannel }) {
   // Polls, because the provider's first callback arrives while this page is open.
-  const query = useCall('GET /channels', {}, { everyMs: 5_000 })
+  const query = useCall('GET /channels', {}, { pollMs: 5_000 })
   return (
     <Page
       title={guide.titles[channel]}
@@ -32,9 +32,9 @@ export function ChannelSetup({ channel }: { channel: ProviderChannel }) {
       back={{ href: '/settings/channels', label: channels.title }}
       narrow
     >
-      <Asked query={query}>
+      <QueryView query={query}>
         {(all) => <SetupSteps channel={channel} connection={all.find((each) => each.channel === channel)} />}
-      </Asked>
+      </QueryView>
     </Page>
   )
 }
@@ -46,11 +46,11 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
   const [isSaved, setSaved] = useState(connection !== undefined && !connection.simulator)
   // Each save mounts a new form, which removes typed secrets from the page.
   const [formVersion, setFormVersion] = useState(0)
-  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.failed })
+  const check = useChange('POST /channels/{id}/check', { stale: ['GET /channels'], onFailed: toast.error })
   const save = useChange('PUT /channels/{channel}', {
     stale: ['GET /channels'],
     onDone: ({ id }) => {
-      toast.done(words.common.saved)
+      toast.success(words.common.saved)
       setSaved(true)
       setFormVersion(formVersion + 1)
       // After a fix, repeats the check that found the problem.

@@ -4,7 +4,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
-import { Ago } from '../ui/ago.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
 
@@ -20,7 +20,7 @@ export function ChannelNotices({
   isManager: boolean
 }) {
   const toast = useToast()
-  const dismiss = useChange('POST /channels/{id}/signals/dismiss', { stale: ['GET /channels'], onFailed: toast.failed })
+  const dismiss = useChange('POST /channels/{id}/signals/dismiss', { stale: ['GET /channels'], onFailed: toast.error })
   if (signals.length === 0) return null
   return (
     <ul className="settings-signals" aria-label={text.label}>
@@ -30,7 +30,7 @@ export function ChannelNotices({
           <div className="grow">
             <p>{notice}</p>
             <p className="small">
-              {text.reported} <Ago at={at} />
+              {text.reported} <RelativeTime at={at} />
               {expires_at && <>. {text.ends(formatTime(expires_at))}</>}
             </p>
           </div>

@@ -4,7 +4,7 @@ import { Redirect, Route, Switch } from 'wouter'
 import { Note } from '../../../ui/note.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCard } from './channel-card.tsx'
 import { ChannelSetup } from './channel-setup.tsx'
@@ -40,7 +40,7 @@ function ChannelList({ isManager }: { isManager: boolean }) {
   return (
     <Page title={channels.title} lead={channels.lead}>
       {!isManager && <Note>{words.common.onlyManagers}</Note>}
-      <Asked query={query}>
+      <QueryView query={query}>
         {(all) =>
           channelNames.map((channel) => (
             <ChannelCard
@@ -51,7 +51,7 @@ function ChannelList({ isManager }: { isManager: boolean }) {
             />
           ))
         }
-      </Asked>
+      </QueryView>
     </Page>
   )
 }

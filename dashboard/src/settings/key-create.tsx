@@ -6,7 +6,7 @@ import { Checkbox, Field, Input } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { ShownOnce } from '../ui/shown-once.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 
 const { keys } = words.settings
@@ -20,7 +20,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   const create = useChange('POST /keys', { stale: ['GET /keys'] })
   if (create.data) {
     return (
-      <ShownOnce
+      <SecretDialog
         title={keys.madeTitle(create.data.name)}
         warning={<p>{keys.madeText}</p>}
         secret={create.data.key}

@@ -4,12 +4,12 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import type { ItemOf } from '../lib/api.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { formatDate, formatNumber } from '../lib/time.ts'
-import { useQueryValue } from '../lib/use.ts'
-import { Ago } from '../ui/ago.tsx'
-import { More } from '../ui/more.tsx'
+import { LoadMore } from '../ui/load-more.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 
 const { keys: text } = words.settings
@@ -21,7 +21,7 @@ const searchThreshold = 10
 const pageLength = 100
 
 export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (key: Key) => void }) {
-  const [search, setSearch] = useQueryValue('q')
+  const [search, setSearch] = useSearchParam('q')
   const [length, setLength] = useState(pageLength)
   const found = keys.filter((key) => matchesSearch(key, search))
   const pages = {
@@ -41,7 +41,7 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
       )}
       <Card flush>
         {found.length === 0 ? (
-          <Empty icon="search" title={text.none(search)} />
+          <EmptyState icon="search" title={text.none(search)} />
         ) : (
           <table className="table settings-keys">
             <thead>
@@ -64,7 +64,7 @@ export function KeyList({ keys, onRevoke }: { keys: readonly Key[]; onRevoke?: (
             </tbody>
           </table>
         )}
-        <More pages={pages} />
+        <LoadMore pages={pages} />
       </Card>
     </>
   )
@@ -98,10 +98,10 @@ function Row({ apiKey: key, onRevoke }: { apiKey: Key; onRevoke: ((key: Key) => 
         )}
       </td>
       <td data-label={text.created}>
-        <Ago at={key.created_at} />
+        <RelativeTime at={key.created_at} />
       </td>
       <td data-label={text.lastUsed}>
-        {key.last_used_at ? <Ago at={key.last_used_at} /> : <span className="soft">{words.common.never}</span>}
+        {key.last_used_at ? <RelativeTime at={key.last_used_at} /> : <span className="soft">{words.common.never}</span>}
       </td>
       {onRevoke && (
         <td className="end">

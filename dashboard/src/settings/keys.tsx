@@ -5,11 +5,11 @@ import { Card } from '../../../ui/card.tsx'
 import { CopyButton } from '../../../ui/copy.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useCall, useChange } from '../lib/api.ts'
+import { describeError, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { CreateKey } from './key-create.tsx'
 import { type Key, KeyList } from './key-list.tsx'
@@ -29,19 +29,19 @@ export function Keys() {
   return (
     <Page title={keys.title} lead={keys.lead} actions={createButton}>
       {!isManager && <Note>{keys.onlyManagers}</Note>}
-      <Asked query={query}>
+      <QueryView query={query}>
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <Empty icon="key" title={keys.empty} action={createButton}>
+              <EmptyState icon="key" title={keys.empty} action={createButton}>
                 {isManager ? keys.emptyText : keys.emptyAgent}
-              </Empty>
+              </EmptyState>
             </Card>
           ) : (
             <KeyList keys={all} {...(isManager ? { onRevoke: setRevoking } : {})} />
           )
         }
-      </Asked>
+      </QueryView>
       <UsageCard />
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
       {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(undefined)} />}
@@ -81,7 +81,7 @@ function RevokeKey({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onC
   const revoke = useChange('POST /keys/{id}/revoke', {
     stale: ['GET /keys'],
     onDone: () => {
-      toast.done(keys.revokedToast(name))
+      toast.success(keys.revokedToast(name))
       onClose()
     },
   })
@@ -91,7 +91,7 @@ function RevokeKey({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onC
       action={keys.revoke}
       danger
       busy={revoke.isPending}
-      fault={revoke.error ? messageOf(revoke.error) : undefined}
+      fault={revoke.error ? describeError(revoke.error) : undefined}
       onConfirm={() => revoke.mutate({ params: { id } })}
       onClose={onClose}
     >

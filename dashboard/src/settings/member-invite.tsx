@@ -11,7 +11,7 @@ import { Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { useSession } from '../lib/session.tsx'
-import { ShownOnce } from '../ui/shown-once.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 import { type Member, type Role, RoleChoice } from './member-role.tsx'
 
@@ -26,7 +26,7 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
     const { email: to, invitation_url: link } = invite.data
     const mail = new URLSearchParams({ subject: members.mailSubject(workspace.name), body: members.mailBody(link) })
     return (
-      <ShownOnce
+      <SecretDialog
         title={members.linkTitle(to)}
         warning={<p>{members.linkText(to)}</p>}
         secret={link}
@@ -44,7 +44,7 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
             {members.mail}
           </a>
         </p>
-      </ShownOnce>
+      </SecretDialog>
     )
   }
   const faults = faultsOf(invite.error, ['email', 'role'])

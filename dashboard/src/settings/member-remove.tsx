@@ -1,7 +1,7 @@
 /** Removes a member, which ends their sessions, or revokes an invitation. */
 import { Confirm } from '../../../ui/dialog.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { messageOf, useChange } from '../lib/api.ts'
+import { describeError, useChange } from '../lib/api.ts'
 import { useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
 import type { Member } from './member-role.tsx'
@@ -17,7 +17,7 @@ export function RemoveMember({ member: { id, name, email, state }, onClose }: { 
   const remove = useChange('DELETE /members/{id}', {
     stale: isMe ? ['GET /session'] : ['GET /members'],
     onDone: () => {
-      toast.done(isInvited ? members.invitationRevoked(displayName) : members.removed(displayName))
+      toast.success(isInvited ? members.invitationRevoked(displayName) : members.removed(displayName))
       onClose()
     },
   })
@@ -27,7 +27,7 @@ export function RemoveMember({ member: { id, name, email, state }, onClose }: { 
       action={isInvited ? members.revokeInvitationAction : members.removeAction}
       danger
       busy={remove.isPending}
-      fault={remove.error ? messageOf(remove.error) : undefined}
+      fault={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id } })}
       onClose={onClose}
     >

@@ -66,7 +66,7 @@ export function ChangeRole({
     // The session holds the member's own role.
     stale: ['GET /members', 'GET /session'],
     onDone: () => {
-      toast.done(members.roleChanged(displayName, words.roles[role]))
+      toast.success(members.roleChanged(displayName, words.roles[role]))
       onClose()
     },
   })

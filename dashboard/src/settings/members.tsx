@@ -9,8 +9,8 @@ import { Menu } from '../../../ui/menu.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useCall } from '../lib/api.ts'
 import { useIsManager, useSession } from '../lib/session.tsx'
-import { Ago } from '../ui/ago.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { InviteMember } from './member-invite.tsx'
 import { RemoveMember } from './member-remove.tsx'
@@ -33,7 +33,9 @@ export function Members() {
   return (
     <Page title={members.title} lead={members.lead} actions={invite}>
       {!isManager && <Note>{members.onlyManagers}</Note>}
-      <Asked query={query}>{(all) => <MemberTable members={all} isManager={isManager} onOpen={setDialog} />}</Asked>
+      <QueryView query={query}>
+        {(all) => <MemberTable members={all} isManager={isManager} onOpen={setDialog} />}
+      </QueryView>
       {dialog?.kind === 'invite' && <InviteMember existing={dialog.existing} onClose={close} />}
       {dialog?.kind === 'role' && <ChangeRole member={dialog.member} onClose={close} />}
       {dialog?.kind === 'remove' && <RemoveMember member={dialog.member} onClose={close} />}
@@ -92,7 +94,7 @@ function Row({ member, isManager, onOpen }: { member: Member; isManager: boolean
         <Badge tone={isInvited ? 'amber' : 'green'}>{members.states[member.state]}</Badge>
       </td>
       <td data-label={isInvited ? members.invited : members.joined}>
-        <Ago at={member.created_at} />
+        <RelativeTime at={member.created_at} />
       </td>
       {isManager && (
         <td className="end">

@@ -18,7 +18,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
     stale: ['GET /workspace'],
     onDone: () => {
       setKeyword('')
-      toast.done(words.common.saved)
+      toast.success(words.common.saved)
     },
   })
   const faults = faultsOf(save.error, ['opt_out_words'])

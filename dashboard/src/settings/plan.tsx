@@ -5,8 +5,8 @@ import { Note } from '../../../ui/note.tsx'
 import { Progress } from '../../../ui/progress.tsx'
 import { type DataOf, useCall } from '../lib/api.ts'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
-import { Ago } from '../ui/ago.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 
 const { plan: text } = words.settings
@@ -20,7 +20,7 @@ export function Plan() {
   const query = useCall('GET /workspace', {}, { live: true })
   return (
     <Page title={text.title} lead={text.lead} narrow>
-      <Asked query={query}>{({ plan }) => <PlanDetails plan={plan} />}</Asked>
+      <QueryView query={query}>{({ plan }) => <PlanDetails plan={plan} />}</QueryView>
     </Page>
   )
 }
@@ -53,7 +53,7 @@ function PlanDetails({ plan }: { plan: PlanView }) {
           <dd className="settings-dots">
             <span>{formatTime(plan.resets_at)}</span>
             <span className="soft">
-              <Ago at={plan.resets_at} />
+              <RelativeTime at={plan.resets_at} />
             </span>
           </dd>
         </dl>

@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Field, Input, Segmented } from '../../../ui/form.tsx'
+import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
@@ -32,7 +32,7 @@ function PersonalDetails() {
   const [name, setName] = useState(member.name ?? '')
   const save = useChange('PATCH /profile', {
     stale: ['GET /session', 'GET /members'],
-    onDone: () => toast.done(words.common.saved),
+    onDone: () => toast.success(words.common.saved),
   })
   const faults = faultsOf(save.error, ['name'])
   const submit = (event: FormEvent) => {
@@ -79,7 +79,7 @@ function Password() {
     onDone: () => {
       setCurrent('')
       setWanted('')
-      toast.done(text.passwordChanged)
+      toast.success(text.passwordChanged)
     },
   })
   const faults = faultsOf(save.error, ['current_password', 'new_password'])
@@ -131,7 +131,7 @@ function Appearance() {
     <Card title={words.shell.theme}>
       <div className="row spread">
         <p className="soft">{text.themeText}</p>
-        <Segmented
+        <SegmentedControl
           label={words.shell.theme}
           value={theme}
           options={themes.map((value) => ({ value, label: words.shell.themes[value] }))}

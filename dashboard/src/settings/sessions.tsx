@@ -6,9 +6,9 @@ import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { type ItemOf, messageOf, useCall, useChange } from '../lib/api.ts'
-import { Ago } from '../ui/ago.tsx'
-import { Asked } from '../ui/page.tsx'
+import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { readUserAgent } from './user-agent.ts'
 
@@ -32,7 +32,7 @@ export function Sessions() {
         )
       }
     >
-      <Asked query={query} lines={3}>
+      <QueryView query={query} lines={3}>
         {(all) => (
           <ul className="settings-sessions" aria-label={text.title}>
             {sortSessions(all).map((session) => (
@@ -40,7 +40,7 @@ export function Sessions() {
             ))}
           </ul>
         )}
-      </Asked>
+      </QueryView>
       {isConfirming && <ConfirmSignOut onClose={() => setConfirming(false)} />}
     </Card>
   )
@@ -59,8 +59,8 @@ function Row({ session }: { session: Session }) {
   const device = text.on(browser ?? text.unknownBrowser, system)
   const end = useChange('DELETE /sessions/{id}', {
     stale: ['GET /sessions'],
-    onDone: () => toast.done(text.ended(device)),
-    onFailed: toast.failed,
+    onDone: () => toast.success(text.ended(device)),
+    onFailed: toast.error,
   })
   return (
     <li>
@@ -76,11 +76,11 @@ function Row({ session }: { session: Session }) {
           <span>{session.address ?? text.unknownAddress}</span>
           {!session.is_current && (
             <span>
-              {text.seen} <Ago at={session.last_seen_at} />
+              {text.seen} <RelativeTime at={session.last_seen_at} />
             </span>
           )}
           <span>
-            {text.since} <Ago at={session.created_at} />
+            {text.since} <RelativeTime at={session.created_at} />
           </span>
         </p>
       </div>
@@ -103,7 +103,7 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
   const end = useChange('DELETE /sessions', {
     stale: ['GET /sessions'],
     onDone: ({ ended }) => {
-      toast.done(text.endedAll(ended))
+      toast.success(text.endedAll(ended))
       onClose()
     },
   })
@@ -113,7 +113,7 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
       action={text.endAll}
       danger
       busy={end.isPending}
-      fault={end.error ? messageOf(end.error) : undefined}
+      fault={end.error ? describeError(end.error) : undefined}
       onConfirm={() => end.mutate({})}
       onClose={onClose}
     >

@@ -1,13 +1,13 @@
 /** Settings of the chat widget: texts, color, position, visitor details and allowed websites, with a live preview. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Field, Input, Segmented, Select, TextArea } from '../../../ui/form.tsx'
+import { Field, Input, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 const { widget: text } = words.settings.channels.web
@@ -20,9 +20,9 @@ export function WidgetSettings({ isManager }: { isManager: boolean }) {
   return (
     <details className="settings-advanced">
       <summary>{text.title}</summary>
-      <Asked query={query} lines={4}>
+      <QueryView query={query} lines={4}>
         {(stored) => <WidgetForm widget={stored} />}
-      </Asked>
+      </QueryView>
     </details>
   )
 }
@@ -41,7 +41,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
     stale: ['GET /channels/web/widget'],
     onDone: ({ allowed_origins }) => {
       setOrigins(allowed_origins.join('\n'))
-      toast.done(words.common.saved)
+      toast.success(words.common.saved)
     },
   })
   const faults = faultsOf(save.error, fields)
@@ -88,7 +88,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
         </Field>
         <div>
           <p className="settings-label">{text.position}</p>
-          <Segmented
+          <SegmentedControl
             label={text.position}
             value={position}
             options={[

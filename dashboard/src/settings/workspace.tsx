@@ -9,7 +9,7 @@ import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { OptOutKeywords } from './opt-out-keywords.tsx'
 
@@ -23,14 +23,14 @@ export function Workspace() {
   return (
     <Page title={text.title} lead={text.lead} narrow>
       {!isManager && <Note>{words.common.onlyManagers}</Note>}
-      <Asked query={query}>
+      <QueryView query={query}>
         {(workspace) => (
           <>
             <General workspace={workspace} isManager={isManager} />
             <OptOutKeywords keywords={workspace.opt_out_words} isManager={isManager} />
           </>
         )}
-      </Asked>
+      </QueryView>
     </Page>
   )
 }
@@ -43,7 +43,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
     stale: ['GET /workspace', 'GET /session'],
     onDone: ({ name }) => {
       setName(name)
-      toast.done(words.common.saved)
+      toast.success(words.common.saved)
     },
   })
   const faults = faultsOf(save.error, ['name', 'default_country'])

@@ -1,4 +1,4 @@
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -6,7 +6,7 @@ import { words } from '../words/words.ts'
 export function NotFound() {
   useTitle(words.shell.notFound)
   return (
-    <Empty
+    <EmptyState
       isPage
       icon="search"
       title={words.shell.notFound}
@@ -17,6 +17,6 @@ export function NotFound() {
       }
     >
       {words.shell.notFoundText}
-    </Empty>
+    </EmptyState>
   )
 }

@@ -8,10 +8,10 @@ import { words } from '../words/words.ts'
 const { shell } = words
 
 /** Restrictions are rare, so the banner polls instead of refetching at every change of the workspace. */
-const everyMs = 60_000
+const pollMs = 60_000
 
 export function RestrictionBanner() {
-  const { data = [] } = useCall('GET /channels', {}, { everyMs })
+  const { data = [] } = useCall('GET /channels', {}, { pollMs })
   const restrictions = data.flatMap(({ channel, signals }) =>
     signals.filter(({ severity }) => severity === 'restriction').map((signal) => ({ ...signal, channel })),
   )

@@ -5,8 +5,8 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { queries, useCall, useChange } from '../lib/api.ts'
-import { forgetDrafts } from '../lib/drafts.ts'
+import { queryClient, useCall, useChange } from '../lib/api.ts'
+import { clearDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
@@ -132,8 +132,8 @@ function Account({ onHelp }: { onHelp: () => void }) {
   const name = member.name ?? member.email
   const signOut = useChange('DELETE /session', {
     onDone: () => {
-      queries.clear()
-      forgetDrafts()
+      queryClient.clear()
+      clearDrafts()
       navigate('/sign-in')
     },
   })
@@ -158,13 +158,13 @@ function Account({ onHelp }: { onHelp: () => void }) {
           { label: withIcon('person', shell.profile), onSelect: () => navigate('/settings/profile') },
           { label: withIcon('keyboard', shell.shortcuts), onSelect: onHelp },
           { label: withIcon('external', shell.reference), onSelect: () => window.open('/docs', '_blank', 'noopener') },
-          { kind: 'line' },
+          { kind: 'separator' },
           ...themes.map((each) => ({
             label: withIcon(({ system: 'screen', light: 'sun', dark: 'moon' } as const)[each], shell.themes[each]),
             checked: theme === each,
             onSelect: () => setTheme(each),
           })),
-          { kind: 'line' },
+          { kind: 'separator' },
           { label: withIcon('signout', shell.signOut), onSelect: () => signOut.mutate({}) },
         ]}
       />

@@ -8,7 +8,7 @@ import { Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Failure } from '../ui/page.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import { Door } from './door.tsx'
@@ -39,7 +39,7 @@ export default function Invitation() {
   if (!asked.data) {
     return (
       <Door title={invitation.title}>
-        {asked.error ? <Failure error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={5} />}
+        {asked.error ? <ErrorState error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={5} />}
       </Door>
     )
   }

@@ -13,7 +13,7 @@ import { useCall, useChange } from '../lib/api.ts'
 import { countries, likelyCountry } from '../lib/countries.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Failure } from '../ui/page.tsx'
+import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import { Door } from './door.tsx'
@@ -45,7 +45,7 @@ export default function Setup() {
   if (!asked.data) {
     return (
       <Door title={setup.title}>
-        {asked.error ? <Failure error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={6} />}
+        {asked.error ? <ErrorState error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={6} />}
       </Door>
     )
   }

@@ -7,9 +7,9 @@ import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { CallError, messageOf, useCall, useChange } from '../lib/api.ts'
+import { CallError, describeError, useCall, useChange } from '../lib/api.ts'
+import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
-import { useNow } from '../lib/use.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
 import { Door } from './door.tsx'
@@ -40,7 +40,7 @@ export default function SignIn() {
     event.preventDefault()
     enter.mutate({ body: { email, password } })
   }
-  const fault = !enter.error ? undefined : againAt === 0 ? messageOf(enter.error) : undefined
+  const fault = !enter.error ? undefined : againAt === 0 ? describeError(enter.error) : undefined
   return (
     <Door title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
       {demo && (

@@ -2,12 +2,12 @@
 import { useState } from 'react'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useCall } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
-import { Ago } from '../ui/ago.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { TemplatePreview } from './preview.tsx'
 import { missingValues, readTemplate, type Template } from './shape.ts'
@@ -22,17 +22,21 @@ export function TemplateDetail({ name, language }: { name: string; language: str
   const found = asked.data?.find((template) => template.name === name && template.language === language)
   return (
     <Page title={name} back={back} actions={found && isUsable(found) && <Use template={found} />}>
-      <Asked query={asked}>
+      <QueryView query={asked}>
         {() =>
           found ? (
             <Found key={`${name} ${language}`} template={found} />
           ) : (
-            <Empty icon="templates" title={text.gone} action={<LinkButton href="/templates">{text.back}</LinkButton>}>
+            <EmptyState
+              icon="templates"
+              title={text.gone}
+              action={<LinkButton href="/templates">{text.back}</LinkButton>}
+            >
               {text.goneText}
-            </Empty>
+            </EmptyState>
           )
         }
-      </Asked>
+      </QueryView>
     </Page>
   )
 }
@@ -78,7 +82,7 @@ function Found({ template }: { template: Template }) {
             <dd>{needsValues ? formatOf(template) : text.formats.none}</dd>
             <dt>{text.columns.updated}</dt>
             <dd>
-              <Ago at={template.updated_at} />
+              <RelativeTime at={template.updated_at} />
             </dd>
           </dl>
         </Card>

@@ -6,14 +6,14 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { SearchInput, Select } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { useQueryValue } from '../lib/use.ts'
-import { Ago } from '../ui/ago.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { TemplatePreview } from './preview.tsx'
 import { readTemplate, type Template } from './shape.ts'
@@ -26,21 +26,21 @@ export function TemplateList() {
   const isManager = useIsManager()
   return (
     <Page title={text.title} lead={text.lead} actions={isManager && <Refresh />}>
-      <Asked query={asked}>
+      <QueryView query={asked}>
         {(templates) =>
           templates.length > 0 ? (
             <Found templates={templates} />
           ) : (
-            <Empty
+            <EmptyState
               icon="templates"
               title={text.empty}
               action={isManager && <LinkButton href="/settings/channels">{text.connect}</LinkButton>}
             >
               {isManager ? text.emptyText : text.emptyAgent}
-            </Empty>
+            </EmptyState>
           )
         }
-      </Asked>
+      </QueryView>
     </Page>
   )
 }
@@ -49,8 +49,8 @@ function Refresh() {
   const toast = useToast()
   const refresh = useChange('POST /templates/refresh', {
     stale: ['GET /templates'],
-    onDone: (templates) => toast.done(text.refreshed(templates.length)),
-    onFailed: toast.failed,
+    onDone: (templates) => toast.success(text.refreshed(templates.length)),
+    onFailed: toast.error,
   })
   return (
     <Button icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
@@ -60,8 +60,8 @@ function Refresh() {
 }
 
 function Found({ templates }: { templates: readonly Template[] }) {
-  const [search, setSearch] = useQueryValue('search')
-  const [status, setStatus] = useQueryValue('status')
+  const [search, setSearch] = useSearchParam('search')
+  const [status, setStatus] = useSearchParam('status')
   const [looked, setLooked] = useState<string>()
   const found = templates.filter((template) => (!status || template.status === status) && has(template, search))
   const shown = found.find((template) => keyOf(template) === looked) ?? found[0]
@@ -109,7 +109,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
           </aside>
         </div>
       ) : (
-        <Empty
+        <EmptyState
           icon="search"
           title={text.nothing}
           action={
@@ -124,7 +124,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
           }
         >
           {text.nothingText}
-        </Empty>
+        </EmptyState>
       )}
     </>
   )
@@ -151,7 +151,7 @@ function Row({ template, isShown, onLook }: { template: Template; isShown: boole
         </div>
       </td>
       <td data-label={text.columns.updated} className="soft">
-        <Ago at={updated_at} />
+        <RelativeTime at={updated_at} />
       </td>
     </tr>
   )

@@ -8,7 +8,7 @@ import './preview.css'
 import { type ReactNode, useState } from 'react'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import type { TemplateParams } from '../lib/calls.ts'
-import { useStill } from '../lib/use.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { words } from '../words/words.ts'
 import { Formatted } from './formatted.tsx'
 import { type Button, givenValue, type Header, type Part, readTemplate, type Template, type Values } from './shape.ts'
@@ -145,7 +145,7 @@ function Attached({ header, values }: { header: Exclude<Header, { kind: 'text' }
 
 /** Only what the page's policy allows is fetched, and not while its address is being written. */
 function Picture({ url }: { url: string }) {
-  const still = useStill(url, 400)
+  const still = useDebounced(url, 400)
   const [broken, setBroken] = useState('')
   const source = URL.parse(still)
   const isShown = source !== null && (source.protocol === 'https:' || source.origin === location.origin)

@@ -3,8 +3,8 @@ import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty, Skeleton } from '../../../ui/state.tsx'
-import { messageOf } from '../lib/api.ts'
+import { EmptyState, Skeleton } from '../../../ui/state.tsx'
+import { describeError } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
 type PageProps = {
@@ -58,23 +58,23 @@ export function Tabs({ label, items }: { label: string; items: readonly { href: 
   )
 }
 
-export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const retry = onRetry && (
     <Button icon="refresh" onClick={onRetry}>
       {words.common.again}
     </Button>
   )
   return (
-    <Empty tone="red" icon="alert" title={words.common.failed} action={retry}>
-      {messageOf(error)}
-    </Empty>
+    <EmptyState tone="red" icon="alert" title={words.common.failed} action={retry}>
+      {describeError(error)}
+    </EmptyState>
   )
 }
 
 type QueryState<Data> = { data: Data | undefined; error: unknown; refetch: () => unknown }
 
 /** Shows a query: a skeleton while it loads, the error with a retry button, or its data. */
-export function Asked<Data>({
+export function QueryView<Data>({
   query,
   lines,
   children,
@@ -84,6 +84,6 @@ export function Asked<Data>({
   children: (data: Data) => ReactNode
 }) {
   if (query.data !== undefined) return children(query.data)
-  if (query.error) return <Failure error={query.error} onRetry={() => void query.refetch()} />
+  if (query.error) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
   return <Skeleton {...(lines ? { lines } : {})} />
 }

@@ -34,7 +34,7 @@ export function useLog(endpointId: string, status: DeliveryStatus | undefined) {
   const pages = usePages(
     'GET /webhooks/{id}/deliveries',
     { params: { id: endpointId }, query },
-    { live: true, keep: true },
+    { live: true, keepPrevious: true },
   )
   const { refetch, items } = pages
   const isUnderWay = items.some((delivery) => delivery.status === 'pending')
@@ -46,7 +46,7 @@ export function useLog(endpointId: string, status: DeliveryStatus | undefined) {
 /** One delivery with what was sent; followed until it is over. */
 export function useDelivery(id: string) {
   const [isOver, setOver] = useState(false)
-  const delivery = useCall('GET /deliveries/{id}', { params: { id } }, { everyMs: isOver ? false : soonMs })
+  const delivery = useCall('GET /deliveries/{id}', { params: { id } }, { pollMs: isOver ? false : soonMs })
   const status = delivery.data?.status
   const isGone = delivery.error !== null
   useEffect(() => setOver(isGone || (status !== undefined && status !== 'pending')), [status, isGone])

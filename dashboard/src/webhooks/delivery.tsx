@@ -8,13 +8,13 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Code } from '../../../ui/copy.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
-import { FaultNote, Note } from '../../../ui/note.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { ErrorNote, Note } from '../../../ui/note.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { CallError, messageOf, useChange } from '../lib/api.ts'
+import { CallError, describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Ago } from '../ui/ago.tsx'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { Attempts } from './attempts.tsx'
 import { statusTones, useDelivery, waitOf } from './deliveries.ts'
@@ -44,9 +44,9 @@ export function DeliveryDialog({ id, endpoint, onOther, onClose }: DeliveryProps
   return (
     <Dialog title={delivery.data?.event ?? said.facts} size="wide" onClose={onClose}>
       {isGone ? (
-        <Empty icon="search" title={said.gone} />
+        <EmptyState icon="search" title={said.gone} />
       ) : (
-        <Asked query={delivery}>
+        <QueryView query={delivery}>
           {(whole) => (
             <>
               {newest === id && (
@@ -60,7 +60,7 @@ export function DeliveryDialog({ id, endpoint, onOther, onClose }: DeliveryProps
               <Again delivery={whole} endpoint={endpoint} onOther={goTo} onClose={onClose} />
             </>
           )}
-        </Asked>
+        </QueryView>
       )}
     </Dialog>
   )
@@ -77,7 +77,7 @@ function Facts({ delivery }: { delivery: Whole }) {
       </dd>
       <dt>{log.columns.at}</dt>
       <dd>
-        <Ago at={delivery.created_at} />
+        <RelativeTime at={delivery.created_at} />
       </dd>
       <dt>{said.eventId}</dt>
       <dd className="mono">{delivery.event_id}</dd>
@@ -124,13 +124,13 @@ function Again({ delivery, endpoint, onOther, onClose }: AgainProps) {
   const redeliver = useChange('POST /deliveries/{id}/redeliver', {
     stale: ['GET /webhooks/{id}/deliveries'],
     onDone: ({ id }) => {
-      toast.done(said.redelivered)
+      toast.success(said.redelivered)
       onOther(id)
     },
   })
   return (
     <>
-      {redeliver.error && <FaultNote>{messageOf(redeliver.error)}</FaultNote>}
+      {redeliver.error && <ErrorNote>{describeError(redeliver.error)}</ErrorNote>}
       {isManager && !endpoint.is_active && <p className="soft small">{said.disabled}</p>}
       <div className="dialog-foot hooks-foot">
         <Button onClick={onClose}>{words.common.close}</Button>

@@ -6,14 +6,14 @@ import { Card } from '../../../ui/card.tsx'
 import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
-import { askAgain, messageOf, useCall, useChange } from '../lib/api.ts'
+import { describeError, invalidate, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
-import { Ago } from '../ui/ago.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
@@ -26,14 +26,14 @@ const { webhooks } = words
 const { detail } = webhooks
 
 export function EndpointPage({ id }: { id: string }) {
-  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
   return (
-    <Asked query={endpoints}>
+    <QueryView query={endpoints}>
       {(all) => {
         const endpoint = all.find((each) => each.id === id)
         return endpoint ? <Shown endpoint={endpoint} /> : <Gone />
       }}
-    </Asked>
+    </QueryView>
   )
 }
 
@@ -67,7 +67,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
             <dt>{detail.last}</dt>
             <dd>
               {endpoint.last_delivery_at ? (
-                <Ago at={endpoint.last_delivery_at} />
+                <RelativeTime at={endpoint.last_delivery_at} />
               ) : (
                 <span className="soft">{detail.noSuccess}</span>
               )}
@@ -95,8 +95,8 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
   const failure = failureOf(endpoint)
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
-    onDone: () => toast.done(detail.enabled),
-    onFailed: toast.failed,
+    onDone: () => toast.success(detail.enabled),
+    onFailed: toast.error,
   })
   if (state === 'active') return null
   if (state === 'failing') {
@@ -160,7 +160,7 @@ function EditDialog({ endpoint, onClose }: DeedProps) {
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
     onDone: () => {
-      toast.done(webhooks.form.changed)
+      toast.success(webhooks.form.changed)
       onClose()
     },
   })
@@ -188,7 +188,7 @@ function SwitchOff({ endpoint, onClose }: DeedProps) {
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks', 'GET /webhooks/{id}/deliveries'],
     onDone: () => {
-      toast.done(detail.disabled)
+      toast.success(detail.disabled)
       onClose()
     },
   })
@@ -197,7 +197,7 @@ function SwitchOff({ endpoint, onClose }: DeedProps) {
       title={webhooks.disable.title}
       action={webhooks.disable.action}
       busy={change.isPending}
-      fault={change.error ? messageOf(change.error) : undefined}
+      fault={change.error ? describeError(change.error) : undefined}
       onConfirm={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: false } })}
       onClose={onClose}
     >
@@ -211,10 +211,10 @@ function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
   const [, navigate] = useLocation()
   const remove = useChange('DELETE /webhooks/{id}', {
     onDone: () => {
-      toast.done(webhooks.delete.done)
+      toast.success(webhooks.delete.done)
       // First away from here, or the page would say for a moment that there is no such endpoint.
       navigate(placeOf(endpoint).href)
-      void askAgain({ queryKey: ['GET /webhooks'] })
+      void invalidate({ queryKey: ['GET /webhooks'] })
     },
   })
   return (
@@ -223,7 +223,7 @@ function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
       action={webhooks.delete.action}
       danger
       busy={remove.isPending}
-      fault={remove.error ? messageOf(remove.error) : undefined}
+      fault={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
       onClose={onClose}
     >
@@ -235,9 +235,13 @@ function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
 function Gone() {
   return (
     <Page title={webhooks.title}>
-      <Empty icon="webhooks" title={detail.goneTitle} action={<LinkButton href="/webhooks">{detail.back}</LinkButton>}>
+      <EmptyState
+        icon="webhooks"
+        title={detail.goneTitle}
+        action={<LinkButton href="/webhooks">{detail.back}</LinkButton>}
+      >
         {detail.goneText}
-      </Empty>
+      </EmptyState>
     </Page>
   )
 }

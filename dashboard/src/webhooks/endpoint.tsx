@@ -2,7 +2,7 @@
 
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import type { ItemOf } from '../lib/api.ts'
-import { Ago } from '../ui/ago.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 
 const { webhooks } = words
@@ -89,7 +89,7 @@ export function LastAttempt({ endpoint, isSentence = false }: { endpoint: LastAt
       {failure === undefined ? said.delivered : <span className="hooks-failure">{said.failed(failure)}</span>}{' '}
       <span className="soft nowrap">
         {'· '}
-        <Ago at={endpoint.last_attempt_at} />
+        <RelativeTime at={endpoint.last_attempt_at} />
       </span>
     </span>
   )

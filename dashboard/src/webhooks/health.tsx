@@ -3,7 +3,7 @@
 import { Card } from '../../../ui/card.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatShare, formatTime } from '../lib/time.ts'
-import { Asked } from '../ui/page.tsx'
+import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { type Delivery, lastAttempt } from './deliveries.ts'
 import { lookAgainMs } from './list.tsx'
@@ -17,16 +17,16 @@ export function EndpointHealth({ endpointId }: { endpointId: string }) {
   const recent = useCall(
     'GET /webhooks/{id}/deliveries',
     { params: { id: endpointId }, query: { limit: shown } },
-    { live: true, everyMs: lookAgainMs },
+    { live: true, pollMs: lookAgainMs },
   )
   return (
     <Card title={health.title}>
-      <Asked query={recent} lines={3}>
+      <QueryView query={recent} lines={3}>
         {(deliveries) => {
           const last = deliveries.slice(0, shown)
           return last.length > 0 ? <Summary deliveries={last} /> : <p className="soft">{health.none}</p>
         }}
-      </Asked>
+      </QueryView>
     </Card>
   )
 }

@@ -8,10 +8,10 @@ import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Asked, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
@@ -26,7 +26,7 @@ export const lookAgainMs = 5_000
 export function EndpointList() {
   const isManager = useIsManager()
   const [isAdding, setAdding] = useState(false)
-  const endpoints = useCall('GET /webhooks', {}, { live: true, everyMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
   const add = isManager && (
     <Button variant="primary" icon="plus" onClick={() => setAdding(true)}>
       {webhooks.add}
@@ -34,7 +34,7 @@ export function EndpointList() {
   )
   return (
     <Page title={webhooks.title} lead={webhooks.lead} actions={add}>
-      <Asked query={endpoints}>
+      <QueryView query={endpoints}>
         {(all) => {
           const own = all.filter(({ provider }) => provider === 'api')
           return (
@@ -44,7 +44,7 @@ export function EndpointList() {
             </>
           )
         }}
-      </Asked>
+      </QueryView>
       {isAdding && <AddEndpoint onClose={() => setAdding(false)} />}
     </Page>
   )
@@ -96,7 +96,7 @@ function Table({ endpoints }: { endpoints: readonly Endpoint[] }) {
 
 function Nothing({ add }: { add: ReactNode }) {
   return (
-    <Empty
+    <EmptyState
       icon="webhooks"
       title={webhooks.emptyTitle}
       action={
@@ -110,7 +110,7 @@ function Nothing({ add }: { add: ReactNode }) {
       }
     >
       {add ? webhooks.emptyText : webhooks.emptyAgent}
-    </Empty>
+    </EmptyState>
   )
 }
 

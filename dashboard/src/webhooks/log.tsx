@@ -2,12 +2,12 @@
 import { Link, useSearch } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
-import { Segmented } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
-import { useQueryValue } from '../lib/use.ts'
-import { Ago } from '../ui/ago.tsx'
-import { More } from '../ui/more.tsx'
-import { Asked } from '../ui/page.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
+import { useSearchParam } from '../lib/hooks.ts'
+import { LoadMore } from '../ui/load-more.tsx'
+import { QueryView } from '../ui/page.tsx'
+import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { type Delivery, type DeliveryStatus, lastAttempt, statuses, statusTones, useLog, waitOf } from './deliveries.ts'
 import { DeliveryDialog } from './delivery.tsx'
@@ -17,8 +17,8 @@ const { log } = words.webhooks
 const { columns } = log
 
 export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
-  const [wanted, setWanted] = useQueryValue('status')
-  const [open, setOpen] = useQueryValue('delivery')
+  const [wanted, setWanted] = useSearchParam('status')
+  const [open, setOpen] = useSearchParam('delivery')
   const status = statuses.find((each) => each === wanted)
   const pages = useLog(endpoint.id, status)
   const options: { value: DeliveryStatus | ''; label: string }[] = [
@@ -31,24 +31,24 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
       title={log.title}
       actions={
         <div className="hooks-filter">
-          <Segmented label={log.status} value={status ?? ''} options={options} onChange={setWanted} />
+          <SegmentedControl label={log.status} value={status ?? ''} options={options} onChange={setWanted} />
         </div>
       }
     >
-      <Asked query={pages}>
+      <QueryView query={pages}>
         {() =>
           pages.items.length > 0 ? (
             <>
               <Table endpointId={endpoint.id} deliveries={pages.items} />
-              <More pages={pages} />
+              <LoadMore pages={pages} />
             </>
           ) : (
-            <Empty icon="clock" title={status ? log.noneSuch : log.empty}>
+            <EmptyState icon="clock" title={status ? log.noneSuch : log.empty}>
               {status ? log.noneSuchText : log.emptyText}
-            </Empty>
+            </EmptyState>
           )
         }
-      </Asked>
+      </QueryView>
       {open && <DeliveryDialog id={open} endpoint={endpoint} onOther={setOpen} onClose={() => setOpen('')} />}
     </Card>
   )
@@ -110,7 +110,7 @@ function Row({ endpointId, delivery }: { endpointId: string; delivery: Delivery 
         {attempt?.duration_ms != null ? log.milliseconds(attempt.duration_ms) : dash}
       </td>
       <td data-label={columns.at} className="end">
-        <Ago at={delivery.created_at} />
+        <RelativeTime at={delivery.created_at} />
       </td>
     </tr>
   )

@@ -37,7 +37,7 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
   const replay = useChange('POST /webhooks/{id}/replay', {
     stale: ['GET /webhooks/{id}/deliveries'],
     onDone: ({ queued }) => {
-      toast.done(said.queued(queued))
+      toast.success(said.queued(queued))
       onClose()
     },
   })

@@ -1,6 +1,6 @@
 /** The signing secret of an endpoint just made: shown once, with how to use it. */
 import { Icon } from '../../../ui/icon.tsx'
-import { ShownOnce } from '../ui/shown-once.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 
 const { secret: said } = words.webhooks
@@ -9,12 +9,12 @@ type SecretProps = { title: string; text: string; secret: string; onClose: () =>
 
 export function SecretOnce({ title, text, secret, onClose }: SecretProps) {
   return (
-    <ShownOnce title={title} warning={<p>{text}</p>} secret={secret} done={said.done} onDone={onClose}>
+    <SecretDialog title={title} warning={<p>{text}</p>} secret={secret} done={said.done} onDone={onClose}>
       <p className="soft small">{said.verify}</p>
       <a className="hooks-link small" href="/docs#verifying" target="_blank" rel="noopener">
         {said.toVerify}
         <Icon name="external" />
       </a>
-    </ShownOnce>
+    </SecretDialog>
   )
 }

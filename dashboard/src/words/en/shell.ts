@@ -18,7 +18,7 @@ export const shell = {
   signOut: 'Sign out',
   theme: 'Appearance',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
-  live: { live: 'Live', connecting: 'Connecting…', broken: 'Reconnecting…' },
+  live: { live: 'Live', connecting: 'Connecting…', reconnecting: 'Reconnecting…' },
   restriction: {
     ends: (at: string) => `Ends ${at}.`,
     more: (count: number) => (count === 1 ? '1 more restriction.' : `${count} more restrictions.`),

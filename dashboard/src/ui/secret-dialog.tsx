@@ -8,7 +8,7 @@ import { Secret } from '../../../ui/copy.tsx'
 import { Modal } from '../../../ui/modal.tsx'
 import { Note } from '../../../ui/note.tsx'
 
-type ShownOnceProps = {
+type SecretDialogProps = {
   title: string
   /** What the secret is for, and that it is not shown again. */
   warning: ReactNode
@@ -19,7 +19,7 @@ type ShownOnceProps = {
   children?: ReactNode
 }
 
-export function ShownOnce({ title, warning, secret, done, onDone, children }: ShownOnceProps) {
+export function SecretDialog({ title, warning, secret, done, onDone, children }: SecretDialogProps) {
   const id = useId()
   return (
     <Modal className="dialog" aria-labelledby={id} aria-describedby={`${id}-warning`}>

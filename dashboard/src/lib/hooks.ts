@@ -4,7 +4,7 @@ import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 
 /** Debounces a value: returns it once it has not changed for `delayMs`. */
-export function useStill<Value>(value: Value, delayMs = 200): Value {
+export function useDebounced<Value>(value: Value, delayMs = 200): Value {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), delayMs)
@@ -14,7 +14,7 @@ export function useStill<Value>(value: Value, delayMs = 200): Value {
 }
 
 /** A query parameter of the page's URL as state, so that reloading and sharing keep it. An empty value removes it. */
-export function useQueryValue(name: string): [string, (value: string) => void] {
+export function useSearchParam(name: string): [string, (value: string) => void] {
   const search = useSearch()
   const value = new URLSearchParams(search).get(name) ?? ''
   const set = useCallback(

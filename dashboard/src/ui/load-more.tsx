@@ -5,7 +5,7 @@ import { words } from '../words/words.ts'
 
 type Pages = { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
 
-export function More({ pages }: { pages: Pages }) {
+export function LoadMore({ pages }: { pages: Pages }) {
   const ref = useRef<HTMLDivElement>(null)
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
   useEffect(() => {

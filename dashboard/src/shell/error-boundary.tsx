@@ -1,19 +1,19 @@
 /** Catches the errors of a page, so that the navigation to the other pages stays usable. */
 import { Component, type ReactNode } from 'react'
 import { Button } from '../../../ui/button.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
-export class PageMissing extends Error {}
+export class PageLoadError extends Error {}
 
 type State = { fault: 'broken' | 'missing' | undefined }
 
-export class Boundary extends Component<{ children: ReactNode }, State> {
+export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
   override state: State = { fault: undefined }
 
   /** `missing`: the page's script did not load, because the connection was lost or a newer version replaced it. */
   static getDerivedStateFromError(error: unknown): State {
-    return { fault: error instanceof PageMissing ? 'missing' : 'broken' }
+    return { fault: error instanceof PageLoadError ? 'missing' : 'broken' }
   }
 
   override render() {
@@ -21,7 +21,7 @@ export class Boundary extends Component<{ children: ReactNode }, State> {
     if (!fault) return this.props.children
     const isMissing = fault === 'missing'
     return (
-      <Empty
+      <EmptyState
         isPage
         icon="alert"
         title={isMissing ? words.shell.missing : words.shell.crashed}
@@ -32,7 +32,7 @@ export class Boundary extends Component<{ children: ReactNode }, State> {
         }
       >
         {isMissing ? words.shell.missingText : words.shell.crashedText}
-      </Empty>
+      </EmptyState>
     )
   }
 }
