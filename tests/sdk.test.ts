@@ -59,6 +59,7 @@ const refusal = (status: number, code: string, headers: Record<string, string> =
 /** Records the delays between attempts and lets them expire at once. */
 function recordDelays(t: TestContext): number[] {
   const delays: number[] = []
+  // Every service of this file is started alone: a shared one would still run here, and its timers would be counted.
   const { setTimeout } = globalThis
   t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
     const isAttemptTimeout = ms === 60_000
@@ -79,7 +80,7 @@ async function failureOf(call: PromiseLike<unknown>): Promise<ParleyError> {
 }
 
 test('every operation of the OpenAPI document has a method', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const provider = await world.connect()
   const { fetch, used } = createCheckedFetch(world)
   const parley = await open(world, { fetch })
@@ -151,7 +152,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
 })
 
 test('iterating over a list yields every item once, even if items are added between pages', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const { fetch, used } = createCheckedFetch(world)
   let calls = 0
   const parley = await open(world, {
@@ -209,7 +210,7 @@ test('a failed page is retried without repeating earlier items', async (t) => {
 })
 
 test('a message is sent once even if the response is lost', async (t) => {
-  const world = await start(t)
+  const world = await start(t, { alone: true })
   const provider = await world.connect()
   const keys: (string | null)[] = []
   const parley = await open(world, {
