@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { scopes } from '../server/accounts/keys.ts'
+import { scopes } from './internals.ts'
 import { assertRefused, createBrowser, type Json, publicUrl, start, until, type World } from './support.ts'
 
 /** A member of the given role, signed in. */

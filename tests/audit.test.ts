@@ -1,7 +1,7 @@
 /** The audit log: nothing a member changes is left out, and nothing secret is in it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sweepEntries } from '../server/accounts/audit.ts'
+import { sweepEntries } from './internals.ts'
 import { assertRefused, type Browser, createBrowser, type Json, start } from './support.ts'
 
 /** Calls that are not recorded, each with its reason. */

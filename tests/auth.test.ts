@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { importKey, scopes } from '../server/accounts/keys.ts'
+import { importKey, scopes } from './internals.ts'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 test('a key says who it is, even without scopes', async (t) => {

@@ -9,11 +9,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type NewBroadcast, Parley } from '../sdk/src/index.ts'
-import { createKey, scopes } from '../server/accounts/keys.ts'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
-import { createSealer } from '../server/lib/crypto.ts'
-import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import {
+  connectSimulator,
+  createKey,
+  createSealer,
+  createWorkspace,
+  registerSimulatorAccounts,
+  requireBroadcast,
+  scopes,
+} from './internals.ts'
 import { createProgram, type Program } from './program.ts'
 import { toProvider } from './provider.ts'
 import { createDatabase, until } from './support.ts'

@@ -6,10 +6,7 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from '../server/accounts/plans.ts'
-import { writeRecipients } from '../server/broadcasts/recipients.ts'
-import { toCell } from '../server/lib/csv.ts'
-import type { Db } from '../server/lib/db.ts'
+import { type Db, setPlan, writeRecipients } from './internals.ts'
 import { assertRefused, type Browser, createBrowser, type Json, publicUrl, startSignedIn, until } from './support.ts'
 
 const hello = { name: 'hello_world' }
@@ -561,14 +558,6 @@ test('recipients are taken away as a table that a spreadsheet program reads and 
     ...named.map((name, i) => `${i + 1},${phoneOf(i)},${name},pending,,,`),
     "10,'=SUM(A1),,skipped,not a phone number,,",
     '',
-  ])
-  assert.deepEqual(['\rx', '+1 415', '+12a', '+123', null, 7].map(toCell), [
-    '"\'\rx"',
-    "'+1 415",
-    "'+12a",
-    '+123',
-    '',
-    '7',
   ])
 
   const large = await makeLarge(db, api.workspaceId, 5_000)

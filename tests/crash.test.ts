@@ -8,10 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createKey, scopes } from '../server/accounts/keys.ts'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { createSealer } from '../server/lib/crypto.ts'
-import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import {
+  connectSimulator,
+  createKey,
+  createSealer,
+  createWorkspace,
+  registerSimulatorAccounts,
+  scopes,
+} from './internals.ts'
 import { createProgram } from './program.ts'
 import { toProvider } from './provider.ts'
 import { createDatabase, type Json, until } from './support.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { fixture } from '../server/channels/fake-http.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
 import { type Json, until } from './support.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { readUserAgent } from '../dashboard/src/settings/user-agent.ts'
-import { createKey, importKey } from '../server/accounts/keys.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { createKey, importKey } from './internals.ts'
 
 test('a key is made, shown once, works, is listed, and is refused once revoked', { skip }, async (t) => {
   const { page, url } = await openDashboard(t, '/settings')

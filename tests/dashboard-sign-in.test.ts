@@ -1,8 +1,8 @@
 /** The pages in front of the door: signing in and out, the first run, an invitation, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sha256 } from '../server/lib/crypto.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { sha256 } from './internals.ts'
 import { createBrowser, setupToken } from './support.ts'
 
 test('whoever is not signed in gets to the page they wanted once they are, and out again', { skip }, async (t) => {

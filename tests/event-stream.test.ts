@@ -2,10 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
-import { scopes } from '../server/accounts/keys.ts'
-import type { Db } from '../server/lib/db.ts'
-import { idAt, newId, pastId } from '../server/lib/id.ts'
-import { sweepListeners } from '../server/webhooks/listeners.ts'
+import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
 import { type Api, assertRefused, type Json, start, until } from './support.ts'
 
 type Line = {

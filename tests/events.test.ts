@@ -1,8 +1,7 @@
 /** What events carry: the keys of each event, and beside them the resources as the API shows them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recipientsFollow } from '../server/broadcasts/counts.ts'
-import { sweepPending } from '../server/messages/settle.ts'
+import { recipientsFollow, sweepPending } from './internals.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 

@@ -124,6 +124,13 @@ test('a room names in its SQL only tables of its own and of rooms to its left', 
   }
 })
 
+test('tests through the front door import no internals but those that internals.ts lists', () => {
+  for (const file of globSync('tests/*.test.ts')) {
+    if (file === 'tests/house.test.ts') continue
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /(?:from|import\() ?'\.\.\/server\//, file)
+  }
+})
+
 test('only config.ts reads the environment of the service', () => {
   for (const file of globSync('server/**/*.ts')) {
     if (file === 'server/config.ts' || file.endsWith('.test.ts')) continue

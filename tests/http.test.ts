@@ -3,8 +3,7 @@ import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
-import { createLog } from '../server/lib/log.ts'
-import { eventNames } from '../server/webhooks/emit.ts'
+import { createLog, eventNames } from './internals.ts'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */

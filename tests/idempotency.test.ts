@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sweepAnswers } from '../server/accounts/idempotency.ts'
+import { sweepAnswers } from './internals.ts'
 import { assertRefused, createBrowser, type Json, start, startSignedIn, until } from './support.ts'
 
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } })

@@ -1,9 +1,7 @@
 /** The members' inbox: every filter gives each conversation once, last activity first, and a conversation says what happened in it. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { insertMember } from '../server/accounts/members.ts'
-import { hashPassword } from '../server/lib/crypto.ts'
-import { newId } from '../server/lib/id.ts'
+import { hashPassword, insertMember, newId } from './internals.ts'
 import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000

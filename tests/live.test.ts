@@ -4,9 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { setPlan } from '../server/accounts/plans.ts'
-import { createFolderStore } from '../server/lib/store.ts'
-import { sweepUploads } from '../server/media/uploads.ts'
+import { createFolderStore, setPlan, sweepUploads } from './internals.ts'
 import { type Answer, assertRefused, type Json, publicUrl, start, until, type World } from './support.ts'
 
 /** A member's page: signed in, with its cookie at hand. */

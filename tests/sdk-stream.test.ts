@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader } from '../sdk/src/frames.ts'
 import { type Fetch, Parley, ParleyError, type StreamedEvent, type StreamOptions } from '../sdk/src/index.ts'
-import { idAt } from '../server/lib/id.ts'
+import { idAt } from './internals.ts'
 import { until } from './support.ts'
 
 const at = Date.now()

@@ -12,9 +12,7 @@ import {
   verifyWebhook,
   type WebhookEvent,
 } from '../sdk/src/index.ts'
-import { scopes } from '../server/accounts/keys.ts'
-import { contentTypes } from '../server/channels/channel.ts'
-import { eventNames } from '../server/webhooks/emit.ts'
+import { contentTypes, eventNames, scopes } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { cases, secret, t as signedAt, vectors } from './signatures.ts'
 import { start, until } from './support.ts'

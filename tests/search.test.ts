@@ -1,7 +1,7 @@
 /** Search over everything that was said: soon, in the own workspace only, and never what was taken back. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { newId } from '../server/lib/id.ts'
+import { newId } from './internals.ts'
 import {
   type Answer,
   assertRefused,

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { newId } from '../server/lib/id.ts'
-import { readPosition } from '../server/lib/page.ts'
-import { listDeliveries } from '../server/webhooks/log.ts'
 import { addEndpoint, happen, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
+import { listDeliveries, newId, readPosition } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { assertRefused, type Browser, createBrowser, type Json, start, type World } from './support.ts'
 

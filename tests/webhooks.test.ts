@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { newId, timeOfId } from '../server/lib/id.ts'
-import { deleteEndpoint } from '../server/webhooks/endpoints.ts'
-import type { Resolving } from '../server/webhooks/guard.ts'
+import { deleteEndpoint, newId, type Resolving, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { type Api, assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 

@@ -95,3 +95,8 @@ test('the delimiter is the one the first line has most of', () => {
     assert.equal(guessDelimiter(text), delimiter, text)
   }
 })
+
+test('a phone number is written as it is; text that a spreadsheet would run is quoted', () => {
+  const cells = ['\rx', '+1 415', '+12a', '+123', null, 7].map(toCell)
+  assert.deepEqual(cells, ['"\'\rx"', "'+1 415", "'+12a", '+123', '', '7'])
+})

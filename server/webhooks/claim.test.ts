@@ -1,12 +1,12 @@
 /** The queue of deliveries by itself, with nobody else at work. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import type { Sql } from '../server/lib/db.ts'
-import { newId } from '../server/lib/id.ts'
-import { type Claimed, claimDeliveries, type Rooms, settleAttempts } from '../server/webhooks/queue.ts'
-import { multiply, queueEvents } from './deliveries.ts'
-import { createDatabase } from './support.ts'
+import { multiply, queueEvents } from '../../tests/deliveries.ts'
+import { createDatabase } from '../../tests/support.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import type { Sql } from '../lib/db.ts'
+import { newId } from '../lib/id.ts'
+import { type Claimed, claimDeliveries, type Rooms, settleAttempts } from './queue.ts'
 
 async function begin(t: TestContext, endpointCount: number) {
   const { connect } = await createDatabase(t)

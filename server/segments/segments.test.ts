@@ -1,10 +1,10 @@
 /** What members do with tags and segments in their dashboard. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { filterFields } from '../server/conversations/filter-fields.ts'
-import { type FilterFields, requireFilter } from '../server/segments/filter.ts'
-import { tryFilter } from '../server/segments/segments.ts'
-import { assertRefused, type Json, startSignedIn } from './support.ts'
+import { assertRefused, type Json, startSignedIn } from '../../tests/support.ts'
+import { filterFields } from '../conversations/filter-fields.ts'
+import { type FilterFields, requireFilter } from './filter.ts'
+import { tryFilter } from './segments.ts'
 
 async function signedIn(t: TestContext) {
   const world = await startSignedIn(t)

@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from '../server/accounts/plans.ts'
-import { createEraser } from '../server/broadcasts/erase-contact.ts'
-import { fillBroadcast } from '../server/broadcasts/fill.ts'
-import { filterFields } from '../server/conversations/filter-fields.ts'
-import type { Db } from '../server/lib/db.ts'
-import { newId } from '../server/lib/id.ts'
-import { createChecksum, listTenantTables } from './rows.ts'
-import { assertRefused, type Json, startSignedIn, until } from './support.ts'
+import { createChecksum, listTenantTables } from '../../tests/rows.ts'
+import { assertRefused, type Json, startSignedIn, until } from '../../tests/support.ts'
+import { setPlan } from '../accounts/plans.ts'
+import { filterFields } from '../conversations/filter-fields.ts'
+import type { Db } from '../lib/db.ts'
+import { newId } from '../lib/id.ts'
+import { createEraser } from './erase-contact.ts'
+import { fillBroadcast } from './fill.ts'
 
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
 

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { createCipheriv, randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import type { Channel, Template } from '../server/channels/channel.ts'
-import { getConnection, listConnections, noteOutcome, settleCheck } from '../server/channels/connections.ts'
-import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from '../server/channels/templates.ts'
-import { createSealer } from '../server/lib/crypto.ts'
-import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../server/simulator-host/accounts.ts'
-import { assertRefused, createBrowser, createDatabase, type Json, publicUrl, start, type World } from './support.ts'
+import {
+  assertRefused,
+  createBrowser,
+  createDatabase,
+  type Json,
+  publicUrl,
+  start,
+  type World,
+} from '../../tests/support.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import { createSealer } from '../lib/crypto.ts'
+import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
+import type { Channel, Template } from './channel.ts'
+import { getConnection, listConnections, noteOutcome, settleCheck } from './connections.ts'
+import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from './templates.ts'
 
 const settings = {
   account_id: '102290129340398',

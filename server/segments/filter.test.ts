@@ -5,22 +5,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import { listContacts } from '../server/contacts/contacts.ts'
-import { filterFields } from '../server/conversations/filter-fields.ts'
-import type { Db } from '../server/lib/db.ts'
-import { newId } from '../server/lib/id.ts'
-import { readPosition } from '../server/lib/page.ts'
-import { fold } from '../server/lib/text.ts'
-import {
-  type Filter,
-  isGroup,
-  type Rule,
-  type RuleGroup,
-  requireFilter,
-  toCondition,
-} from '../server/segments/filter.ts'
-import { createDatabase } from './support.ts'
+import { createDatabase } from '../../tests/support.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import { listContacts } from '../contacts/contacts.ts'
+import { filterFields } from '../conversations/filter-fields.ts'
+import type { Db } from '../lib/db.ts'
+import { newId } from '../lib/id.ts'
+import { readPosition } from '../lib/page.ts'
+import { fold } from '../lib/text.ts'
+import { type Filter, isGroup, type Rule, type RuleGroup, requireFilter, toCondition } from './filter.ts'
 
 const seed = 20_260_131
 const fields = filterFields

@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setPlan } from '../server/accounts/plans.ts'
-import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from '../server/broadcasts/broadcasts.ts'
-import { recipientsFollow } from '../server/broadcasts/counts.ts'
-import { fillBroadcast } from '../server/broadcasts/fill.ts'
-import { filterFields } from '../server/conversations/filter-fields.ts'
-import type { Db } from '../server/lib/db.ts'
-import { sweepPending } from '../server/messages/settle.ts'
-import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
+import { recordEvents } from '../../tests/receiver.ts'
+import { type Api, assertRefused, type Json, publicUrl, start, until } from '../../tests/support.ts'
+import { setPlan } from '../accounts/plans.ts'
+import { filterFields } from '../conversations/filter-fields.ts'
+import type { Db } from '../lib/db.ts'
+import { sweepPending } from '../messages/settle.ts'
+import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
+import { recipientsFollow } from './counts.ts'
+import { fillBroadcast } from './fill.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415556${String(i).padStart(4, '0')}`

@@ -5,12 +5,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { type ImportResult, importContacts } from '../server/contacts/import.ts'
-import { joinTags, readImport, splitTags } from '../server/contacts/import-file.ts'
-import { writeRow } from '../server/lib/csv.ts'
-import { startReceiver } from './receiver.ts'
-import { createChecksum } from './rows.ts'
-import { assertRefused, type Browser, createBrowser, type Json, publicUrl, startSignedIn, until } from './support.ts'
+import { startReceiver } from '../../tests/receiver.ts'
+import { createChecksum } from '../../tests/rows.ts'
+import {
+  assertRefused,
+  type Browser,
+  createBrowser,
+  type Json,
+  publicUrl,
+  startSignedIn,
+  until,
+} from '../../tests/support.ts'
+import { writeRow } from '../lib/csv.ts'
+import { type ImportResult, importContacts } from './import.ts'
+import { joinTags, readImport, splitTags } from './import-file.ts'
 
 async function cookieOf(url: string, who: { email: string; password: string }): Promise<string> {
   const response = await fetch(`${url}/app/api/session`, {

@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import pino from 'pino'
-import { Parley } from '../sdk/src/index.ts'
-import { createKey } from '../server/accounts/keys.ts'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import type { Db } from '../server/lib/db.ts'
-import { newId, timeOfId } from '../server/lib/id.ts'
-import { firstIdOf, keepDays } from '../server/webhooks/partitions.ts'
-import { createProgram } from './program.ts'
-import { startReceiver } from './receiver.ts'
-import { createDatabase, type TestDatabase, until } from './support.ts'
+import { Parley } from '../../sdk/src/index.ts'
+import { createProgram } from '../../tests/program.ts'
+import { startReceiver } from '../../tests/receiver.ts'
+import { createDatabase, type TestDatabase, until } from '../../tests/support.ts'
+import { createKey } from '../accounts/keys.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import type { Db } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import { firstIdOf, keepDays } from './partitions.ts'
 
 const silent = pino({ level: 'silent' })
 const dayMs = 86_400_000
-const fixture = (name: string) => join(import.meta.dirname, 'fixtures', name)
+const fixture = (name: string) => join(import.meta.dirname, '../../tests/fixtures', name)
 
 /** Takes and holds the locks that `pg_dump` takes. Answers what ends it. */
 async function startBackup(database: TestDatabase): Promise<() => Promise<void>> {

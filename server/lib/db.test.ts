@@ -1,8 +1,8 @@
 /** The line to the database breaks, as it does whenever a server restarts: whoever was on it is told, and that is all. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Sql } from '../server/lib/db.ts'
-import { createDatabase, until } from './support.ts'
+import { createDatabase, until } from '../../tests/support.ts'
+import type { Sql } from './db.ts'
 
 for (const [when, work] of [
   [

@@ -1,11 +1,11 @@
 /** The queue of reports that arrived before their message: backoff, turns and the limit of each workspace. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createWorkspace } from '../server/accounts/workspaces.ts'
-import type { Report } from '../server/channels/channel.ts'
-import { newId } from '../server/lib/id.ts'
-import { sweepEarly, takeEarly, waitForMessage } from '../server/messages/early-reports.ts'
-import { createDatabase } from './support.ts'
+import { createDatabase } from '../../tests/support.ts'
+import { createWorkspace } from '../accounts/workspaces.ts'
+import type { Report } from '../channels/channel.ts'
+import { newId } from '../lib/id.ts'
+import { sweepEarly, takeEarly, waitForMessage } from './early-reports.ts'
 
 async function startQueue(t: TestContext) {
   const db = (await createDatabase(t)).connect(3)

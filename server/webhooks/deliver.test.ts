@@ -6,18 +6,26 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import type { Db } from '../server/lib/db.ts'
-import { newId, timeOfId } from '../server/lib/id.ts'
-import type { Resolving } from '../server/webhooks/guard.ts'
-import { firstIdOf, keepDays } from '../server/webhooks/partitions.ts'
-import { createPoster } from '../server/webhooks/post.ts'
-import { type Attempted, settleAttempts, sweepDeliveries } from '../server/webhooks/queue.ts'
-import { addEndpoint, attemptsOf, happen, multiply, postpone, queueEvents, waitForAttempts } from './deliveries.ts'
-import { freePort } from './free-port.ts'
-import { type Behaviour, type Received, type Receiver, startReceiver } from './receiver.ts'
-import { createBrowser, type Json, start, startSignedIn, until } from './support.ts'
+import {
+  addEndpoint,
+  attemptsOf,
+  happen,
+  multiply,
+  postpone,
+  queueEvents,
+  waitForAttempts,
+} from '../../tests/deliveries.ts'
+import { freePort } from '../../tests/free-port.ts'
+import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
+import { createBrowser, type Json, start, startSignedIn, until } from '../../tests/support.ts'
+import type { Db } from '../lib/db.ts'
+import { newId, timeOfId } from '../lib/id.ts'
+import type { Resolving } from './guard.ts'
+import { firstIdOf, keepDays } from './partitions.ts'
+import { createPoster } from './post.ts'
+import { type Attempted, settleAttempts, sweepDeliveries } from './queue.ts'
 
-const trusted = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
+const trusted = readFileSync(join(import.meta.dirname, '../../tests/fixtures/tls.crt'))
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 

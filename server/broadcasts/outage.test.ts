@@ -5,12 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
-import { recipientsFollow } from '../server/broadcasts/counts.ts'
-import type { Db } from '../server/lib/db.ts'
-import { sweepPending } from '../server/messages/settle.ts'
-import type { Provider } from './provider.ts'
-import { type Api, type Json, publicUrl, start, startSignedIn, until } from './support.ts'
+import type { Provider } from '../../tests/provider.ts'
+import { type Api, type Json, publicUrl, start, startSignedIn, until } from '../../tests/support.ts'
+import type { Db } from '../lib/db.ts'
+import { sweepPending } from '../messages/settle.ts'
+import { breakerPolicy } from './circuit-breaker.ts'
+import { recipientsFollow } from './counts.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`

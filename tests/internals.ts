@@ -1,0 +1,44 @@
+/**
+ * The internals that tests through the front door use. They come from here and
+ * from nowhere else, so this list shows all of them with the reason for each.
+ */
+
+// Sweeps that the worker runs by the hour.
+export { sweepEntries } from '../server/accounts/audit.ts'
+export { sweepAnswers } from '../server/accounts/idempotency.ts'
+// What the operator does on the command line.
+export { createKey, importKey, scopes } from '../server/accounts/keys.ts'
+// Rows as the service writes them, for states that HTTP reaches only with time.
+export { insertMember } from '../server/accounts/members.ts'
+export { setPlan } from '../server/accounts/plans.ts'
+export { createWorkspace } from '../server/accounts/workspaces.ts'
+// Statements whose work is counted, and settings that only a test has.
+export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
+export { recipientsFollow } from '../server/broadcasts/counts.ts'
+export { writeRecipients } from '../server/broadcasts/recipients.ts'
+// Captured payloads of the channels.
+export { brokenMessages } from '../server/channels/broken.ts'
+// Lists that the public contract names, compared with what callers see.
+export { contentTypes } from '../server/channels/channel.ts'
+export { fixture } from '../server/channels/fake-http.ts'
+export { parsePhone } from '../server/contacts/phone.ts'
+export { filterFields } from '../server/conversations/filter-fields.ts'
+export { demoPeople } from '../server/demo/people.ts'
+export { requireSameKey } from '../server/encryption-key.ts'
+export { createSealer, hashPassword, sha256 } from '../server/lib/crypto.ts'
+export { connect, type Db } from '../server/lib/db.ts'
+export { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+export { statusOf } from '../server/lib/errors.ts'
+export { idAt, isUuid, newId, pastId, timeOfId } from '../server/lib/id.ts'
+export { createLog } from '../server/lib/log.ts'
+export { encodeCursor, readPosition } from '../server/lib/page.ts'
+export { createFolderStore } from '../server/lib/store.ts'
+export { sweepUploads } from '../server/media/uploads.ts'
+export { sweepPending } from '../server/messages/settle.ts'
+export { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+export { sweepVisitors } from '../server/webchat/visitors.ts'
+export { eventNames } from '../server/webhooks/emit.ts'
+export { deleteEndpoint } from '../server/webhooks/endpoints.ts'
+export type { Resolving } from '../server/webhooks/guard.ts'
+export { sweepListeners } from '../server/webhooks/listeners.ts'
+export { listDeliveries } from '../server/webhooks/log.ts'
