@@ -1,32 +1,58 @@
-/** Serves the phone page. Its scripts and styles come from this origin only. */
-import { readFile } from 'node:fs/promises'
-import type { ServerResponse } from 'node:http'
-import { extname, join } from 'node:path'
+/**
+ * Serves the phone page. The first request builds it if its sources changed.
+ *
+ * Scripts and styles come from this origin only. Browsers keep the files that
+ * are named by their content, and revalidate the page itself.
+ */
+import { globSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { type BuiltFile, buildStale, builtDir, readBuiltFile } from '../common/build.ts'
 import { sendNotFound } from './wire/http.ts'
 
-const pageDir = join(import.meta.dirname, 'phone')
-const types: Record<string, string> = {
-  '.html': 'text/html',
-  '.css': 'text/css',
-  '.js': 'text/javascript',
-  '.svg': 'image/svg+xml',
+const source = {
+  folder: 'simulator/phone',
+  files: ['simulator/phone/src/**/*.*', 'simulator/phone/*.{ts,html,json}', 'simulator/wire/bubble.ts', 'ui/*.*'],
 }
 
-const pageHeaders = {
+const headers = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https: http:; media-src 'self' blob:; " +
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
-  'cache-control': 'no-cache',
+  vary: 'accept-encoding',
 }
 
-export async function sendPage(name: string, response: ServerResponse): Promise<void> {
-  const type = types[extname(name)]
-  const bytes =
-    /^[\w-]+\.\w+$/.test(name) && type ? await readFile(join(pageDir, name)).catch(() => undefined) : undefined
-  if (!bytes) return sendNotFound(response)
-  response.writeHead(200, { ...pageHeaders, 'content-type': `${type}; charset=utf-8`, 'content-length': bytes.length })
-  response.end(bytes)
+export const buildPhonePage = (): Promise<boolean> => buildStale(source)
+
+let files: Promise<Map<string, BuiltFile>> | undefined
+
+async function loadFiles(): Promise<Map<string, BuiltFile>> {
+  await buildPhonePage()
+  const dir = builtDir(source)
+  const names = globSync('**/*.*', { cwd: dir })
+  return new Map(await Promise.all(names.map(async (name) => [name, await readBuiltFile(join(dir, name))] as const)))
+}
+
+/** Sends the file of the page with this name, such as `index.html`. */
+export async function sendPage(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  files ??= loadFiles()
+  const loaded = await files.catch((error) => {
+    files = undefined
+    throw error
+  })
+  const file = loaded.get(name)
+  if (!file) return sendNotFound(response)
+  const isGzipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const body = file.bodies[isGzipped ? 'gzip' : 'identity']
+  response.writeHead(200, {
+    ...headers,
+    'content-type': file.type,
+    'content-length': body.length,
+    'cache-control': name.startsWith('assets/') ? 'private, max-age=31536000, immutable' : 'no-cache',
+    ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
 }

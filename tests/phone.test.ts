@@ -1,7 +1,4 @@
-/**
- * The phone in a real browser, against a made-up simulator: what a customer
- * sees, what they can do with it, and what is told to the simulator.
- */
+/** The built phone page in a real browser, against a fake control API: what it shows, and which calls it makes. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -11,17 +8,19 @@ import { extname, join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { assertAccessible } from './dashboard.ts'
 
 const executablePath = resolveChromium()
 const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
 
-const pageDir = join(import.meta.dirname, '../simulator/phone')
+const pageDir = join(import.meta.dirname, '../simulator/phone/dist')
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https: http:; media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 }
 const drawing =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300"><rect width="400" height="300" fill="#c7b8ea"/><circle cx="200" cy="150" r="80" fill="#5442dc"/></svg>'
@@ -96,7 +95,7 @@ type Call = {
   json: Record<string, unknown>
 }
 
-/** A simulator of a few lines: it holds what it is told, remembers who called, and can hang up. */
+/** A fake control API: it returns the given phones, records calls, and can drop connections. */
 async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
   const state = {
     phones,
@@ -118,7 +117,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     const json = (value: unknown, status = 200) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
     }
-    const file = pathname === '/simulator' ? 'index.html' : /^\/simulator\/phone\/([\w.-]+)$/.exec(pathname)?.[1]
+    const file = pathname === '/simulator' ? 'index.html' : /^\/simulator\/phone\/([\w./-]+)$/.exec(pathname)?.[1]
     if (file) {
       response.writeHead(200, { 'content-type': types[extname(file)], 'content-security-policy': policy })
       return response.end(readFileSync(join(pageDir, file)))
@@ -253,7 +252,7 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   )
   const marks = shown.locator('.bubble .text :is(strong, em, s, code)')
   assert.deepEqual(await marks.allTextContents(), ['Ann', 'only', '20', '15'])
-  assert.ok(await shown.locator('.bubble .header-media img').first().isVisible())
+  assert.ok(await shown.locator('.bubble .framed img').first().isVisible())
   assert.ok(await shown.getByText('Reply STOP to leave').isVisible())
   const link = shown.getByRole('link', { name: 'Open', exact: true })
   assert.equal(await link.getAttribute('href'), 'https://shop.test/4711')
@@ -261,7 +260,7 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   assert.equal(await shown.getByRole('link', { name: 'Evil' }).count(), 0)
   assert.equal(await page.locator('[href^="javascript:"]').count(), 0)
 
-  const cards = shown.locator('.card')
+  const cards = shown.locator('.slide')
   assert.equal(await cards.count(), 3)
   assert.equal(await cards.nth(1).getByRole('link', { name: 'See 2' }).getAttribute('href'), 'https://shop.test/2')
   const isThirdSeen = () =>
@@ -276,7 +275,7 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   assert.equal(await isThirdSeen(), false)
   await shown.getByRole('button', { name: 'Next card' }).click()
   await shown.getByRole('button', { name: 'Next card' }).click()
-  await shown.locator('.turn.on:disabled').waitFor()
+  await shown.locator('button:disabled[aria-label="Next card"]').waitFor()
   assert.equal(await isThirdSeen(), true)
 
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -286,7 +285,7 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
   assert.deepEqual(complaints, [])
 })
 
-test('ticks follow the reports, never go back, and a failure is told in words', { skip }, async (t) => {
+test('ticks follow the reports and never go back, and a failure shows its reason', { skip }, async (t) => {
   const { page, tell } = await open(t, [phone([bubble('a', { status: 'accepted' }), bubble('b', { status: 'sent' })])])
   const tick = (id: string) => message(page, id).locator('.tick')
   assert.equal(await tick('a').textContent(), 'Accepted, not sent yet')
@@ -295,7 +294,7 @@ test('ticks follow the reports, never go back, and a failure is told in words', 
   await tick('a').getByText('Sent').waitFor({ state: 'attached' })
   tell('status', { id: 'a', status: 'read', error: null })
   tell('status', { id: 'a', status: 'delivered', error: null })
-  tell('status', { id: 'b', status: 'failed', error: '131026 Message undeliverable' })
+  tell('status', { id: 'b', status: 'failed', error: { code: 131026, message: 'Message undeliverable' } })
 
   await message(page, 'b').getByText('Not delivered. This number cannot be reached').waitFor()
   assert.ok(await message(page, 'b').getByText('131026 Message undeliverable').isVisible())
@@ -393,7 +392,7 @@ for (const first of ['the answer', 'the stream'])
     assert.equal(await page.locator('.from-customer').count(), 1)
   })
 
-test('what could not be sent says why and can be tried again', { skip }, async (t) => {
+test('a message that was not sent shows the reason and can be sent again', { skip }, async (t) => {
   const { page, state, called } = await open(t, [phone([bubble('a')])])
   state.refuse = 'the service did not take it'
   await phoneOf(page).getByRole('textbox').fill('hello')
@@ -435,7 +434,7 @@ test('a picture is uploaded and sent with its caption', { skip }, async (t) => {
   assert.deepEqual(complaints, [])
 })
 
-test('a dropped file is taken; places and made-up voice notes can be sent', { skip }, async (t) => {
+test('a dropped file is attached; locations and sample voice notes can be sent', { skip }, async (t) => {
   const { page, called } = await open(t, [phone([bubble('a')])])
   await page.evaluate(`{
     const data = new DataTransfer()
@@ -445,19 +444,19 @@ test('a dropped file is taken; places and made-up voice notes can be sent', { sk
   await phoneOf(page).getByRole('button', { name: 'Send', exact: true }).click()
   assert.equal((await called('/inbound')).json.type, 'document')
 
-  await phoneOf(page).getByRole('button', { name: 'Send something else' }).click()
+  await phoneOf(page).getByRole('button', { name: 'Attach' }).click()
   await page.getByRole('menuitem', { name: 'Ferry Building' }).click()
   const place = (await called('/inbound', { nth: 2 })).json
   assert.equal(place.type, 'location')
   assert.deepEqual(Object.keys(place.location ?? {}).sort(), ['address', 'latitude', 'longitude', 'name'])
 
-  await phoneOf(page).getByRole('button', { name: 'Send something else' }).click()
-  await page.getByRole('menuitem', { name: 'Made-up voice note' }).click()
+  await phoneOf(page).getByRole('button', { name: 'Attach' }).click()
+  await page.getByRole('menuitem', { name: 'Sample voice note' }).click()
   const note = (await called('/inbound', { nth: 3 })).json
   assert.deepEqual([note.type, note.media], ['audio', { mime_type: 'audio/ogg' }])
 })
 
-test('a voice note is recorded where there is a microphone, and made up where there is none', { skip }, async (t) => {
+test('a voice note is recorded with a microphone, and a sample is sent without one', { skip }, async (t) => {
   const flags = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream']
   const withMicrophone = await open(t, [phone([bubble('a')])], { flags })
   await withMicrophone.page.getByRole('button', { name: 'Record a voice note' }).click()
@@ -491,11 +490,11 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
   await page.keyboard.press('ArrowUp')
   await tabTo('React')
   await page.keyboard.press('Enter')
-  await page.getByRole('menu', { name: 'React with' }).waitFor()
-  await page.keyboard.press('ArrowRight')
+  await page.getByRole('group', { name: 'React with' }).waitFor()
+  await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  const feeling = (await called('/inbound')).json
-  assert.deepEqual([feeling.type, feeling.text, feeling.reply_to], ['reaction', '❤️', 'a'])
+  const reaction = (await called('/inbound')).json
+  assert.deepEqual([reaction.type, reaction.text, reaction.reply_to], ['reaction', '❤️', 'a'])
   tell('bubble', {
     bubble: bubble('r', {
       from: 'customer',
@@ -505,10 +504,10 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
       at: minutesAgo(0),
     }),
   })
-  await message(page, 'a').locator('.feeling').waitFor()
+  await message(page, 'a').locator('.reaction').waitFor()
   assert.equal(await message(page, 'r').count(), 0)
 
-  await tabTo('Quote')
+  await tabTo('Reply')
   await page.keyboard.press('Enter')
   await page.keyboard.type('about that')
   await page.keyboard.press('Enter')
@@ -516,26 +515,26 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
   assert.deepEqual([answer.text, answer.reply_to], ['about that', 'a'])
 })
 
-test('the stream that broke is opened again, and what was missed is there', { skip }, async (t) => {
+test('a lost stream is opened again, and missed messages are loaded', { skip }, async (t) => {
   const { page, state, hangUp, tell } = await open(t, [phone([bubble('a')])])
   state.isDown = true
   hangUp()
-  await page.getByRole('status').getByText('The simulator is out of reach').waitFor()
+  await page.getByRole('status').getByText('Connection lost. Reconnecting…').waitFor()
   state.phones[0]?.messages.push(bubble('missed', { at: minutesAgo(0) }))
 
   state.isDown = false
 
   await message(page, 'missed').waitFor()
-  await page.getByText('Connected again').waitFor()
+  await page.getByText('Connection restored').waitFor()
   tell('bubble', { bubble: bubble('later', { at: minutesAgo(0) }) })
   await message(page, 'later').waitFor()
 })
 
-test('without the simulator the page says so, and fills the table once it is there', { skip }, async (t) => {
+test('without the simulator the page shows an error, and loads the phones on retry', { skip }, async (t) => {
   const { page, state } = await open(t, [phone([bubble('a')])])
   state.isDown = true
   await page.reload()
-  await page.getByRole('alert').getByText('The phones could not be fetched').waitFor()
+  await page.getByRole('alert').getByText('The phones could not be loaded').waitFor()
 
   state.isDown = false
   await page.getByRole('button', { name: 'Try again' }).click()
@@ -544,30 +543,30 @@ test('without the simulator the page says so, and fills the table once it is the
   assert.equal(await page.getByRole('alert').count(), 0)
 })
 
-test('an empty table has one phone, which says how to write to it', { skip }, async (t) => {
+test('an empty page has one phone, which shows how to send it a message', { skip }, async (t) => {
   const { page, url } = await open(t, [])
 
-  const call = (await page.getByLabel('The call', { exact: true }).textContent()) ?? ''
+  const call = (await page.locator('.first-steps pre').textContent()) ?? ''
   assert.ok(call.includes(`curl ${url}/v1/messages`))
   const body = /-d '(.+)'$/s.exec(call)?.[1] ?? ''
   assert.deepEqual(JSON.parse(body), { to: ann, type: 'template', template: { name: 'hello_world' } })
-  assert.match((await page.locator('.hint').textContent()) ?? '', /data\/demo\.json/)
+  assert.match((await page.locator('.first-steps').textContent()) ?? '', /data\/demo\.json/)
 })
 
 test('a customer can be added on either channel and writes first', { skip }, async (t) => {
   const { page, called } = await open(t, [phone([bubble('a')])])
-  await page.getByRole('button', { name: 'Add a customer' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Add a customer' })
+  await page.getByRole('button', { name: 'Add customer' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add customer' })
   assert.match(await dialog.getByRole('textbox', { name: 'Number' }).inputValue(), /^\+1\d{3}55501\d\d$/)
   await dialog.getByRole('textbox', { name: 'Number' }).fill('12')
-  await dialog.getByRole('button', { name: 'Put on the table' }).click()
-  await dialog.getByText('A + and 7 to 15 digits').waitFor()
+  await dialog.getByRole('button', { name: 'Add customer' }).click()
+  await dialog.getByText('Enter a + and 7 to 15 digits').waitFor()
 
-  await dialog.getByRole('radio', { name: /Social/ }).check()
+  await dialog.getByText('Social').click()
   await dialog.getByRole('textbox', { name: 'User id' }).fill('178499')
   await dialog.getByLabel('Username').fill('@bo.b')
   await dialog.getByLabel('Name', { exact: true }).fill('Bo B')
-  await dialog.getByRole('button', { name: 'Put on the table' }).click()
+  await dialog.getByRole('button', { name: 'Add customer' }).click()
   await page.keyboard.type('hi')
   await page.keyboard.press('Enter')
 
@@ -585,24 +584,24 @@ test('a customer can be added on either channel and writes first', { skip }, asy
   await phoneOf(page, 'Bo B').waitFor()
 })
 
-test('failures are rehearsed: magic numbers open phones, faults are switched on and cleared', { skip }, async (t) => {
+test('magic numbers open phones, and faults are added and cleared', { skip }, async (t) => {
   const { page, called, state } = await open(t, [phone([bubble('a')])])
-  await page.getByRole('button', { name: 'Rehearse' }).click()
-  const panel = page.getByRole('complementary', { name: 'Rehearse' })
+  await page.getByRole('button', { name: 'Test tools' }).click()
+  const panel = page.getByRole('complementary', { name: 'Test tools' })
   for (const number of ['1', '2', '3', '4', '5', '6', '9'])
     assert.equal(await panel.getByText(`+1500555000${number}`).count(), 1)
-  await panel.getByRole('button', { name: /Open a phone: Unreachable/ }).click()
+  await panel.getByRole('button', { name: /Open the phone Unreachable/ }).click()
   await phoneOf(page, 'Unreachable').waitFor()
 
-  await panel.getByLabel('What goes wrong').selectOption('reject')
+  await panel.getByLabel('Fault', { exact: true }).selectOption('reject')
   await panel.getByRole('combobox', { name: 'Number' }).fill('+1 415 555 0100')
   await panel.getByLabel('Error code').fill('131047')
-  await panel.getByLabel('Times').fill('2')
-  await panel.getByRole('button', { name: 'Switch on' }).click()
+  await panel.getByLabel('Sends').fill('2')
+  await panel.getByRole('button', { name: 'Add fault' }).click()
 
   assert.deepEqual((await called('/faults')).json, { mode: 'reject', to: ann, code: 131047, count: 2 })
-  await panel.getByText(`to ${ann} · code 131047 · 2 more times`).waitFor()
-  await panel.getByRole('button', { name: 'Clear all' }).click()
+  await panel.getByText(`to ${ann} · code 131047 · next 2 sends`).waitFor()
+  await panel.getByRole('button', { name: 'Clear faults' }).click()
   await called('/faults', { method: 'DELETE' })
   await panel.getByText('code 131047').waitFor({ state: 'detached' })
   assert.deepEqual(state.faults, [])
@@ -620,7 +619,7 @@ test('several workspaces can be chosen from', { skip }, async (t) => {
   assert.equal(await message(page, 'a').count(), 0)
 })
 
-test('thousands of phones: a dozen on the table, the others found by name or number', { skip }, async (t) => {
+test('of thousands of phones a dozen are shown, the others are found by name or number', { skip }, async (t) => {
   const many = Array.from({ length: 3000 }, (_, at) =>
     phone([bubble(`m${at}`, { at: minutesAgo(at + 1) })], {
       id: `+1415${String(5_000_000 + at)}`,
@@ -691,7 +690,7 @@ const everything: Phone[] = [
     bubble('people', { type: 'contacts', text: null, contacts: [{ name: 'Bo', phone: '+14155550177' }] }),
     bubble('odd', { type: 'unsupported', text: null }),
     bubble('quote', { from: 'customer', status: 'delivered', reply_to: 'place' }),
-    bubble('bad', { status: 'failed', error: { code: 131000, title: 'Something went wrong' } }),
+    bubble('bad', { status: 'failed', error: { code: 131000, message: 'Something went wrong' } }),
   ]),
   phone([bubble('s', { text: 'plain *stars* stay' })], {
     channel: 'social',
@@ -718,6 +717,8 @@ for (const dark of [false, true])
     assert.equal(await page.evaluate('document.activeElement.dataset.id'), 'place')
     await message(page, 'people').getByRole('button', { name: 'Open the phone of Bo' }).click()
     await phoneOf(page, 'Bo on Messages').waitFor()
+    await page.getByRole('button', { name: 'Test tools' }).click()
+    await assertAccessible(page)
     assert.deepEqual(complaints, [])
   })
 
@@ -725,21 +726,21 @@ for (const width of [360, 768])
   test(`nothing is cut off at ${width} pixels`, { skip }, async (t) => {
     const { page } = await open(t, everything, { width, height: 740 })
 
-    const overflowing = `[...document.querySelectorAll('.scroller, .bubble, .card, .composer, .tag, .top, .hint, body, html')]
+    const overflowing = `[...document.querySelectorAll('.scroller, .bubble, .slide, .composer, .tag, .top, .first-steps, body, html')]
       .filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => element.outerHTML.slice(0, 300))`
     assert.deepEqual(await page.evaluate(overflowing), [])
     const widest = `Math.max(...[...document.querySelectorAll('.phone')].map((phone) => phone.offsetWidth))`
     assert.ok((await page.evaluate<number>(widest)) <= width)
     await page.getByRole('button', { name: 'bo.b', exact: true }).click()
-    await page.locator('.chip[aria-current]', { hasText: 'bo.b' }).waitFor()
+    await page.locator('.customer[aria-current]', { hasText: 'bo.b' }).waitFor()
     assert.ok(await message(page, 's').isVisible())
-    await page.getByRole('button', { name: 'Rehearse' }).click()
+    await page.getByRole('button', { name: 'Test tools' }).click()
     assert.deepEqual(await page.evaluate(overflowing), [])
   })
 
 test('every control has a name, every picture a text, and no id is used twice', { skip }, async (t) => {
   const { page } = await open(t, everything)
-  await page.getByRole('button', { name: 'Rehearse' }).click()
+  await page.getByRole('button', { name: 'Test tools' }).click()
 
   const faults = await page.evaluate(`{
     const named = (element) => {

@@ -14,6 +14,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/web/pages.ts'
+import { buildPhonePage } from '../simulator/page.ts'
 import { resolveChromium } from './chromium.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
 import { createTemplate, testSettings } from './support.ts'
@@ -90,7 +91,11 @@ if (!isFast) {
   resolvePgbouncer({ install: true })
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-const [postgres] = await Promise.all([startEmbeddedPostgres({ dataDir, settings: testSettings }), buildPages()])
+const [postgres] = await Promise.all([
+  startEmbeddedPostgres({ dataDir, settings: testSettings }),
+  buildPages(),
+  buildPhonePage(),
+])
 await createTemplate(postgres.address)
 process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
 // Every file, and every service a test starts, loads the whole program: half a second of a core each without this.

@@ -1283,7 +1283,10 @@ test('a body that does not end is cut off', async (t) => {
 
 test('the phone page has strict headers and shows what phones show, live', async (t) => {
   const { control, template, origin, accounts, receiver } = await start(t)
-  for (const path of ['', '/', '/phone/phone.css', '/phone/phone.js']) {
+  const html = await (await fetch(`${origin}/simulator`)).text()
+  const assets = [...html.matchAll(/"\/simulator(\/phone\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  assert.ok(assets.length >= 2)
+  for (const path of ['', '/', ...assets]) {
     const page = await fetch(`${origin}/simulator${path}`)
     assert.equal(page.status, 200, path)
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'.*media-src 'self' blob:/)
@@ -1368,7 +1371,7 @@ test('alone it listens on loopback and says so; a wider address is warned of and
   assert.equal(((await atRoot.json()) as Json).id, '2002')
 
   const wide = await launch(t, await freePort(), folder(t), '--host', '0.0.0.0', '--public-url', 'http://sim.test:5000')
-  await until('the warning', () => /Warning: it listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()))
+  await until('the warning', () => /Warning: the simulator listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()))
   await wide.control('PUT', 'accounts', account)
   assert.match((await write(wide)).body.error.message, /is not a public address/)
   for (const [host, status] of [

@@ -17,7 +17,7 @@ export function CopyButton({ text, label, size }: { text: string; label?: string
     <Button
       {...(size ? { size } : {})}
       icon={isCopied ? 'check' : 'copy'}
-      onClick={() => copy(text).then(() => setCopied(true))}
+      onClick={() => copyText(text).then(() => setCopied(true))}
     >
       <span aria-live="polite">{isCopied ? words.copied : (label ?? words.copy)}</span>
     </Button>
@@ -25,7 +25,7 @@ export function CopyButton({ text, label, size }: { text: string; label?: string
 }
 
 /** Browsers offer the clipboard API on HTTPS and localhost only. Elsewhere the older command does it. */
-async function copy(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
   area.value = text

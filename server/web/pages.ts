@@ -8,8 +8,9 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type BuiltFile, buildStale, builtDir, readBuiltFile } from '../../common/build.ts'
 import type { App } from '../lib/server.ts'
-import { buildStale, builtDir, type File, readFile, sendFile } from './build.ts'
+import { sendFile } from './send-file.ts'
 import { widget } from './widget.ts'
 
 const dashboard = {
@@ -49,13 +50,13 @@ export async function buildPages(): Promise<boolean> {
   return built.includes(true)
 }
 
-export type Pages = { page: File; files: Map<string, File> }
+export type Pages = { page: BuiltFile; files: Map<string, BuiltFile> }
 
 /** The pages that were built. */
 export async function readPages(): Promise<Pages> {
-  const files = new Map<string, File>()
+  const files = new Map<string, BuiltFile>()
   const place = builtDir(dashboard)
-  for (const name of globSync('**/*.*', { cwd: place })) files.set(`/${name}`, await readFile(join(place, name)))
+  for (const name of globSync('**/*.*', { cwd: place })) files.set(`/${name}`, await readBuiltFile(join(place, name)))
   const page = files.get('/index.html')
   if (!page) throw new Error(`the pages are not built: ${place} has no index.html`)
   files.delete('/index.html')

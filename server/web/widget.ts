@@ -9,8 +9,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { builtDir, readBuiltFile } from '../../common/build.ts'
 import type { App } from '../lib/server.ts'
-import { builtDir, readFile, sendFile } from './build.ts'
+import { sendFile } from './send-file.ts'
 
 export const widget = { folder: 'widget', files: ['widget/src/**/*.*', 'widget/*.{ts,json}'] }
 
@@ -37,7 +38,7 @@ export type DemoSite = () => Promise<string | undefined>
 
 /** Serve the widget that was built, and the demo where there is one. */
 export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
-  const script = await readFile(join(builtDir(widget), 'widget.js'))
+  const script = await readBuiltFile(join(builtDir(widget), 'widget.js'))
   const etag = `W/"${createHash('sha256').update(script.bodies.identity).digest('base64url').slice(0, 22)}"`
   app.get('/widget.js', async (request, reply) => {
     const headers = { ...scriptHeaders, etag }

@@ -3,10 +3,11 @@
 import { attachmentsOf, linkOfAttachment } from '../graph/social.ts'
 import { type AccountState, findTemplate } from '../state/accounts.ts'
 import type { MediaStore } from '../state/media.ts'
-import type { Bubble, PhoneEntry } from '../state/phones.ts'
+import type { PhoneEntry } from '../state/phones.ts'
+import type { Bubble, Location, RenderedButton, RenderedTemplate } from '../wire/bubble.ts'
 import { isObject, type Json } from '../wire/http.ts'
 import { idOf } from '../wire/message-checks.ts'
-import { type Rendered, type RenderedButton, renderTemplate } from '../wire/template-render.ts'
+import { renderTemplate } from '../wire/template-render.ts'
 import type { World } from '../world.ts'
 
 type RenderedContent = Pick<
@@ -51,7 +52,7 @@ function renderMessage(state: AccountState, body: Json, media: MediaStore): Rend
     return { ...rendered, template: template ? renderTemplate(template, content.components, pageUrl) : null }
   }
   if (type === 'interactive') return { ...rendered, template: renderInteractive(content) }
-  if (type === 'location') return { ...rendered, location: content }
+  if (type === 'location') return { ...rendered, location: content as Location }
   if (type === 'reaction') {
     return {
       ...rendered,
@@ -76,7 +77,7 @@ export function renderContact({ name, phones }: Json) {
 }
 
 /** Renders buttons and rows of an interactive message like those of a template. */
-function renderInteractive({ header, body, footer, action }: Json): Rendered {
+function renderInteractive({ header, body, footer, action }: Json): RenderedTemplate {
   const heading = isObject(header) ? textOr(header.text) : null
   const tap = (type: 'QUICK_REPLY' | 'LIST_REPLY', reply: Json, index: number): RenderedButton => ({
     index,
@@ -129,7 +130,7 @@ function renderSocial(state: AccountState, body: Json): RenderedContent {
   return { ...emptyContent, type, reply_to, media: { url, mime_type: null, filename: null } }
 }
 
-const emptyTemplate: Rendered = { name: '', header: null, body: '', footer: null, buttons: [], cards: null }
+const emptyTemplate: RenderedTemplate = { name: '', header: null, body: '', footer: null, buttons: [], cards: null }
 
 /** Buttons of the social channel: one with a URL opens it, any other sends a reply. */
 const renderButtons = (buttons: readonly Json[]): RenderedButton[] =>
@@ -142,7 +143,7 @@ const renderButtons = (buttons: readonly Json[]): RenderedButton[] =>
 const buttonsIn = ({ buttons }: Json): RenderedButton[] =>
   renderButtons(Array.isArray(buttons) ? buttons.filter(isObject) : [])
 
-function renderSocialTemplate(payload: Json): Rendered {
+function renderSocialTemplate(payload: Json): RenderedTemplate {
   if (payload.template_type === 'button') {
     return { ...emptyTemplate, body: textOr(payload.text) ?? '', buttons: buttonsIn(payload) }
   }

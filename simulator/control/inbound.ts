@@ -2,8 +2,8 @@
 import { socialIdPattern } from '../graph/social.ts'
 import type { AccountState } from '../state/accounts.ts'
 import type { Media } from '../state/media.ts'
-import type { Bubble } from '../state/phones.ts'
 import { type MediaType, mediaTypes } from '../state/sample-media.ts'
+import type { Bubble, Location } from '../wire/bubble.ts'
 import { badRequest, isObject, type Json, parseMimeType } from '../wire/http.ts'
 import { createMid, createWamid, keyOf, userIdOf, userIdPattern, waIdOf } from '../wire/ids.ts'
 import type { World } from '../world.ts'
@@ -226,7 +226,7 @@ export function inboundBubble({
     media: media ? { url: pageUrl(media.id), mime_type: media.mime_type, filename: media.filename } : null,
     template: null,
     reply_to: type === 'reaction' ? null : replyTo,
-    ...(type === 'location' ? { location } : {}),
+    ...(type === 'location' ? { location: location as Location } : {}),
     ...(type === 'contacts' ? { contacts: contacts.map(renderContact) } : {}),
     ...(type === 'reaction' ? { reaction: { message_id: replyTo ?? '', emoji } } : {}),
   }

@@ -10,27 +10,9 @@
  * and loads all phones again.
  */
 import type { ServerResponse } from 'node:http'
-import type { Rendered } from '../wire/template-render.ts'
+import type { Bubble, BubbleError, BubbleStatus } from '../wire/bubble.ts'
 import type { Channel } from './accounts.ts'
 import { evictOldest } from './quotas.ts'
-
-type BubbleStatus = 'accepted' | 'sent' | 'delivered' | 'read' | 'failed'
-
-export type Bubble = {
-  id: string
-  from: 'business' | 'customer'
-  at: string
-  type: string
-  text: string | null
-  status: BubbleStatus
-  error: { code: number; message: string } | null
-  media: { url: string; mime_type: string | null; filename: string | null } | null
-  template: Rendered | null
-  reply_to: string | null
-  location?: unknown
-  contacts?: { name: string; phone: string }[]
-  reaction?: { message_id: string; emoji: string }
-}
 
 /** One bubble: its position in the journal and its latest status. */
 export type PhoneEntry = {
@@ -40,7 +22,7 @@ export type PhoneEntry = {
   offset: number
   length: number
   status: BubbleStatus
-  error: { code: number; message: string } | null
+  error: BubbleError | null
 }
 
 type Phone = {

@@ -1,35 +1,12 @@
 /** Renders a template with its values for the phone. */
+import type { Location, RenderedButton, RenderedCard, RenderedHeader, RenderedTemplate } from './bubble.ts'
 import { isObject, type Json } from './http.ts'
 import type { Button, Shape, Template } from './templates.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-type RenderedHeader = {
-  type: 'text' | 'image' | 'video' | 'document' | 'location'
-  text?: string
-  url?: string
-  filename?: string
-  location?: Json
-}
-export type RenderedButton = {
-  index: number
-  type: string
-  text: string
-  url?: string
-  code?: string
-  payload?: string
-}
-export type Rendered = {
-  name: string
-  header: RenderedHeader | null
-  body: string
-  footer: string | null
-  buttons: RenderedButton[]
-  cards: { header: RenderedHeader | null; body: string; buttons: RenderedButton[] }[] | null
-}
-
 /** `urlOf` returns the link of a media id. */
-export function renderTemplate(template: Template, input: unknown, urlOf: (id: string) => string): Rendered {
+export function renderTemplate(template: Template, input: unknown, urlOf: (id: string) => string): RenderedTemplate {
   const components = Array.isArray(input) ? input.filter(isObject) : []
   const isNamed = template.parameter_format === 'NAMED'
   const carousel = componentOf(components, 'carousel')
@@ -47,7 +24,12 @@ export function renderTemplate(template: Template, input: unknown, urlOf: (id: s
   }
 }
 
-function renderShape(shape: Shape, components: readonly Json[], isNamed: boolean, urlOf: (id: string) => string) {
+function renderShape(
+  shape: Shape,
+  components: readonly Json[],
+  isNamed: boolean,
+  urlOf: (id: string) => string,
+): RenderedCard {
   const header = parametersOf(componentOf(components, 'header'))
   const body = parametersOf(componentOf(components, 'body'))
   return {
@@ -68,7 +50,7 @@ function renderHeader(
   const type = header.format.toLowerCase() as RenderedHeader['type']
   const value = parameters[0]?.[type]
   if (!isObject(value)) return { type }
-  if (type === 'location') return { type, location: value }
+  if (type === 'location') return { type, location: value as Location }
   return {
     type,
     ...(isText(value.link) ? { url: value.link } : isText(value.id) ? { url: urlOf(value.id) } : {}),

@@ -1,0 +1,91 @@
+/**
+ * Builds browser pages with Vite when their sources changed, and reads built files.
+ *
+ * A hash over all sources decides whether a build is stale. The build runs in
+ * a temporary folder that is then renamed, so processes that start at the same
+ * time do not disturb each other.
+ */
+import { createHash } from 'node:crypto'
+import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const root = join(import.meta.dirname, '..')
+const stampFile = 'stamp'
+
+export type Source = {
+  /** The folder with the `vite.config.ts`. The build goes to its `dist`. */
+  folder: string
+  /** Glob patterns of all sources. */
+  files: readonly string[]
+}
+
+export const builtDir = ({ folder }: Source): string => join(root, folder, 'dist')
+
+/** Builds the page if its sources changed. Returns whether it did. */
+export async function buildStale(source: Source): Promise<boolean> {
+  const stamp = stampOf(source)
+  const target = builtDir(source)
+  if (readStamp(target) === stamp) return false
+  const fresh = `${target}-${process.pid}`
+  const old = `${fresh}-old`
+  const { build } = await import('vite')
+  const configFile = join(root, source.folder, 'vite.config.ts')
+  await build({ configFile, logLevel: 'error', build: { outDir: fresh } })
+  writeFileSync(join(fresh, stampFile), stamp)
+  // In containers all processes have the same id, and one may have been killed here.
+  rmSync(old, { recursive: true, force: true })
+  try {
+    mkdirSync(target, { recursive: true })
+    renameSync(target, old)
+    renameSync(fresh, target)
+  } catch (error) {
+    // Another process may have renamed the same build at this moment.
+    if (readStamp(target) !== stamp) throw error
+  }
+  rmSync(old, { recursive: true, force: true })
+  rmSync(fresh, { recursive: true, force: true })
+  return true
+}
+
+function readStamp(dir: string): string | undefined {
+  try {
+    return readFileSync(join(dir, stampFile), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** A hash over all sources. */
+function stampOf({ files }: Source): string {
+  const hash = createHash('sha256')
+  for (const file of globSync([...files, 'package-lock.json'], { cwd: root }).sort())
+    hash
+      .update(file)
+      .update('\0')
+      .update(readFileSync(join(root, file)))
+      .update('\0')
+  return hash.digest('hex')
+}
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+type Encoding = 'identity' | 'gzip' | 'br'
+export type BuiltFile = { type: string; bodies: Record<Encoding, Buffer> }
+
+const compressGzip = promisify(gzip)
+const compressBrotli = promisify(brotliCompress)
+
+/** Reads a file and compresses it, so that it can be sent from memory. */
+export async function readBuiltFile(path: string): Promise<BuiltFile> {
+  const identity = readFileSync(path)
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+  const [zipped, brotli] = await Promise.all([compressGzip(identity), compressBrotli(identity, quality)])
+  return { type: types[extname(path)] ?? 'application/octet-stream', bodies: { identity, gzip: zipped, br: brotli } }
+}

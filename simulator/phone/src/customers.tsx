@@ -1,0 +1,171 @@
+/** The customers: the shown phones as a row of tabs, a dialog with all of them, and a dialog that adds one. */
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { Avatar } from '../../../ui/avatar.tsx'
+import { Badge } from '../../../ui/badge.tsx'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Field, Input, SearchInput, Segmented } from '../../../ui/form.tsx'
+import type { Customer } from './api.ts'
+import { addressOf, type Board, channelNames, keyOf, newestFirst, titleOf } from './board.ts'
+import { summaryOf } from './format.tsx'
+import { randomCustomer } from './samples.ts'
+
+const maxListed = 60
+
+type CustomerBarProps = { board: Board; onOpen: (customer: Customer) => void; onShowAll: () => void }
+
+export function CustomerBar({ board: { phones, shown, unread, current }, onOpen, onShowAll }: CustomerBarProps) {
+  const bar = useRef<HTMLElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current tab stays in view.
+  useEffect(() => {
+    const tab = bar.current?.querySelector<HTMLElement>('[aria-current]')
+    if (tab) bar.current?.scrollTo({ left: tab.offsetLeft - (bar.current.clientWidth - tab.offsetWidth) / 2 })
+  }, [current, shown])
+  const hiddenUnread = [...unread].reduce((sum, [key, count]) => (shown.includes(key) ? sum : sum + count), 0)
+  return (
+    <nav className="customers" aria-label="Customers" ref={bar}>
+      {shown.map((key) => {
+        const phone = phones.get(key)
+        if (!phone) return null
+        return (
+          <button
+            key={key}
+            type="button"
+            className="customer"
+            title={`${addressOf(phone)} · ${channelNames[phone.channel]}`}
+            aria-current={key === current || undefined}
+            onClick={() => onOpen(phone)}
+          >
+            <Avatar name={titleOf(phone)} size="small" />
+            <bdi className="cut">{titleOf(phone)}</bdi>
+            <Unread count={unread.get(key) ?? 0} />
+          </button>
+        )
+      })}
+      {phones.size > shown.length && (
+        <button type="button" className="customer" aria-haspopup="dialog" onClick={onShowAll}>
+          {phones.size - shown.length} more
+          <Unread count={hiddenUnread} />
+        </button>
+      )}
+    </nav>
+  )
+}
+
+const Unread = ({ count }: { count: number }) =>
+  count > 0 && (
+    <Badge tone="red">
+      {count > 99 ? '99+' : count}
+      <span className="offscreen"> unread</span>
+    </Badge>
+  )
+
+type DialogProps = { onOpen: (customer: Customer) => void; onClose: () => void }
+
+export function AllCustomers({ phones, onOpen, onClose }: DialogProps & { phones: Board['phones'] }) {
+  const [search, setSearch] = useState('')
+  const wanted = search.trim().toLowerCase().replace(/^@/, '')
+  const found = newestFirst(phones.values()).filter((phone) =>
+    `${titleOf(phone)} ${addressOf(phone)} ${phone.id}`.toLowerCase().includes(wanted),
+  )
+  return (
+    <Dialog title="All customers" onClose={onClose}>
+      <SearchInput
+        label="Find a customer"
+        placeholder="Name or number"
+        value={search}
+        onChange={(event) => setSearch(event.target.value)}
+      />
+      <p className="small soft" role="status">
+        {found.length} found{found.length > maxListed && `, the latest ${maxListed} are shown`}
+      </p>
+      <ul>
+        {found.slice(0, maxListed).map((phone) => {
+          const last = phone.messages.at(-1)
+          return (
+            <li key={keyOf(phone)}>
+              <button type="button" className="customer-row" onClick={() => onOpen(phone)}>
+                <Avatar name={titleOf(phone)} />
+                <span className="grow">
+                  <bdi>{titleOf(phone)}</bdi>
+                  <small className="cut">
+                    {addressOf(phone)} · {channelNames[phone.channel]}
+                  </small>
+                  {last && (
+                    <small className="cut" dir="auto">
+                      {summaryOf(last)}
+                    </small>
+                  )}
+                </span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </Dialog>
+  )
+}
+
+export function AddCustomer({ onOpen, onClose }: DialogProps) {
+  const [channel, setChannel] = useState<Customer['channel']>('msgapp')
+  const [values, setValues] = useState(randomCustomer)
+  const [fault, setFault] = useState('')
+  const isSocial = channel === 'social'
+  const bind = (name: keyof typeof values) => ({
+    value: values[name],
+    autoComplete: 'off',
+    spellCheck: false,
+    onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
+  })
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    const name = values.name.trim() || null
+    if (isSocial) {
+      const id = values.userId.trim()
+      if (!/^[\w.-]{1,64}$/.test(id)) return setFault('Use letters and digits without spaces.')
+      return onOpen({ channel, id, name, username: values.username.trim().replace(/^@/, '') || null })
+    }
+    const id = values.number.replace(/[\s().-]/g, '')
+    if (!/^\+[1-9]\d{6,14}$/.test(id)) return setFault('Enter a + and 7 to 15 digits, such as +14155550100.')
+    onOpen({ channel, id, name, username: null })
+  }
+  return (
+    <Dialog title="Add customer" onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <Segmented
+          label="Channel"
+          value={channel}
+          options={[
+            { value: 'msgapp', label: channelNames.msgapp },
+            { value: 'social', label: channelNames.social },
+          ]}
+          onChange={(next) => {
+            setChannel(next)
+            setFault('')
+          }}
+        />
+        {isSocial ? (
+          <>
+            <Field label="User id" hint="The id that the channel gives this person" fault={fault}>
+              {(wiring) => <Input {...wiring} {...bind('userId')} />}
+            </Field>
+            <Field label="Username">{(wiring) => <Input {...wiring} {...bind('username')} />}</Field>
+          </>
+        ) : (
+          <Field label="Number" hint="With the country code, starting with +" fault={fault}>
+            {(wiring) => <Input {...wiring} {...bind('number')} type="tel" />}
+          </Field>
+        )}
+        <Field label="Name">{(wiring) => <Input {...wiring} {...bind('name')} />}</Field>
+        <div className="dialog-foot">
+          <Button icon="refresh" onClick={() => setValues(randomCustomer())}>
+            Other values
+          </Button>
+          <Button type="submit" variant="primary">
+            Add customer
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

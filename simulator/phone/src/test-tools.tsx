@@ -1,0 +1,215 @@
+/** The panel "Test tools": API calls to copy, magic numbers, and faults of the channel. */
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { copyText } from '../../../ui/copy.tsx'
+import { Field, Input, Select } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import { addFault, type Customer, clearFaults, type Fault, listFaults } from './api.ts'
+import { faultModes, magicNumbers, sampleCalls } from './samples.ts'
+
+/** The active faults, and a function that reads them again. */
+export function useFaults(): [faults: readonly Fault[], refresh: () => Promise<void>] {
+  const [faults, setFaults] = useState<readonly Fault[]>([])
+  const refresh = async () => {
+    const answer = await listFaults()
+    if (answer.ok) setFaults(answer.data)
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reads them once, at the start.
+  useEffect(() => void refresh(), [])
+  return [faults, refresh]
+}
+
+type TestToolsProps = {
+  id: string
+  /** The recipient of the sample calls. */
+  recipient: string
+  numbers: readonly string[]
+  faults: readonly Fault[]
+  onFaults: () => Promise<void>
+  onOpen: (customer: Customer) => void
+  onClose: () => void
+}
+
+export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, onClose }: TestToolsProps) {
+  const toast = useToast()
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => panel.current?.focus(), [])
+  const copy = (text: string, name: string) => copyText(text).then(() => toast.done(`${name} copied`), toast.failed)
+  async function clear() {
+    const answer = await clearFaults()
+    if (answer.ok) toast.done('All faults cleared')
+    else toast.failed(`The faults were not cleared: ${answer.message}`)
+    await onFaults()
+    // The button that has the focus disappears.
+    panel.current?.focus()
+  }
+  return (
+    <aside
+      className="panel"
+      id={id}
+      aria-label="Test tools"
+      tabIndex={-1}
+      ref={panel}
+      onKeyDown={(event) => event.key === 'Escape' && onClose()}
+    >
+      <header className="row spread">
+        <h2>Test tools</h2>
+        <IconButton icon="close" label="Close" size="small" onClick={onClose} />
+      </header>
+      <div className="panel-body">
+        <Section title="Sample calls">
+          <p className="small soft">
+            For the recipient <strong>{recipient}</strong>. <code>$KEY</code> is the api_key in{' '}
+            <code>data/demo.json</code>.
+          </p>
+          <ul className="rows">
+            {sampleCalls.map(({ title, description, call }) => (
+              <li key={title}>
+                <span className="grow">
+                  <strong>{title}</strong>
+                  <small>{description}</small>
+                </span>
+                <IconButton
+                  icon="copy"
+                  label={`Copy the call ${title}`}
+                  size="small"
+                  onClick={() => copy(call(recipient), 'Call')}
+                />
+              </li>
+            ))}
+          </ul>
+        </Section>
+        <Section title="Magic numbers">
+          <p className="small soft">
+            Every message to them has the same outcome. All other numbers: sent, delivered, read.
+          </p>
+          <ul className="rows">
+            {magicNumbers.map(({ number, title, effect, code }) => (
+              <li key={number}>
+                <span className="grow">
+                  <strong>{title}</strong> {code && <code>{code}</code>}
+                  <small>{effect}</small>
+                  <small className="mono">{number}</small>
+                </span>
+                <IconButton icon="copy" label={`Copy ${number}`} size="small" onClick={() => copy(number, 'Number')} />
+                <Button
+                  size="small"
+                  aria-label={`Open the phone ${title}, ${number}`}
+                  onClick={() => onOpen({ channel: 'msgapp', id: number, name: title, username: null })}
+                >
+                  Open
+                </Button>
+              </li>
+            ))}
+          </ul>
+        </Section>
+        <Section title="Faults">
+          <p className="small soft">Make the channel fail, for one number or for all.</p>
+          <FaultForm numbers={numbers} onAdded={onFaults} />
+          {faults.length > 0 && (
+            <>
+              <ul className="faults" aria-label="Active faults">
+                {faults.map((fault, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: faults have no id.
+                  <li key={index}>
+                    <strong>{faultModes[fault.mode]?.title ?? fault.mode}</strong>
+                    <small>{describe(fault)}</small>
+                  </li>
+                ))}
+              </ul>
+              <Button size="small" icon="trash" onClick={clear}>
+                Clear faults
+              </Button>
+            </>
+          )}
+        </Section>
+      </div>
+    </aside>
+  )
+}
+
+const describe = ({ to, code, count, delay_ms }: Fault): string =>
+  [
+    to ? `to ${to}` : 'to all numbers',
+    code && `code ${code}`,
+    count ? `next ${count} sends` : 'until cleared',
+    delay_ms && `after ${delay_ms} ms`,
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: () => Promise<void> }) {
+  const toast = useToast()
+  const listId = useId()
+  const [values, setValues] = useState({ mode: 'reject', to: '', code: '', count: '', delay_ms: '' })
+  const [invalid, setInvalid] = useState<string>()
+  const bind = (name: keyof typeof values) => ({
+    value: values[name],
+    autoComplete: 'off',
+    onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
+  })
+  const number = (name: 'code' | 'count' | 'delay_ms', label: string, placeholder: string) => (
+    <Field label={label} fault={invalid === name ? 'A whole number' : undefined}>
+      {(wiring) => <Input {...wiring} {...bind(name)} inputMode="numeric" placeholder={placeholder} />}
+    </Field>
+  )
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    const { mode, to, code, count, delay_ms } = values
+    const numeric = { ...(mode === 'reject' ? { code } : {}), count, delay_ms }
+    const wrong = Object.entries(numeric).find(([, text]) => !/^\d*$/.test(text.trim()))
+    setInvalid(wrong?.[0])
+    if (wrong) return
+    const recipient = to.replace(/[\s().-]/g, '')
+    const given = Object.entries(numeric).filter(([, text]) => text.trim() !== '')
+    const answer = await addFault({
+      mode,
+      ...(recipient ? { to: recipient } : {}),
+      ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
+    })
+    if (!answer.ok) return toast.failed(`The fault was not added: ${answer.message}`)
+    toast.done(`Fault added: ${faultModes[mode]?.title}`)
+    await onAdded()
+  }
+  return (
+    <form className="stack" onSubmit={submit} noValidate>
+      <Field label="Fault" hint={faultModes[values.mode]?.effect}>
+        {(wiring) => (
+          <Select {...wiring} {...bind('mode')}>
+            {Object.entries(faultModes).map(([mode, { title }]) => (
+              <option key={mode} value={mode}>
+                {title}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Number" hint="Empty: all numbers">
+        {(wiring) => <Input {...wiring} {...bind('to')} list={listId} inputMode="tel" placeholder="all" />}
+      </Field>
+      <datalist id={listId}>
+        {numbers.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+      <div className="fields">
+        {values.mode === 'reject' && number('code', 'Error code', '131026')}
+        {number('count', 'Sends', 'all')}
+        {number('delay_ms', 'Delay in ms', 'none')}
+      </div>
+      <Button type="submit" variant="primary">
+        Add fault
+      </Button>
+    </form>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className="stack" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      {children}
+    </section>
+  )
+}
