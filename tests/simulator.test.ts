@@ -1371,7 +1371,9 @@ test('alone it listens on loopback and says so; a wider address is warned of and
   assert.equal(((await atRoot.json()) as Json).id, '2002')
 
   const wide = await launch(t, await freePort(), folder(t), '--host', '0.0.0.0', '--public-url', 'http://sim.test:5000')
-  await until('the warning', () => /Warning: the simulator listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()))
+  await until('the warning', () =>
+    /Warning: the simulator listens on 0\.0\.0\.0 and has no sign-in/.test(wide.output()),
+  )
   await wide.control('PUT', 'accounts', account)
   assert.match((await write(wide)).body.error.message, /is not a public address/)
   for (const [host, status] of [

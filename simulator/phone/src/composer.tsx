@@ -94,9 +94,9 @@ export function Composer({
         <div className="composer-row">
           <Menu
             label="Attach"
-            side="left"
-            up
-            button={(props) => <IconButton {...props} icon="plus" label="Attach" />}
+            align="start"
+            side="top"
+            button={<IconButton icon="plus" label="Attach" />}
             items={[
               { label: <Choice icon="image" text="Picture or file" />, onSelect: () => picker.current?.click() },
               { label: <Choice icon="audio" text="Sample voice note" />, onSelect: sendSampleNote },
