@@ -3,7 +3,7 @@ import { useCallback, useEffect, useId, useRef, useState } from 'react'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Select } from '../../../ui/form.tsx'
-import { Empty } from '../../../ui/state.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import type { Customer } from './api.ts'
 import { keyOf, titleOf } from './board.ts'
@@ -53,7 +53,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
   const hide = useCallback(
     (customer: Customer) => {
       dispatch({ type: 'hide', key: keyOf(customer) })
-      toast.done(`The phone of ${titleOf(customer)} is hidden`, () => open(customer))
+      toast.success(`The phone of ${titleOf(customer)} is hidden`, () => open(customer))
       main.current?.focus()
     },
     [dispatch, open, toast],
@@ -140,7 +140,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
           ref={main}
         >
           {!isLoaded && error && (
-            <Empty
+            <EmptyState
               tone="red"
               icon="alert"
               title="The phones could not be loaded"
@@ -151,7 +151,7 @@ function PhonePage({ workspaceId, onWorkspace }: PhonePageProps) {
               }
             >
               {error}.
-            </Empty>
+            </EmptyState>
           )}
           {isLoaded && !hasMessages && <Welcome />}
           {shown.map((key) => {

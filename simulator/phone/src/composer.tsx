@@ -69,7 +69,7 @@ export function Composer({
   const sendSampleNote = () => send({ type: 'audio', media: { mime_type: 'audio/ogg' } })
   async function record() {
     if (await recorder.start()) return
-    toast.done('No microphone is available. A sample voice note was sent instead.')
+    toast.success('No microphone is available. A sample voice note was sent instead.')
     sendSampleNote()
   }
 

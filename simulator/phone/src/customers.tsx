@@ -4,7 +4,7 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
-import { Field, Input, SearchInput, Segmented } from '../../../ui/form.tsx'
+import { Field, Input, SearchInput, SegmentedControl } from '../../../ui/form.tsx'
 import type { Customer } from './api.ts'
 import { addressOf, type Board, channelNames, keyOf, newestFirst, titleOf } from './board.ts'
 import { summaryOf } from './format.tsx'
@@ -132,7 +132,7 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
   return (
     <Dialog title="Add customer" onClose={onClose}>
       <form onSubmit={submit} noValidate>
-        <Segmented
+        <SegmentedControl
           label="Channel"
           value={channel}
           options={[

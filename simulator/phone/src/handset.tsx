@@ -56,7 +56,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
       },
       async react(bubble, emoji) {
         const answer = await post({ type: 'reaction', text: emoji, reply_to: bubble.id })
-        if (!answer.ok) toast.failed(`The reaction was not sent: ${answer.message}`)
+        if (!answer.ok) toast.error(`The reaction was not sent: ${answer.message}`)
       },
       openContact: ({ name, phone: number }) =>
         onOpen({ channel: 'msgapp', id: number.replace(/[\s().-]/g, ''), name: name || null, username: null }),
@@ -71,7 +71,7 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
     setFile(dropped)
   }
   const copyAddress = () =>
-    copyText(phone.id).then(() => toast.done(`${isSocial ? 'User id' : 'Number'} copied`), toast.failed)
+    copyText(phone.id).then(() => toast.success(`${isSocial ? 'User id' : 'Number'} copied`), toast.error)
   return (
     <section
       className="phone"

@@ -55,7 +55,7 @@ const statusIcons: Record<Status, IconName> = {
 }
 
 /** An unsent message has a local id; the simulator does not know it. */
-export const isLocal = (id: string) => id.startsWith('local-')
+const isLocal = (id: string) => id.startsWith('local-')
 
 export const Message = memo(function Message(props: MessageProps) {
   const { bubble, hasMarks, tapped, actions } = props

@@ -61,7 +61,7 @@ function TemplateButton({ button, isTapped, onTap }: TemplateButtonProps) {
       </button>
     )
   if (type === 'COPY_CODE') {
-    const copyCode = () => copyText(code).then(() => toast.done(`Code ${code} copied`), toast.failed)
+    const copyCode = () => copyText(code).then(() => toast.success(`Code ${code} copied`), toast.error)
     return (
       <button type="button" className="tap" title={code} onClick={copyCode}>
         {content('copy')}
@@ -70,7 +70,7 @@ function TemplateButton({ button, isTapped, onTap }: TemplateButtonProps) {
   }
   if (type === 'PHONE_NUMBER')
     return (
-      <button type="button" className="tap" onClick={() => toast.done('A real phone would start a call')}>
+      <button type="button" className="tap" onClick={() => toast.success('A real phone would start a call')}>
         {content('phone')}
       </button>
     )

@@ -34,11 +34,11 @@ export function TestTools({ id, recipient, numbers, faults, onFaults, onOpen, on
   const toast = useToast()
   const panel = useRef<HTMLElement>(null)
   useEffect(() => panel.current?.focus(), [])
-  const copy = (text: string, name: string) => copyText(text).then(() => toast.done(`${name} copied`), toast.failed)
+  const copy = (text: string, name: string) => copyText(text).then(() => toast.success(`${name} copied`), toast.error)
   async function clear() {
     const answer = await clearFaults()
-    if (answer.ok) toast.done('All faults cleared')
-    else toast.failed(`The faults were not cleared: ${answer.message}`)
+    if (answer.ok) toast.success('All faults cleared')
+    else toast.error(`The faults were not cleared: ${answer.message}`)
     await onFaults()
     // The button that has the focus disappears.
     panel.current?.focus()
@@ -167,8 +167,8 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
       ...(recipient ? { to: recipient } : {}),
       ...Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
     })
-    if (!answer.ok) return toast.failed(`The fault was not added: ${answer.message}`)
-    toast.done(`Fault added: ${faultModes[mode]?.title}`)
+    if (!answer.ok) return toast.error(`The fault was not added: ${answer.message}`)
+    toast.success(`Fault added: ${faultModes[mode]?.title}`)
     await onAdded()
   }
   return (

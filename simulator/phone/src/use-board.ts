@@ -65,7 +65,7 @@ export function useBoard(workspaceId: string | undefined): Connection {
       if (answer.ok) {
         setError(undefined)
         dispatch({ type: 'loaded', list: answer.data, added: readAdded(answer.data.workspace.workspace_id) })
-        if (latest.current.isLost) toast.done('Connection restored')
+        if (latest.current.isLost) toast.success('Connection restored')
         setLost(false)
       } else setError(answer.message)
       isReady = true
