@@ -191,7 +191,15 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
   if (!address) throw new Error('the service has no embedded database')
   const sql = connect({ database: address, max: 1, hot: true, byIndex: true })
   const room = 16
-  const rooms = { ids: [id], rooms: [room], standings: ['proven' as const], otherwise: 2, unprovenRoom: 0 }
+  const plan = {
+    plannedAt: 0,
+    limit: 512,
+    endpointIds: [id],
+    capacities: [room],
+    standings: ['proven' as const],
+    newCapacity: 2,
+    unprovenCapacity: 0,
+  }
   let left = due
   return {
     async claim() {
@@ -201,7 +209,7 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
       }
       left -= room
       const began = performance.now()
-      const claimed = await claimDeliveries(sql, 512, rooms)
+      const claimed = await claimDeliveries(sql, plan)
       const ms = performance.now() - began
       if (claimed.length !== room) throw new Error(`${claimed.length} deliveries were claimed`)
       return ms

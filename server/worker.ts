@@ -27,11 +27,12 @@ import { linkMedia } from './messages/messages.ts'
 import { sweepPending } from './messages/settle.ts'
 import type { Pools } from './pools.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
+import { sweepDeliveries } from './webhooks/cancel.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
-import { sweepDeliveries, watchDeliveries } from './webhooks/queue.ts'
+import { watchDeliveries } from './webhooks/queue.ts'
 
 export type WorkerParts = {
   pools: Pools

@@ -6,7 +6,9 @@ import { createDatabase } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
-import { type Claimed, claimDeliveries, type Rooms, settleAttempts } from './queue.ts'
+import { type ClaimedDelivery, claimDeliveries } from './queue.ts'
+import type { ClaimPlan } from './scheduler.ts'
+import { settleAttempts } from './settle.ts'
 
 async function begin(t: TestContext, endpointCount: number) {
   const { connect } = await createDatabase(t)
@@ -31,15 +33,17 @@ async function begin(t: TestContext, endpointCount: number) {
   return { db, engine, ids, queue }
 }
 
-const roomFor = (ids: readonly string[], room: number): Rooms => ({
-  ids,
-  rooms: ids.map(() => room),
+const planFor = (ids: readonly string[], limit: number, capacity: number): ClaimPlan => ({
+  plannedAt: 0,
+  limit,
+  endpointIds: ids,
+  capacities: ids.map(() => capacity),
   standings: ids.map(() => 'proven'),
-  otherwise: 0,
-  unprovenRoom: 0,
+  newCapacity: 0,
+  unprovenCapacity: 0,
 })
 
-const endedAs = (outcome: 'delivered' | 'again') => (delivery: Claimed) => ({
+const endedAs = (outcome: 'delivered' | 'again') => (delivery: ClaimedDelivery) => ({
   delivery,
   outcome,
   http_status: 200,
@@ -60,11 +64,11 @@ test('what was planned for an empty queue reads no more of a long one than it ta
   const { db, engine, ids, queue } = await begin(t, 3)
   // Planned now, and kept: nobody looks at the queue again before the statements are run with 30,000 in it.
   await db`vacuum analyze webhook_deliveries`
-  await claimDeliveries(engine, 100, roomFor(ids, 5))
+  await claimDeliveries(engine, planFor(ids, 100, 5))
   await settleAttempts(engine, [])
   await queue(10_000)
   const claimed = await engine.begin(async (sql) => {
-    const claimed = await claimDeliveries(sql, 100, roomFor(ids, 5))
+    const claimed = await claimDeliveries(sql, planFor(ids, 100, 5))
     assert.ok((await readIn(sql)) < 100, `${await readIn(sql)} rows were read for a claim of 15`)
     return claimed
   })
@@ -88,27 +92,27 @@ async function rowsRead(sql: Sql): Promise<number> {
 test('what was tried before goes first when its time has come, however long the queue', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 1)
   await queue(50)
-  const [tried, ...rest] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  const [tried, ...rest] = await claimDeliveries(engine, planFor(ids, 1, 1))
   assert.ok(tried)
   assert.deepEqual(rest, [])
   await settleAttempts(engine, [endedAs('again')(tried)])
-  const [next] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  const [next] = await claimDeliveries(engine, planFor(ids, 1, 1))
   assert.notEqual(next?.id, tried.id, 'its pause is not over')
   await db`update webhook_deliveries set next_attempt_at = now() where id = ${tried.id}`
-  const [again] = await claimDeliveries(engine, 1, roomFor(ids, 1))
+  const [again] = await claimDeliveries(engine, planFor(ids, 1, 1))
   assert.deepEqual([again?.id, again?.attempt], [tried.id, 2])
 })
 
 test('a lease keeps others away, and ends', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 2)
   await queue(3)
-  const first = await claimDeliveries(engine, 100, roomFor(ids, 2))
-  const second = await claimDeliveries(engine, 100, roomFor(ids, 2))
+  const first = await claimDeliveries(engine, planFor(ids, 100, 2))
+  const second = await claimDeliveries(engine, planFor(ids, 100, 2))
   assert.deepEqual([first.length, second.length], [4, 2])
   assert.equal(new Set([...first, ...second].map(({ id }) => id)).size, 6)
-  assert.equal((await claimDeliveries(engine, 100, roomFor(ids, 2))).length, 0)
+  assert.equal((await claimDeliveries(engine, planFor(ids, 100, 2))).length, 0)
   await db`update webhook_deliveries set leased_until = now() - interval '1 ms'`
-  const third = await claimDeliveries(engine, 100, roomFor(ids, 100))
+  const third = await claimDeliveries(engine, planFor(ids, 100, 100))
   assert.deepEqual(
     third.map(({ attempt }) => attempt),
     [2, 2, 2, 2, 2, 2],

@@ -20,10 +20,11 @@ import { type Behaviour, type Received, type Receiver, startReceiver } from '../
 import { createBrowser, type Json, start, startSignedIn, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { sweepDeliveries } from './cancel.ts'
 import type { Resolving } from './guard.ts'
 import { firstIdOf, keepDays } from './partitions.ts'
 import { createPoster } from './post.ts'
-import { type Attempted, settleAttempts, sweepDeliveries } from './queue.ts'
+import { type Attempt, settleAttempts } from './settle.ts'
 
 const trusted = readFileSync(join(import.meta.dirname, '../../tests/fixtures/tls.crt'))
 
@@ -574,22 +575,22 @@ test('failed test events never count or switch an endpoint off; a delivered one 
 })
 
 /** Attempts that were claimed, and how they ended. */
-async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes: string): Promise<Attempted[]> {
+async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes: string): Promise<Attempt[]> {
   const eventIds = await queueEvents(db, workspaceId, [], Array<string>(outcomes.length).fill('{}'))
   const ids = eventIds.map(() => newId())
-  const rows = await db<{ id: string; place: string }[]>`
+  const rows = await db<{ id: string; row_location: string }[]>`
     insert into webhook_deliveries as d (workspace_id, endpoint_id, id, event_id, attempt_count, leased_until)
     select ${workspaceId}, ${endpointId}, id, event_id, 1, now() + interval '1 hour'
     from unnest(${ids}::uuid[], ${eventIds}::uuid[]) as d (id, event_id)
-    returning d.id, d.ctid::text as place`
+    returning d.id, d.ctid::text as row_location`
   return eventIds.map((event_id, i) => {
-    const outcome = { s: 'delivered', f: 'failed', a: 'again' }[outcomes[i] ?? ''] as Attempted['outcome']
+    const outcome = { s: 'delivered', f: 'failed', a: 'again' }[outcomes[i] ?? ''] as Attempt['outcome']
     return {
       delivery: {
         workspace_id: workspaceId,
         endpoint_id: endpointId,
         id: ids[i] ?? '',
-        place: rows.find(({ id }) => id === ids[i])?.place ?? '',
+        row_location: rows.find(({ id }) => id === ids[i])?.row_location ?? '',
         event_id,
         event: 'contact.created',
         attempt: 1,
@@ -635,7 +636,7 @@ test('an endpoint that is switched off takes along what waits, also what just fa
   await settleAttempts(db, batch)
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
   const attempts = await attemptsOf(db, id)
-  const statusesOf = ({ delivery }: Attempted) =>
+  const statusesOf = ({ delivery }: Attempt) =>
     attempts.flatMap(({ delivery_id, status }) => (delivery_id === delivery.id ? [status] : []))
   assert.deepEqual(waiting.map(statusesOf), [['canceled'], ['canceled']])
   assert.deepEqual(
@@ -654,7 +655,7 @@ test('several who settle for the same endpoints at once do not stand in each oth
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
   const pool = database.connect(8)
   for (let round = 0; round < 5; round++) {
-    const lists: Attempted[][] = []
+    const lists: Attempt[][] = []
     for (let i = 0; i < 8; i++) {
       const batch = (await Promise.all(ids.map((one) => claimed(db, api.workspaceId, one, i % 2 ? 's' : 'f')))).flat()
       lists.push(i % 3 ? batch : batch.reverse())

@@ -10,9 +10,9 @@ import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { cancelDeliveries } from './cancel.ts'
 import type { EventName } from './emit.ts'
 import type { Guard } from './guard.ts'
-import { cancelDeliveries } from './queue.ts'
 
 /** Automation tools that are connected in the dashboard. */
 export const tools = ['tool_a', 'tool_b'] as const

@@ -18,12 +18,14 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { signatureOf, webhookHeaders } from '../../common/webhook-request.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Guard } from './guard.ts'
-import type { Attempted, Claimed } from './queue.ts'
-
-export type Answered = Pick<Attempted, 'outcome' | 'http_status' | 'duration_ms' | 'error' | 'response'>
+import type { ClaimedDelivery } from './queue.ts'
+import type { AttemptResult } from './settle.ts'
 
 export type Poster = {
-  post(delivery: Pick<Claimed, 'url' | 'body' | 'event' | 'endpoint_id'>, secret: string): Promise<Answered>
+  post(
+    delivery: Pick<ClaimedDelivery, 'url' | 'body' | 'event' | 'endpoint_id'>,
+    secret: string,
+  ): Promise<AttemptResult>
   stop(): Promise<void>
 }
 
@@ -112,7 +114,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
 
 /** Follows one request through the callbacks of the HTTP client. Cheaper than its streams and abort signals. */
 class Attempt implements Dispatcher.DispatchHandler {
-  private readonly resolve: (answered: Answered) => void
+  private readonly resolve: (result: AttemptResult) => void
   private readonly budgetMs: number
   private readonly startedAt = performance.now()
   private readonly parts: Buffer[] = []
@@ -123,7 +125,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   private size = 0
   private isOver = false
 
-  constructor(budgetMs: number, resolve: (answered: Answered) => void) {
+  constructor(budgetMs: number, resolve: (result: AttemptResult) => void) {
     this.budgetMs = budgetMs
     this.resolve = resolve
     this.budgetTimer = setTimeout(() => this.abort(), budgetMs)
@@ -171,7 +173,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** A received status decides, whatever happened to the body. */
-  private outcomeOf(error: Error | null): Omit<Answered, 'duration_ms'> {
+  private outcomeOf(error: Error | null): Omit<AttemptResult, 'duration_ms'> {
     const status = this.status
     if (status === null) {
       const isTimeout = error === null || isTimeoutError(error)

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { maxFailures, tally } from './queue.ts'
+import { maxFailures, tallyOutcomes } from './tally.ts'
 
 const workspace_id = 'w'
 const event = 'contact.created'
 
-/** What the statement makes of a tally: the count, and whether the endpoint is still on. */
-function apply(count: number, [tallied]: ReturnType<typeof tally>): { count: number; is_active: boolean } {
+/** Applies a tally as the settling statement does. */
+function apply(count: number, [tallied]: ReturnType<typeof tallyOutcomes>): { count: number; is_active: boolean } {
   if (!tallied) return { count, is_active: true }
   const { first_run, longest_run, last_run, has_success } = tallied
   if (count + first_run >= maxFailures || longest_run >= maxFailures) return { count: maxFailures, is_active: false }
   return { count: has_success ? last_run : count + first_run, is_active: true }
 }
 
-/** One event after the other, as the specification tells it. */
+/** Applies the outcomes one after the other. */
 function fold(count: number, statuses: readonly Status[]): { count: number; is_active: boolean } {
   let is_active = true
   for (const status of statuses) {
@@ -25,8 +25,8 @@ function fold(count: number, statuses: readonly Status[]): { count: number; is_a
   return { count, is_active }
 }
 
-/** Runs of the same, long enough to matter. */
-type Status = Parameters<typeof tally>[0][number]['status']
+/** Runs of equal outcomes, long enough to reach the limit. */
+type Status = Parameters<typeof tallyOutcomes>[0][number]['status']
 const statuses = fc
   .array(
     fc
@@ -40,7 +40,7 @@ const statuses = fc
   .map((runs) => runs.flat())
 const runs = { seed: 1, numRuns: 20_000 }
 
-type Row = Parameters<typeof tally>[0][number]
+type Row = Parameters<typeof tallyOutcomes>[0][number]
 const row = (status: Status, more: Partial<Row> = {}): Row => ({
   workspace_id,
   endpoint_id: 'e',
@@ -52,17 +52,17 @@ const row = (status: Status, more: Partial<Row> = {}): Row => ({
 })
 const testRow = (status: Status) => row(status, { event: 'tool_a.test' })
 
-test('a batch counts as its events would one after the other, from whatever number it starts', () => {
+test('a batch counts as its outcomes would one after the other, from any count', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: maxFailures - 1 }), statuses, (count, given) => {
       const rows = given.map((status) => row(status))
-      assert.deepEqual(apply(count, tally(rows)), fold(count, given))
+      assert.deepEqual(apply(count, tallyOutcomes(rows)), fold(count, given))
     }),
     runs,
   )
 })
 
-test('endpoints are told apart however they are mixed, and come in the order of their ids', () => {
+test('outcomes of several endpoints are tallied apart, in the order of endpoint ids', () => {
   const rows = fc.array(
     fc
       .tuple(fc.constantFrom<Status[]>('failed', 'delivered', 'pending'), fc.constantFrom('c', 'a', 'b'))
@@ -71,31 +71,33 @@ test('endpoints are told apart however they are mixed, and come in the order of 
   )
   fc.assert(
     fc.property(rows, (given) => {
-      const together = tally(given)
-      const apart = ['a', 'b', 'c'].flatMap((id) => tally(given.filter(({ endpoint_id }) => endpoint_id === id)))
+      const together = tallyOutcomes(given)
+      const apart = ['a', 'b', 'c'].flatMap((id) =>
+        tallyOutcomes(given.filter(({ endpoint_id }) => endpoint_id === id)),
+      )
       assert.deepEqual(together, apart)
     }),
     { seed: 1, numRuns: 5_000 },
   )
 })
 
-test('a retry does not count, but is the last attempt', () => {
-  assert.deepEqual(tally([]), [])
-  const [tallied] = tally([row('delivered'), row('pending')])
+test('an attempt that will be retried does not count, but is the last attempt', () => {
+  assert.deepEqual(tallyOutcomes([]), [])
+  const [tallied] = tallyOutcomes([row('delivered'), row('pending')])
   assert.deepEqual([tallied?.has_success, tallied?.last_run], [true, 0])
   assert.deepEqual([tallied?.http_status, tallied?.error], [500, 'answered 500'])
 })
 
-test('a failed test event does not count, wherever it is among others; a delivered one is a success', () => {
+test('a failed test event does not count; a delivered one is a success', () => {
   const count = fc.integer({ min: 0, max: maxFailures - 1 })
   fc.assert(
     fc.property(count, statuses, fc.array(fc.nat(90), { maxLength: 20 }), (before, given, positions) => {
       const rows = given.map((status) => row(status))
       const mixed = positions.reduce((list, i) => list.toSpliced(i, 0, testRow('failed')), rows)
-      assert.deepEqual(apply(before, tally(mixed)), apply(before, tally(rows)))
+      assert.deepEqual(apply(before, tallyOutcomes(mixed)), apply(before, tallyOutcomes(rows)))
       const tests = given.map((status) => testRow(status))
       const delivered = rows.filter(({ status }) => status === 'delivered')
-      assert.deepEqual(apply(before, tally(tests)), apply(before, tally(delivered)))
+      assert.deepEqual(apply(before, tallyOutcomes(tests)), apply(before, tallyOutcomes(delivered)))
     }),
     { seed: 1, numRuns: 2_000 },
   )

@@ -1,0 +1,164 @@
+/**
+ * Settling: stores the outcomes of attempts.
+ *
+ * A delivery that succeeded or failed for good leaves the queue; the others wait for their retry. The failures of each
+ * endpoint are counted in the order in which the attempts ended, and a success resets the count. An endpoint that reaches
+ * `maxFailures` is deactivated, once, and its queued deliveries are canceled.
+ */
+import type { Db, Sql } from '../lib/db.ts'
+import { idFromTime, newId } from '../lib/id.ts'
+import { isUnlogged } from './cancel.ts'
+import { type ClaimedDelivery, maxAttempts } from './queue.ts'
+import { maxFailures, type Tally, tallyOutcomes } from './tally.ts'
+
+/** Seconds before the next attempt, each varied by up to a fifth. */
+const backoffSeconds = [3, 6, 12, 24]
+
+export type AttemptResult = {
+  outcome: 'delivered' | 'again' | 'failed'
+  http_status: number | null
+  duration_ms: number
+  error: string | null
+  response: string | null
+}
+
+export type Attempt = AttemptResult & {
+  delivery: Pick<
+    ClaimedDelivery,
+    'workspace_id' | 'endpoint_id' | 'id' | 'row_location' | 'event_id' | 'event' | 'attempt'
+  >
+  /** Its lease may have expired, so another worker may have claimed the delivery. */
+  isLate?: boolean
+}
+
+/** Stores attempts, in the order in which they ended. */
+export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Promise<void> {
+  const rows = attempts.map(({ delivery, outcome, isLate, ...result }): AttemptRow => {
+    const isFinal = outcome !== 'again' || delivery.attempt >= maxAttempts
+    const status = outcome === 'delivered' ? 'delivered' : isFinal ? 'failed' : 'pending'
+    return { ...delivery, ...result, attempt_id: newId(), status }
+  })
+  const held = await listHeldIds(
+    db,
+    attempts.flatMap(({ delivery, isLate }) => (isLate ? [delivery] : [])),
+  )
+  const tallies = tallyOutcomes(rows.filter(({ id }, i) => !attempts[i]?.isLate || held.has(id)))
+  if (tallies.length < 2) return writeAttempts(db, rows, tallies)
+  await db.begin(async (sql) => {
+    // Batches lock their endpoints in the order of ids, so that no two deadlock. This needs a statement of its own: a
+    // statement that locks and updates at once updates the rows as they were before it waited.
+    await sql`
+      select 1 from webhook_endpoints e
+      join unnest(${tallies.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${tallies.map(({ endpoint_id }) => endpoint_id)}::uuid[]) as t (workspace_id, id)
+        on t.workspace_id = e.workspace_id and t.id = e.id
+      order by e.id
+      for no key update of e`
+    await writeAttempts(sql, rows, tallies)
+  })
+}
+
+/** The ids of those deliveries that no other worker has claimed since. The other worker counts the outcome of the rest. */
+async function listHeldIds(sql: Sql, deliveries: readonly Attempt['delivery'][]): Promise<Set<string>> {
+  if (deliveries.length === 0) return new Set()
+  const queued = await sql<{ id: string; attempt_count: number }[]>`
+    select id, attempt_count from webhook_deliveries
+    where ctid = any(${deliveries.map(({ row_location }) => row_location)}::text[]::tid[])`
+  const attempts = new Map(queued.map((row) => [row.id, row.attempt_count]))
+  return new Set(deliveries.flatMap(({ id, attempt }) => (attempts.get(id) === attempt ? [id] : [])))
+}
+
+type AttemptRow = Attempt['delivery'] &
+  Omit<AttemptResult, 'outcome'> & { attempt_id: string; status: 'delivered' | 'failed' | 'pending' }
+
+async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: readonly Tally[]): Promise<void> {
+  await sql`
+    -- The attempts to store.
+    with attempts as (
+      select workspace_id, endpoint_id, id, row_location, event_id, event, attempt, attempt_id, status, http_status,
+        duration_ms, error, response
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
+        workspace_id uuid, endpoint_id uuid, id uuid, row_location tid, event_id uuid, event text, attempt int,
+        attempt_id uuid, status text, http_status int, duration_ms int, error text, response text
+      )
+    ),
+    -- Their effect on each endpoint.
+    tallies as (
+      select workspace_id, endpoint_id, first_run, longest_run, last_run, has_success, http_status, error
+      from json_to_recordset(${JSON.stringify(tallies)}::text::json) as r (
+        workspace_id uuid, endpoint_id uuid, first_run int, longest_run int, last_run int, has_success boolean,
+        http_status int, error text
+      )
+    ),
+    -- Counts failures and deactivates the endpoints that reached the limit.
+    counted_endpoints as (
+      update webhook_endpoints e set
+        failure_count = case
+          when e.failure_count + t.first_run >= ${maxFailures} or t.longest_run >= ${maxFailures} then ${maxFailures}
+          when t.has_success then t.last_run
+          else e.failure_count + t.first_run end,
+        is_active = e.failure_count + t.first_run < ${maxFailures} and t.longest_run < ${maxFailures},
+        last_delivery_at = case when t.has_success then now() else e.last_delivery_at end,
+        last_attempt_at = now(), last_attempt_http_status = t.http_status, last_attempt_error = t.error
+      from tallies t
+      where e.workspace_id = t.workspace_id and e.id = t.endpoint_id and e.is_active
+      returning e.workspace_id, e.id, e.is_active
+    ),
+    -- The queue rows at the locations of the attempts, locked.
+    queued_deliveries as (
+      select workspace_id, endpoint_id, id, ctid as row_location, attempt_count
+      from webhook_deliveries
+      where ctid = any(array(select row_location from attempts))
+      for update
+    ),
+    -- Those that this worker still holds. A worker whose lease expired changes nothing in the queue.
+    held_deliveries as (
+      select q.row_location, q.endpoint_id, a.id, a.status
+      from queued_deliveries q
+      join attempts a on a.workspace_id = q.workspace_id and a.endpoint_id = q.endpoint_id and a.id = q.id
+        and a.attempt = q.attempt_count
+    ),
+    -- Delivered, or failed for good.
+    removed_deliveries as (
+      delete from webhook_deliveries
+      where ctid = any(array(select row_location from held_deliveries where status <> 'pending'))
+    ),
+    -- To be retried, unless their endpoint was deactivated above.
+    rescheduled_deliveries as (
+      update webhook_deliveries set
+        is_retry = true,
+        leased_until = null,
+        next_attempt_at = now() + make_interval(
+          secs => (${backoffSeconds}::int[])[least(attempt_count, ${backoffSeconds.length})] * (0.8 + random() * 0.4)
+        )
+      where ctid = any(array(
+        select row_location from held_deliveries
+        where status = 'pending' and endpoint_id not in (select id from counted_endpoints where not is_active)
+      ))
+    ),
+    -- All other deliveries of the endpoints that were deactivated above.
+    canceled_deliveries as (
+      delete from webhook_deliveries d
+      where d.workspace_id = any(array(select workspace_id from counted_endpoints where not is_active))
+        and d.endpoint_id = any(array(select id from counted_endpoints where not is_active))
+        and d.id <> all(array(select id from attempts where status <> 'pending'))
+      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
+    )
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
+      duration_ms, error, response, is_first)
+    select a.workspace_id, a.endpoint_id, a.attempt_id, a.id, a.event_id, a.event, least(a.attempt, ${maxAttempts}), a.status,
+      a.http_status, a.duration_ms, a.error, a.response,
+      case
+        when a.attempt = 1 and a.id in (select id from held_deliveries) then true
+        else ${isUnlogged(sql, sql`a`)} end
+    from attempts a
+    where exists (select from webhook_endpoints e where e.workspace_id = a.workspace_id and e.id = a.endpoint_id)
+    union all
+    select c.workspace_id, c.endpoint_id, ${idFromTime(sql, sql`clock_timestamp()`)}, c.id, c.event_id, v.event,
+      least(c.attempt_count, ${maxAttempts}), 'canceled', null, null, 'the endpoint was switched off', null,
+      case
+        when c.attempt_count = 0 then true
+        when c.id in (select id from attempts) then false
+        else ${isUnlogged(sql, sql`c`)} end
+    from canceled_deliveries c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
+}
