@@ -1,7 +1,6 @@
 /**
- * Conversations: one a contact and channel, whatever happens in it. What a
- * list shows of one (its last message, what is unread) is kept by whoever
- * writes a message, never counted.
+ * Conversations: one per contact and channel. The statements that write messages keep the last message and the unread
+ * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowIso } from '../lib/clock.ts'
@@ -75,7 +74,7 @@ export async function requireConversation(sql: Sql, workspaceId: string, id: str
   return conversation
 }
 
-/** Those of these that are the workspace's, in no order. */
+/** The workspace's conversations among these ids, in no order. */
 export async function listConversationsById(
   sql: Sql,
   workspaceId: string,
@@ -112,7 +111,7 @@ export async function updateConversation(
     await sql`
       update conversations set ${sql({ ...changes, updated_at: nowIso() })}
       where workspace_id = ${workspaceId} and id = ${id}`.catch((error: unknown) => {
-      // Removed in this very moment.
+      // The member was removed at the same moment.
       throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
     })
   }
@@ -121,7 +120,7 @@ export async function updateConversation(
 
 const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')
 
-/** A member opened it: nothing in it is unread. */
+/** Marks a conversation as read: a member opened it. */
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   if (!isUuid(id)) throw notFound('conversation')
   await sql`
@@ -130,7 +129,7 @@ export async function readConversation(sql: Sql, workspaceId: string, id: string
   return requireConversation(sql, workspaceId, id)
 }
 
-/** The fields of conversation `v` with contact `c`, exactly as the API shows them; also for events. */
+/** The fields of conversation `v` with contact `c` as the API and events show them. */
 export function conversationColumns(sql: Sql): Fragment {
   return sql`
     v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text,

@@ -1,5 +1,4 @@
-/** What members do with conversations: look, take, set a status, open. */
-
+/** `/conversations` for members: list the inbox, count it, assign, set a status, mark as read. */
 import type { Session } from '../accounts/sessions.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { channels } from '../contacts/contacts.ts'
@@ -11,22 +10,22 @@ import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, 
 import type { App } from '../lib/server.ts'
 import { readConversation, updateConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, type InboxRow, listInbox, readInboxPosition, requireInboxRow, type Seeing } from './inbox.ts'
+import { countInbox, type InboxContext, type InboxRow, listInbox, readInboxPosition, requireInboxRow } from './inbox.ts'
 import { ConversationSchema } from './routes.ts'
 
-/** With what is no part of the public conversation. */
+/** A conversation with fields that the public API does not have. */
 const MemberConversation = Type.Object(
   {
     ...ConversationSchema.properties,
     window_closes_at: NullableText({
       format: 'date-time',
       description:
-        'Until then free-form messages are taken. Null: the channel never closes (web), or the customer never wrote.',
+        'Until then free-form messages can be sent. Null when the channel has no window (web) or the customer has not written yet.',
     }),
     late_window_closes_at: NullableText({
       format: 'date-time',
       description:
-        'Until then a member may still answer, where the channel gives people longer than programs (social).',
+        'Until then a member may still reply, if the channel gives members a longer window than programs (social).',
     }),
     assigned_agent: Type.Unsafe<InboxRow['assigned_agent']>({
       type: ['object', 'null'],
@@ -58,7 +57,8 @@ const InboxQuery = ListQuery({
   ),
 })
 
-const count = (description: string) => Type.Integer({ description: `${description} At most 1,000, which may be more.` })
+const count = (description: string) =>
+  Type.Integer({ description: `${description} At most 1,000, which means 1,000 or more.` })
 const Counts = Type.Object({
   open: count('`status=open`.'),
   pending: count('`status=pending`.'),
@@ -72,7 +72,7 @@ const Changes = Type.Object({
   assigned_agent_id: Type.Optional(NullableText({ format: 'uuid' })),
 })
 
-const whatChanged = (
+const summarizeChanges = (
   { assigned_agent: agent }: Static<typeof MemberConversation>,
   { status, assigned_agent_id: agentId }: Static<typeof Changes>,
 ) => {
@@ -80,13 +80,13 @@ const whatChanged = (
   return [...(status ? [status] : []), ...assigned].join(', ')
 }
 
-export const conversationDashboard = (db: Db, seeing: Seeing) => async (app: App) => {
+export const conversationDashboard = (db: Db, context: InboxContext) => async (app: App) => {
   app.get(
     '/conversations',
     { schema: { querystring: InboxQuery, response: { 200: ListOf(MemberConversation) } } },
     async ({ session, query }) => {
       const position = { limit: readPosition(query).limit, before: readInboxPosition(query.cursor) }
-      return listInbox(db, session.workspaceId, seeing, readFilters(session, query), position)
+      return listInbox(db, session.workspaceId, context, readFilters(session, query), position)
     },
   )
   app.get('/conversations/counts', { schema: { response: { 200: DataOf(Counts) } } }, async ({ session }) => ({
@@ -95,17 +95,17 @@ export const conversationDashboard = (db: Db, seeing: Seeing) => async (app: App
   app.get(
     '/conversations/:id',
     { schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } } },
-    async ({ session, params }) => ({ data: await requireInboxRow(db, session.workspaceId, seeing, params.id) }),
+    async ({ session, params }) => ({ data: await requireInboxRow(db, session.workspaceId, context, params.id) }),
   )
   app.patch(
     '/conversations/:id',
     {
-      config: { audit: { action: 'conversation.changed', summary: whatChanged } },
+      config: { audit: { action: 'conversation.changed', summary: summarizeChanges } },
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(MemberConversation) } },
     },
     async ({ session: { workspaceId }, params, body }) => {
       const { id } = await updateConversation(db, workspaceId, params.id, body)
-      return { data: await requireInboxRow(db, workspaceId, seeing, id) }
+      return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )
   app.post(
@@ -113,7 +113,7 @@ export const conversationDashboard = (db: Db, seeing: Seeing) => async (app: App
     { config: { audit: false }, schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } } },
     async ({ session: { workspaceId }, params }) => {
       const { id } = await readConversation(db, workspaceId, params.id)
-      return { data: await requireInboxRow(db, workspaceId, seeing, id) }
+      return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )
 }

@@ -8,7 +8,7 @@ import { contactFields, type FilterFields, notOneOf, timeOps } from '../segments
 
 export const statuses = ['open', 'pending', 'closed'] as const
 
-const aStatus = { value: 'status', fault: notOneOf(statuses) } as const
+const statusValue = { value: 'status', fault: notOneOf(statuses) } as const
 
 export const filterFields: FilterFields = {
   ...contactFields,
@@ -19,8 +19,8 @@ export const filterFields: FilterFields = {
     )`,
   ),
   conversation_status: {
-    is: { takes: aStatus, condition: (sql, _, value) => hasStatus(sql, value) },
-    is_not: { takes: aStatus, condition: (sql, _, value) => sql`not ${hasStatus(sql, value)}` },
+    is: { takes: statusValue, condition: (sql, _, value) => hasStatus(sql, value) },
+    is_not: { takes: statusValue, condition: (sql, _, value) => sql`not ${hasStatus(sql, value)}` },
   },
 }
 

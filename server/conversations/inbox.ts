@@ -1,16 +1,14 @@
 /**
- * The inbox: conversations as members see them, last activity first.
+ * The inbox: conversations as members see them, latest activity first. A conversation without messages sorts by its
+ * creation.
  *
- * A conversation without messages stands where it was made. A page is read
- * from the stretches of an index that a filter names (one for each channel and
- * status, or for an agent and each status, or all that is unread), merged as
- * they are walked, so it costs the same with a hundred conversations and with
- * a million. What no index says is looked for among so many and no more: a
- * page may then be short, and its cursor tells where to look on.
+ * A page merges sorted ranges of an index: one range per channel and status, or per status of an agent, or all unread
+ * conversations. So a page costs the same among a hundred conversations and among a million. Conditions that no index
+ * covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor continues after the
+ * last one scanned.
  *
- * Whoever is searched for is found first, and then what was said with them. A
- * text that is in very many people's names is looked for the other way round,
- * along the inbox; the order, and with it a cursor, is the same.
+ * A search finds the contacts first and then their conversations. A text that matches very many contacts is checked along
+ * the inbox instead. The order and the cursor are the same.
  */
 import type { Channel, ContentType } from '../channels/channel.ts'
 import { type ChannelName, channels as channelNames, matches } from '../contacts/contacts.ts'
@@ -25,7 +23,7 @@ import { type Window, windowOf } from './window.ts'
 type LastMessage = {
   direction: 'inbound' | 'outbound'
   content_type: ContentType
-  /** What an `unsupported` message is, by the channel's name for it: `order`, `call`, `ig_reel`. */
+  /** The channel's type of an `unsupported` message: `order`, `call`, `ig_reel`. */
   content_kind: string | null
   status: 'received' | 'pending' | 'sent' | 'failed' | 'delivered' | 'read'
 }
@@ -36,8 +34,8 @@ export type InboxRow = Conversation &
     last_message: LastMessage | null
   }
 
-/** What is known further right: the newest message of each conversation, and the channels' rules. */
-export type Seeing = {
+/** What rooms to the right provide: the newest message of each conversation, and the windows of the channels. */
+export type InboxContext = {
   lastMessagesOf: (sql: Sql, workspaceId: string, ids: readonly string[]) => Promise<Map<string, LastMessage>>
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
 }
@@ -55,51 +53,51 @@ export type InboxFilters = {
 
 export type InboxPosition = { limit: number; before: { at: string; id: string } }
 
-/** So many conversations are looked at for a page: some 6 ms. */
-const mostLooked = 3_000
-/** So many people are found first; of more of them, the conversations are gone through instead. */
-const mostPeople = 500
+/** Conversations scanned for one page: about 6 ms. */
+const maxScanned = 3_000
+/** A search that matches more contacts is checked along the inbox. */
+const maxContacts = 500
 
-type Listed = Omit<InboxRow, keyof Window | 'last_message'>
-type Walked = Listed & { is_match: boolean; is_end: boolean; activity_us: string }
+type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'>
+type ScannedEntry = InboxEntry & { is_match: boolean; is_end: boolean; activity_us: string }
 
 export async function listInbox(
   sql: Sql,
   workspaceId: string,
-  seeing: Seeing,
+  context: InboxContext,
   filters: InboxFilters,
   { limit, before }: InboxPosition,
 ): Promise<Page<InboxRow>> {
-  const people = await findPeople(sql, workspaceId, filters)
-  if (people?.length === 0) return { data: [], meta: { next_cursor: null } }
-  const { stretches, rest } = plan(sql, workspaceId, filters, people)
-  const looked = rest.length > 0 ? mostLooked : limit + 1
-  const isMatch = rest.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
-  const merged = stretches
+  const contactIds = await findContacts(sql, workspaceId, filters)
+  if (contactIds?.length === 0) return { data: [], meta: { next_cursor: null } }
+  const { ranges, conditions } = planScan(sql, workspaceId, filters, contactIds)
+  const scanned = conditions.length > 0 ? maxScanned : limit + 1
+  const isMatch = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
+  const merged = ranges
     .map(
-      (stretch) => sql`(
+      (range) => sql`(
         select v.id, v.contact_id, v.channel, v.status, v.unread_count, ${agentOf(sql)} as agent, ${activity(sql)} as at
         from conversations v
-        where v.workspace_id = ${workspaceId} and ${stretch}
+        where v.workspace_id = ${workspaceId} and ${range}
           and (${activity(sql)}, v.id) < (${before.at}::timestamptz, ${before.id}::uuid)
         order by ${activity(sql)} desc, v.id desc
-        limit ${looked}
+        limit ${scanned}
       )`,
     )
     .reduce((one, other) => sql`${one} union all ${other}`)
-  const rows = await sql<Walked[]>`
-    select ${listedColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as activity_us
+  const rows = await sql<ScannedEntry[]>`
+    select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as activity_us
     from (
-      select w.id, w.at, ${isMatch} as is_match, w.place = ${looked} as is_end
+      select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
         select s.id, s.contact_id, s.channel, s.status, s.unread_count, s.agent, s.at,
-          row_number() over (order by s.at desc, s.id desc) as place
+          row_number() over (order by s.at desc, s.id desc) as position
         from (${merged}) s
         order by s.at desc, s.id desc
-        limit ${looked}
+        limit ${scanned}
       ) w
-      -- The last one looked at says where to go on.
-      where ${isMatch} or w.place = ${looked}
+      -- The cursor continues after the last conversation scanned.
+      where ${isMatch} or w.position = ${scanned}
       order by w.at desc, w.id desc
       limit ${limit + 1}
     ) p
@@ -111,35 +109,40 @@ export async function listInbox(
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : rows.find(({ is_end }) => is_end)
   return {
-    data: await complete(sql, workspaceId, seeing, shown.map(withoutPlace)),
+    data: await toInboxRows(sql, workspaceId, context, shown.map(toEntry)),
     meta: { next_cursor: last ? encodePosition(last) : null },
   }
 }
 
-export async function requireInboxRow(sql: Sql, workspaceId: string, seeing: Seeing, id: string): Promise<InboxRow> {
+export async function requireInboxRow(
+  sql: Sql,
+  workspaceId: string,
+  context: InboxContext,
+  id: string,
+): Promise<InboxRow> {
   const rows = isUuid(id)
-    ? await sql<Listed[]>`
-        select ${listedColumns(sql)}
+    ? await sql<InboxEntry[]>`
+        select ${entryColumns(sql)}
         from conversations v
         join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
         left join members a on a.workspace_id = v.workspace_id and a.id = v.assigned_agent_id
         where v.workspace_id = ${workspaceId} and v.id = ${id}`
     : []
-  const [row] = await complete(sql, workspaceId, seeing, rows)
+  const [row] = await toInboxRows(sql, workspaceId, context, rows)
   if (!row) throw notFound('conversation')
   return row
 }
 
 export type InboxCounts = { open: number; pending: number; mine: number; unassigned: number; unread: number }
 
-/** Nobody counts further, and counting is not free: this many may be more. */
-const mostCounted = 1_000
+/** Counting stops here, because it is not free: this number means "or more". */
+const maxCounted = 1_000
 
 export async function countInbox(sql: Sql, workspaceId: string, memberId: string): Promise<InboxCounts> {
   const count = (condition: Fragment) => sql`(
     select count(*)::int
     from (
-      select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${mostCounted}
+      select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
     ) counted
   )`
   const isOpen = sql`v.status = 'open'`
@@ -148,85 +151,86 @@ export async function countInbox(sql: Sql, workspaceId: string, memberId: string
       ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
       ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
-  if (!counts) throw new Error('a count gave nothing')
+  if (!counts) throw new Error('the inbox count returned no row')
   return counts
 }
 
-/** Those a filter asks for by name or text; undefined: it does not, or too many are so called. */
-async function findPeople(
+/** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
+async function findContacts(
   sql: Sql,
   workspaceId: string,
   { contact_id, search }: InboxFilters,
 ): Promise<string[] | undefined> {
   if (!search) return contact_id === undefined ? undefined : [contact_id]
-  const isAsked = contact_id === undefined ? sql`true` : sql`c.id = ${contact_id}`
+  const isContact = contact_id === undefined ? sql`true` : sql`c.id = ${contact_id}`
   const found = await sql<{ id: string }[]>`
     select c.id from contacts c
-    where c.workspace_id = ${workspaceId} and ${isAsked} and ${matches(sql, search)}
+    where c.workspace_id = ${workspaceId} and ${isContact} and ${matches(sql, search)}
     order by c.id desc
-    limit ${mostPeople + 1}`
-  return found.length > mostPeople ? undefined : found.map(({ id }) => id)
+    limit ${maxContacts + 1}`
+  return found.length > maxContacts ? undefined : found.map(({ id }) => id)
 }
 
-/** Which stretches of an index to walk, as conditions on `v`, and what else must hold of `w`, which was met there. */
-function plan(
+/** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
+function planScan(
   sql: Sql,
   workspaceId: string,
   { status, channel, agent, unread, search }: InboxFilters,
-  people: readonly string[] | undefined,
-): { stretches: Fragment[]; rest: Fragment[] } {
-  const agentId = agent === 'nobody' ? nobody : agent
+  contactIds: readonly string[] | undefined,
+): { ranges: Fragment[]; conditions: Fragment[] } {
+  const agentId = agent === 'nobody' ? unassigned : agent
   const has = {
     status: status && sql`w.status = ${status}`,
     channel: channel && sql`w.channel = ${channel}`,
     agent: agentId && sql`w.agent = ${agentId}::uuid`,
     unread: unread && sql`w.unread_count > 0`,
   }
-  const only = (...conditions: (Fragment | undefined | false | '')[]) => conditions.filter((one) => !!one)
-  if (people) {
-    const stretch = sql`v.contact_id = any(${[...people]}::uuid[])`
-    return { stretches: [stretch], rest: only(has.status, has.channel, has.agent, has.unread) }
+  const present = (...conditions: (Fragment | undefined | false | '')[]) => conditions.filter((one) => !!one)
+  if (contactIds) {
+    const range = sql`v.contact_id = any(${[...contactIds]}::uuid[])`
+    return { ranges: [range], conditions: present(has.status, has.channel, has.agent, has.unread) }
   }
-  // A value, not `exists`: that is turned into a list of everybody who is so called, for which all contacts are read.
-  const isSaid =
+  // A scalar subquery, because the planner turns `exists` into a join that reads all contacts.
+  const matchesSearch =
     search &&
     sql`(
       select ${matches(sql, search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
     )`
-  const ofStatus = status ? [status] : statuses
-  // Of what nobody has read there is little where somebody reads.
-  if (unread) return { stretches: [sql`v.unread_count > 0`], rest: only(has.status, has.channel, has.agent, isSaid) }
+  const scannedStatuses = status ? [status] : statuses
+  // Where members read their messages, few conversations are unread.
+  if (unread)
+    return { ranges: [sql`v.unread_count > 0`], conditions: present(has.status, has.channel, has.agent, matchesSearch) }
   if (agentId) {
-    const stretches = ofStatus.map((one) => sql`${agentOf(sql)} = ${agentId}::uuid and v.status = ${one}`)
-    return { stretches, rest: only(has.channel, isSaid) }
+    const ranges = scannedStatuses.map((one) => sql`${agentOf(sql)} = ${agentId}::uuid and v.status = ${one}`)
+    return { ranges, conditions: present(has.channel, matchesSearch) }
   }
-  const stretches = (channel ? [channel] : channelNames).flatMap((on) =>
-    ofStatus.map((one) => sql`v.channel = ${on} and v.status = ${one}`),
+  const ranges = (channel ? [channel] : channelNames).flatMap((name) =>
+    scannedStatuses.map((one) => sql`v.channel = ${name} and v.status = ${one}`),
   )
-  return { stretches, rest: only(isSaid) }
+  return { ranges, conditions: present(matchesSearch) }
 }
 
-/** As the indexes say them, to the letter. */
-const nobody = '00000000-0000-0000-0000-000000000000'
+/** Exactly the expressions of the indexes. */
+const unassigned = '00000000-0000-0000-0000-000000000000'
 const activity = (sql: Sql): Fragment => sql`coalesce(v.last_message_at, v.created_at)`
 const agentOf = (sql: Sql): Fragment => sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
-/** Nobody looks after conversation `v`. */
-export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${nobody}::uuid`
+/** Condition: conversation `v` is assigned to no member. */
+export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
 /** The fields of conversation `v` with contact `c` and member `a`. */
-const listedColumns = (sql: Sql): Fragment => sql`
+const entryColumns = (sql: Sql): Fragment => sql`
   ${conversationColumns(sql)},
   case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end as assigned_agent`
 
-function withoutPlace({ is_match, is_end, activity_us, ...row }: Walked): Listed {
+function toEntry({ is_match, is_end, activity_us, ...row }: ScannedEntry): InboxEntry {
   return row
 }
 
-async function complete(
+async function toInboxRows(
   sql: Sql,
   workspaceId: string,
-  { lastMessagesOf, channels }: Seeing,
-  rows: readonly Listed[],
+  { lastMessagesOf, channels }: InboxContext,
+  rows: readonly InboxEntry[],
 ): Promise<InboxRow[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
@@ -238,18 +242,18 @@ async function complete(
   }))
 }
 
-/** Above every conversation: where the first page starts. */
+/** Sorts before every conversation: the start of the first page. */
 const top = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 const lastMicrosecond = 253_402_300_799_999_999n
 
-/** Eight bytes of microseconds, as the database counts them, and the id. */
-function encodePosition({ activity_us, id }: Pick<Walked, 'activity_us' | 'id'>): string {
+/** The cursor: eight bytes with the microseconds of the last activity, then the id. */
+function encodePosition({ activity_us, id }: Pick<ScannedEntry, 'activity_us' | 'id'>): string {
   const time = Buffer.alloc(8)
   time.writeBigInt64BE(BigInt(activity_us))
   return Buffer.concat([time, Buffer.from(id.replaceAll('-', ''), 'hex')]).toString('base64url')
 }
 
-/** Where a page starts; what is no cursor of ours is the beginning. */
+/** The start of a page. A malformed cursor means the first page. */
 export function readInboxPosition(cursor: unknown): InboxPosition['before'] {
   if (typeof cursor !== 'string' || !/^[\w-]{32}$/.test(cursor)) return top
   const bytes = Buffer.from(cursor, 'base64url')

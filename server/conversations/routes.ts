@@ -71,9 +71,11 @@ export const ConversationSchema = Type.Object(
     last_message_at: NullableDateTime,
     last_inbound_at: NullableText({
       format: 'date-time',
-      description: "When the customer last wrote, by the channel's clock: the 24-hour window runs from here.",
+      description: "When the customer last wrote, by the channel's clock. The 24-hour window starts here.",
     }),
-    unread_count: Type.Integer({ description: 'Customer messages since a member last opened it.' }),
+    unread_count: Type.Integer({
+      description: 'Messages of the customer since a member last opened the conversation.',
+    }),
     created_at: DateTime,
     updated_at: DateTime,
     contact: EmbeddedContact,
@@ -83,11 +85,11 @@ export const ConversationSchema = Type.Object(
 
 const ConversationsQuery = ListQuery({
   status: Type.Optional(OneOf(statuses)),
-  contact_id: Type.Optional(Type.String({ format: 'uuid', description: "Only this contact's." })),
+  contact_id: Type.Optional(Type.String({ format: 'uuid', description: 'Only conversations of this contact.' })),
   channel: Type.Optional(OneOf(channels, { description: 'All when absent.' })),
 })
 
-/** Ahead of the schema, whose refusals are all `bad_request`: this one has a code of its own. */
+/** Runs before the schema, whose errors are all `bad_request`: an unknown channel has a code of its own. */
 function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
   const { channel } = query as { channel?: unknown }
   const isKnown = channel === undefined || channels.some((name) => name === channel)
@@ -103,7 +105,7 @@ export const conversationRoutes = (db: Db) => async (app: App) => {
       schema: {
         operationId: 'listConversations',
         summary: 'List conversations',
-        description: 'Newest first, on every channel unless filtered, each with its contact.',
+        description: 'Newest first, of all channels unless filtered, each with its contact.',
         tags,
         querystring: ConversationsQuery,
         response: { 200: ListOf(ConversationSchema) },

@@ -1,11 +1,9 @@
 /**
- * Threads in bulk: for people as a channel names them, who they are and the
- * conversation with them, found or made.
+ * Threads: the contact and the conversation of people as a channel identifies them, found or created in bulk.
  *
- * Nearly everybody is known, so finding is one statement. Whoever is not is
- * made, person first, conversation second, each with its event in the same
- * statement; then they are found like anybody else. A crash in between leaves
- * a person without a conversation, which the next message mends.
+ * Most people are known, so finding them is one statement. For the others it creates first the contact and then the
+ * conversation, each in one statement with its event, and finds them again. A crash in between leaves a contact without a
+ * conversation; the next message creates it.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { identitiesOf, learnPeople, type Made, makePeople, type Who } from '../contacts/people.ts'
@@ -22,96 +20,96 @@ export type Thread = {
   social_username: string | null
   conversation_id: string
   last_inbound_at: string | null
-  /** Made by this very call, and for this very person. */
+  /** Whether this call created the contact, for the first of several entries of the same person. */
   contact_created: boolean
 }
 
-export type Found = Omit<Thread, 'conversation_id' | 'contact_created'> & {
-  place: number
+export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & {
+  index: number
   conversation_id: string | null
-  /** How many of the names we asked by are theirs. */
-  name_count: number
+  /** How many of the ids in the query belong to the contact. */
+  identity_count: number
 }
 
-/** Who these people are, in order; undefined: nobody yet. */
-export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Found | undefined)[]> {
-  const places: number[] = []
-  const workspaces: string[] = []
+/** The threads of these people, in order; undefined for an unknown person. */
+export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(FoundThread | undefined)[]> {
+  const indexes: number[] = []
+  const workspaceIds: string[] = []
   const channels: string[] = []
-  const names: string[] = []
-  people.forEach((who, place) => {
-    for (const name of identitiesOf(who)) {
-      places.push(place)
-      workspaces.push(who.workspace_id)
+  const identities: string[] = []
+  people.forEach((who, index) => {
+    for (const identity of identitiesOf(who)) {
+      indexes.push(index)
+      workspaceIds.push(who.workspace_id)
       channels.push(who.channel)
-      names.push(name)
+      identities.push(identity)
     }
   })
-  const found = await sql<Found[]>`
-    with known as (
-      select distinct on (asked.place) asked.place, asked.workspace_id, asked.channel, i.contact_id,
-        count(*) over (partition by asked.place, i.contact_id)::int as name_count
-      from unnest(${places}::int[], ${workspaces}::uuid[], ${channels}::text[], ${names}::text[]) with ordinality
-        as asked (place, workspace_id, channel, name, rank)
+  const found = await sql<FoundThread[]>`
+    with known_people as (
+      select distinct on (p.index) p.index, p.workspace_id, p.channel, i.contact_id,
+        count(*) over (partition by p.index, i.contact_id)::int as identity_count
+      from unnest(${indexes}::int[], ${workspaceIds}::uuid[], ${channels}::text[], ${identities}::text[]) with ordinality
+        as p (index, workspace_id, channel, identity, rank)
       join contact_identities i
-        on i.workspace_id = asked.workspace_id and i.channel = asked.channel and i.external_id = asked.name
-      order by asked.place, asked.rank
+        on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.identity
+      order by p.index, p.rank
     )
-    select k.place, k.name_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
+    select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
       v.id as conversation_id, v.last_inbound_at
-    from known k
-    join contacts c on c.workspace_id = k.workspace_id and c.id = k.contact_id
-    left join conversations v on v.workspace_id = k.workspace_id and v.contact_id = k.contact_id and v.channel = k.channel`
-  const threads: (Found | undefined)[] = people.map(() => undefined)
-  for (const row of found) threads[row.place] = row
+    from known_people p
+    join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
+    left join conversations v on v.workspace_id = p.workspace_id and v.contact_id = p.contact_id and v.channel = p.channel`
+  const threads: (FoundThread | undefined)[] = people.map(() => undefined)
+  for (const row of found) threads[row.index] = row
   return threads
 }
 
-/** Who these people are, made where they are nobody yet, and which were made by this very call. `known`: as below. */
+/** The contacts of these people, created where missing, and those that this call created. `known`: as below. */
 export async function resolvePeople(
   sql: Sql,
   people: readonly Who[],
-  known?: readonly (Found | undefined)[],
-): Promise<{ found: readonly (Found | undefined)[]; made: readonly Made[] }> {
+  known?: readonly (FoundThread | undefined)[],
+): Promise<{ found: readonly (FoundThread | undefined)[]; made: readonly Made[] }> {
   const found = known ?? (await findThreads(sql, people))
-  await learn(sql, people, found)
-  const strangers = people.filter((_, place) => !found[place])
-  if (strangers.length === 0) return { found, made: [] }
-  const made = await makePeople(sql, strangers)
+  await storeNewDetails(sql, people, found)
+  const unknown = people.filter((_, i) => !found[i])
+  if (unknown.length === 0) return { found, made: [] }
+  const made = await makePeople(sql, unknown)
   const all = await findThreads(sql, people)
-  await learn(sql, people, all)
+  await storeNewDetails(sql, people, all)
   return { found: all, made }
 }
 
-/** Who these people are, and their conversations, made where there is none. `known`: what was found a moment ago. */
+/** The threads of these people, created where missing. `known`: the result of a `findThreads` just before. */
 export async function resolveThreads(
   sql: Sql,
   people: readonly Who[],
-  known?: readonly (Found | undefined)[],
+  known?: readonly (FoundThread | undefined)[],
 ): Promise<Thread[]> {
   const resolved = await resolvePeople(sql, people, known)
   let { found } = resolved
-  const without = new Map<string, NewConversation>()
-  people.forEach(({ workspace_id, channel }, place) => {
-    const thread = found[place]
+  const missing = new Map<string, NewConversation>()
+  people.forEach(({ workspace_id, channel }, i) => {
+    const thread = found[i]
     if (thread && !thread.conversation_id) {
-      without.set(`${thread.contact_id} ${channel}`, { workspace_id, channel, contact_id: thread.contact_id })
+      missing.set(`${thread.contact_id} ${channel}`, { workspace_id, channel, contact_id: thread.contact_id })
     }
   })
-  if (without.size > 0) {
-    await makeConversations(sql, [...without.values()])
+  if (missing.size > 0) {
+    await createConversations(sql, [...missing.values()])
     found = await findThreads(sql, people)
   }
   const created = new Set(resolved.made.map(({ contact_id }) => contact_id))
   return found.map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
 }
 
-function toThread(found: Found | undefined, created: boolean): Thread {
-  if (!found?.conversation_id) throw new Error('a conversation just found or made is not there')
+function toThread(found: FoundThread | undefined, created: boolean): Thread {
+  if (!found?.conversation_id) throw new Error('a conversation that was just resolved does not exist')
   return { ...found, conversation_id: found.conversation_id, contact_created: created }
 }
 
-/** Hold the conversations with somebody: nothing is added to them until the transaction ends. */
+/** Locks a contact's conversations: no message is added to them until the transaction ends. */
 export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: string): Promise<void> {
   await sql`
     select id from conversations where workspace_id = ${workspaceId} and contact_id = ${contactId}
@@ -119,39 +117,46 @@ export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: st
     for update`
 }
 
-/** Keep what came along: a second name, a name for somebody who had none. */
-async function learn(sql: Sql, people: readonly Who[], found: readonly (Found | undefined)[]): Promise<void> {
-  const news = people.flatMap((who, place) => {
-    const thread = found[place]
+/** Stores details that the contacts did not have yet: a further id, a name, a phone number, an e-mail address. */
+async function storeNewDetails(
+  sql: Sql,
+  people: readonly Who[],
+  found: readonly (FoundThread | undefined)[],
+): Promise<void> {
+  const learnt = people.flatMap((who, i) => {
+    const thread = found[i]
     if (!thread) return []
-    const isNews =
-      thread.name_count < identitiesOf(who).length ||
+    const hasNews =
+      thread.identity_count < identitiesOf(who).length ||
       (!thread.phone && who.phone) ||
       (!thread.name && who.name) ||
       (!thread.email && who.email) ||
       (who.channel === 'social' && !thread.social_username && who.username)
-    return isNews ? [{ ...who, contact_id: thread.contact_id }] : []
+    return hasNews ? [{ ...who, contact_id: thread.contact_id }] : []
   })
-  if (news.length > 0) await learnPeople(sql, news)
+  if (learnt.length > 0) await learnPeople(sql, learnt)
 }
 
 type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }
 
-async function makeConversations(sql: Sql, conversations: readonly NewConversation[]): Promise<void> {
+async function createConversations(sql: Sql, conversations: readonly NewConversation[]): Promise<void> {
   const rows = conversations.map((conversation) => {
     const id = newId()
     return { ...conversation, id, created_at: timeOfId(id) }
   })
   await sql`
-    with given as (
+    with
+    -- The conversations to create.
+    input as (
       select *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz
       )
     ),
-    made as (
+    -- Without conversations that another statement created in the meantime. Sorted, so that two cannot deadlock.
+    inserted_conversations as (
       insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
-      select workspace_id, id, contact_id, channel, created_at, created_at from given
+      select workspace_id, id, contact_id, channel, created_at, created_at from input
       order by workspace_id, contact_id, channel
       on conflict do nothing
       returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
@@ -159,8 +164,8 @@ async function makeConversations(sql: Sql, conversations: readonly NewConversati
     ),
     ${emit(sql, {
       event: 'conversation.created',
-      workspaces: sql`made`,
-      from: sql`made v`,
+      workspaces: sql`inserted_conversations`,
+      from: sql`inserted_conversations v`,
       workspaceId: sql`v.workspace_id`,
       occurredAt: sql`v.created_at`,
       data: jsonObject(
@@ -171,5 +176,5 @@ async function makeConversations(sql: Sql, conversations: readonly NewConversati
         ) as conversation`,
       ),
     })}
-    select id from made`
+    select id from inserted_conversations`
 }

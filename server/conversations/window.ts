@@ -1,14 +1,13 @@
 /**
- * Until when a customer may be written to freely: some channels close a while
- * after the customer's last message, by the channel's clock, and some of those
- * let a person answer longer than a program.
+ * The messaging window: how long after the customer's last message free-form messages may be sent. It runs by the channel's
+ * clock. Some channels give members a longer window than programs.
  */
 import type { Channel } from '../channels/channel.ts'
 
 export type Window = {
-  /** Null: the channel never closes, or the customer never wrote. */
+  /** Null when the channel has no window or the customer has not written yet. */
   window_closes_at: string | null
-  /** For what a person writes; null: as above, or the channel makes no difference. */
+  /** The window for members. Null as above, and when it is the same for programs. */
   late_window_closes_at: string | null
 }
 
