@@ -21,8 +21,7 @@ import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
 import { dropMedia, startFetchingMedia } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
-import { sweepEarly } from './messages/early-reports.ts'
-import { applyEarly } from './messages/intake.ts'
+import { applyEarlyReports, sweepEarlyReports } from './messages/early-reports.ts'
 import { linkMedia } from './messages/messages.ts'
 import { sweepPending } from './messages/settle.ts'
 import type { Pools } from './pools.ts'
@@ -98,12 +97,12 @@ export function startWorker(parts: WorkerParts): Loop {
     broadcasts,
     startDigesting({ db: pools.queue, log, health }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
-    repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarly(db, onMediaGone, signals, applying) }),
+    repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
     repeat({
       name: 'sweep-early-reports',
       everyMs: 10_000,
       run: async () => {
-        for (const [reason, count] of Object.entries(await sweepEarly(db))) {
+        for (const [reason, count] of Object.entries(await sweepEarlyReports(db))) {
           for (let i = 0; i < count; i++) countDropped(reason)
         }
       },

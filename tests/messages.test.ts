@@ -197,7 +197,7 @@ test('text and media need the 24-hour window, which the customer opens and time 
   const { api, connect } = await start(t)
   const provider = await connect()
   const never = await api.post('/messages', { to: phone, text: 'hello' })
-  assertRefused(never, 400, 'bad_request', /never wrote.*template/)
+  assertRefused(never, 400, 'bad_request', /has not written yet.*template/)
   assert.deepEqual((await api.get('/contacts')).body.data, [])
 
   const old = new Date(Date.now() - 25 * 3_600_000)

@@ -512,7 +512,7 @@ test('a member answers a visitor with text, whenever they like, and with nothing
   const { conversation_id, id } = (await page.says('question')).body.data
   const path = `/conversations/${conversation_id}/messages`
   for (const [body, field] of [
-    [{ type: 'image', media_url: 'https://cdn.example/a.png' }, /^type: the web channel carries text/],
+    [{ type: 'image', media_url: 'https://cdn.example/a.png' }, /^type: the web channel supports only text/],
     [{ type: 'template', template: { name: 'hello_world' } }, /^type: /],
     [{ text: '' }, /^text: /],
     [{ text: ' \n' }, 'text: must not be blank'],

@@ -116,9 +116,9 @@ export type Conversation = {
   assigned_agent_id: string | null
   last_message_text: string | null
   last_message_at: string | null
-  /** When the customer last wrote, by the channel's clock: the 24-hour window runs from here. */
+  /** When the customer last wrote, by the channel's clock. The 24-hour window starts here. */
   last_inbound_at: string | null
-  /** Customer messages since a member last opened it. */
+  /** Messages of the customer since a member last opened the conversation. */
   unread_count: number
   created_at: string
   updated_at: string
@@ -244,7 +244,7 @@ export type ListConversationsQuery = {
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
   status?: "open" | "pending" | "closed" | undefined
-  /** Only this contact's. */
+  /** Only conversations of this contact. */
   contact_id?: string | undefined
   /** All when absent. */
   channel?: "msgapp" | "social" | "web" | undefined
@@ -287,29 +287,29 @@ export type Message = {
   id: string
   conversation_id: string
   direction: "inbound" | "outbound"
-  /** `agent` is a member or the API, `bot` a broadcast. */
+  /** `agent` is a member or the API, `bot` is a broadcast. */
   sender_type: "customer" | "agent" | "bot"
   content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
   /** The text, the caption, the title of a tapped button, an emoji. */
   content_text: string | null
-  /** What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null. */
+  /** Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. Otherwise null. */
   content: Record<string, unknown> | null
-  /** Null until media that a customer sent has been fetched. */
+  /** Null until the media of a customer has been fetched. */
   media_url: string | null
   template_name: string | null
   /** The broadcast that sent it. */
   broadcast_id: string | null
-  /** The primary channel's own id; delivery events refer to it. */
+  /** The primary channel's id of the message; delivery events refer to it. */
   msgapp_message_id: string | null
-  /** The channel's id where it has one, otherwise ours. */
+  /** The channel's id of the message if there is one, otherwise our id. */
   message_id: string
-  /** Inbound: `received`. Outbound moves up from `pending`. */
+  /** `received` for inbound messages. Outbound messages start as `pending`. */
   status: "received" | "pending" | "sent" | "failed" | "delivered" | "read"
   /** Why the message failed; null while its status is not `failed`. */
   error: {
-    /** The channel's own error code where it gave one, else `platform_error`. */
+    /** The channel's error code, or `platform_error` if it sent none. */
     code: string
-    /** For people; may change. */
+    /** A readable explanation; may change. */
     message: string
   } | null
   reply_to_message_id: string | null
@@ -388,7 +388,7 @@ export type NewContact = {
 }
 
 export type NewMessage = {
-  /** A phone number; without country code it is read with the default country of the workspace. */
+  /** A phone number. Without a country code the default country of the workspace applies. */
   to: string
   /** `text` when absent. */
   type?: "text" | "template" | "image" | "video" | "document" | "audio" | undefined
@@ -401,7 +401,7 @@ export type NewMessage = {
   template?: TemplateSend | undefined
   /** An earlier message of the same conversation to quote. */
   reply_to_message_id?: string | undefined
-  /** The contact's name; replaces the stored one if different. */
+  /** The contact's name; replaces the stored name if different. */
   name?: string | undefined
 }
 
@@ -425,7 +425,7 @@ export type Recipient = {
   to: string
   /** The contact's name; replaces the stored one if different. */
   name?: string | undefined
-  /** Body values in placeholder order, or an object with a value for each part. */
+  /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined
 }
 
@@ -503,7 +503,7 @@ export type TemplateParams = {
     name?: string | undefined
     address?: string | undefined
   } | undefined
-  /** One a carousel card, in card order. */
+  /** One entry per carousel card, in card order. */
   cards?: ({
     headerMediaUrl?: string | undefined
     headerMediaId?: string | undefined
@@ -518,7 +518,7 @@ export type TemplateSend = {
   name: string
   /** `en_US` when absent. */
   language?: string | undefined
-  /** Body values in placeholder order, or an object with a value for each part. */
+  /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined
 }
 

@@ -14,7 +14,7 @@ import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
 import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
-import { type Reading, requireMemberMessage } from '../messages/thread.ts'
+import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
 import { type Accepting, acceptBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import {
@@ -97,7 +97,7 @@ const downloadMs = 30 * 60_000
 export type Wiring = {
   accepting: Accepting
   sender: Sender
-  reading: Reading
+  reading: ThreadContext
   signals: Signals
 }
 

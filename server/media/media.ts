@@ -20,6 +20,7 @@ import type { ChannelName } from '../contacts/contacts.ts'
 import { randomToken, type Sealer } from '../lib/crypto.ts'
 import type { Db, Fragment, Sql } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
+import { newId } from '../lib/id.ts'
 import { type Loop, startRepeating } from '../lib/loop.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Store } from '../lib/store.ts'
@@ -73,8 +74,15 @@ const storePauseSeconds = 60
 const graceMs = 2_000
 const letGoMs = 1_000
 
-/** What a link carries. */
+/** The secret of a media link. */
 export const mediaToken = (): string => randomToken()
+
+/** The columns of a `media` row that is to be fetched; all null without media. */
+export function toMediaColumns(media: MediaReference | null) {
+  if (!media) return { media_id: null, media_source: null, media_token: null, mime_type: null, filename: null }
+  const { mime_type, filename } = media
+  return { media_id: newId(), media_source: media, media_token: mediaToken(), mime_type, filename }
+}
 
 export function startFetchingMedia({ timeoutMs = 60_000, ...fetching }: Fetching): FetchingLoop {
   const { db, log, health } = fetching

@@ -1,10 +1,13 @@
 /**
- * `/channels/{channel}/{connection id}`: where providers report.
+ * `/channels/{channel}/{connection id}`: callbacks of the providers.
  *
- * The connection's id names the workspace; the signature over the raw bytes
- * proves the sender. A signed callback answers 200 once everything in it is
- * committed. One that cannot be read also answers 200, or the provider would
- * repeat it for days: it is logged and counted.
+ * The journey, file by file: `callbacks.ts` (HTTP, signature) → the adapter's `parse` → `intake.ts` (one verb per kind of
+ * report) → `inbound.ts`, `store-inbound.ts` (customers' messages), `reports.ts` (statuses, edits, read marks),
+ * `echoes.ts` (messages from the provider's own app) → `early-reports.ts` (reports about unknown messages) → 200.
+ *
+ * The connection's id names the workspace. The signature over the raw bytes authenticates the provider. A signed callback
+ * is answered 200 after everything in it is committed. An unreadable one also gets 200, because the provider would repeat
+ * it for days: it is logged and counted.
  */
 import type { Channel, Report } from '../channels/channel.ts'
 import { getConnectionById, noteCallback } from '../channels/connections.ts'
@@ -16,16 +19,16 @@ import { Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import type { Intake } from './intake.ts'
 
-export type Callbacks = {
+export type CallbackOptions = {
   db: Db
   sealer: Sealer
   channels: Record<ChannelName, Channel>
   intake: Intake
-  /** Counts a callback; one with items of different outcomes counts once for each outcome. */
+  /** Counts a callback once for each outcome of its reports. */
   count: (outcome: CallbackOutcome) => void
 }
 
-/** `taken`: something of it was stored. `ignored`: understood and not used. `malformed`: an item could not be read. */
+/** `taken`: a report was processed. `ignored`: a report is not used. `malformed`: a report is unreadable. */
 export type CallbackOutcome = 'taken' | 'ignored' | 'malformed' | 'unsigned'
 
 /** Providers send up to 3 MB. */
@@ -34,43 +37,43 @@ const bodyLimit = 4 * 1024 * 1024
 const Params = Type.Object({ channel: Type.String(), id: Type.String() })
 
 export const callbackRoutes =
-  ({ db, sealer, channels, intake, count }: Callbacks) =>
+  ({ db, sealer, channels, intake, count }: CallbackOptions) =>
   async (app: App) => {
-    // The signature is over the bytes, whatever they say they are.
+    // The signature covers the raw bytes, so the body is not parsed by its content type.
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
-    const requireOurs = async ({ channel, id }: { channel: string; id: string }) => {
+    const requireConnection = async ({ channel, id }: { channel: string; id: string }) => {
       const connection = await getConnectionById(db, sealer, id)
       if (!connection || connection.channel !== channel || channel === 'web') throw notFound('connection')
       return { connection, adapter: channels[connection.channel] }
     }
 
     app.get('/channels/:channel/:id', { schema: { params: Params } }, async ({ params, query }, reply) => {
-      const { connection, adapter } = await requireOurs(params)
+      const { connection, adapter } = await requireConnection(params)
       const challenge = adapter.answerHandshake(connection, query as Record<string, unknown>)
       if (challenge === undefined) {
-        return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: not the one of this connection'))
+        return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: does not match this connection'))
       }
       await noteCallback(db, connection, 'verified')
       return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
     })
 
     app.post('/channels/:channel/:id', { schema: { params: Params }, bodyLimit }, async (request) => {
-      const { connection, adapter } = await requireOurs(request.params)
+      const { connection, adapter } = await requireConnection(request.params)
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       if (!adapter.isSigned(connection, { headers: request.headers, body })) {
         count('unsigned')
-        throw new ApiError('unauthorized', 'X-Hub-Signature-256: not the signature of these bytes')
+        throw new ApiError('unauthorized', 'X-Hub-Signature-256: does not match the body')
       }
       await noteCallback(db, connection, 'received')
-      const about = { channel: connection.channel, workspace: connection.workspace_id }
+      const context = { channel: connection.channel, workspace: connection.workspace_id }
       let payload: unknown
       try {
         payload = JSON.parse(body.toString('utf8'))
       } catch {
         count('malformed')
-        request.log.warn(about, 'a signed callback is not JSON')
+        request.log.warn(context, 'a signed callback is not JSON')
         return { data: { taken: 0 } }
       }
       const reports = adapter.parse(connection, payload)

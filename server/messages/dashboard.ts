@@ -1,5 +1,4 @@
-/** What members do in a conversation: read it, see how a template looks, and answer. */
-
+/** `/conversations/{id}/messages` and `/templates/preview` for members: read, reply, preview a template. */
 import { contentTypes } from '../channels/channel.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Db } from '../lib/db.ts'
@@ -12,13 +11,19 @@ import { directions } from './messages.ts'
 import { previewTemplate } from './preview.ts'
 import { messageFields } from './routes.ts'
 import type { Sender } from './send.ts'
-import { listThread, type MemberMessage as Member, mediaStates, type Reading, requireMemberMessage } from './thread.ts'
+import {
+  listThread,
+  type MemberMessage as Member,
+  mediaStates,
+  requireMemberMessage,
+  type ThreadContext,
+} from './thread.ts'
 
 export const MemberMessage = Type.Object(
   {
     ...messageFields,
-    error: NullableText({ description: "The channel's code and words." }),
-    error_reason: NullableText({ description: 'Why it failed, as one sentence for people.' }),
+    error: NullableText({ description: "The channel's error code and text." }),
+    error_reason: NullableText({ description: 'Why it failed, as one readable sentence.' }),
     sender_id: NullableText(),
     sender: Type.Unsafe<Member['sender']>({
       type: ['object', 'null'],
@@ -36,7 +41,7 @@ export const MemberMessage = Type.Object(
         state: OneOf(mediaStates),
       },
       required: ['mime_type', 'filename', 'size_bytes', 'state'],
-      description: 'Its file, where we keep it.',
+      description: 'Its file, if we store one.',
     }),
     reply_to: Type.Unsafe<Member['reply_to']>({
       type: ['object', 'null'],
@@ -47,7 +52,7 @@ export const MemberMessage = Type.Object(
         content_text: NullableText(),
       },
       required: ['id', 'direction', 'content_type', 'content_text'],
-      description: 'The message it answers, its text cut to 200 characters.',
+      description: 'The quoted message, with its text cut to 200 characters.',
     }),
   },
   { title: 'MemberMessage' },
@@ -55,39 +60,43 @@ export const MemberMessage = Type.Object(
 
 const Reply = Type.Object(draftFields)
 
-const ShownMedia = Type.Unsafe<{ format: string; url: string | null } | null>({
+const HeaderMedia = Type.Unsafe<{ format: string; url: string | null } | null>({
   type: ['object', 'null'],
   properties: { format: { type: 'string' }, url: NullableText() },
   required: ['format', 'url'],
 })
-const shownFields = {
+const previewFields = {
   text: Type.String(),
   header: NullableText(),
-  header_media: ShownMedia,
+  header_media: HeaderMedia,
   buttons: Type.Array(Type.String()),
 }
 const TemplatePreview = Type.Object(
   {
-    ...shownFields,
+    ...previewFields,
     footer: NullableText(),
-    cards: Type.Array(Type.Object(shownFields)),
+    cards: Type.Array(Type.Object(previewFields)),
     missing: Type.Array(Type.String(), {
-      description: 'Values that are still to be given, as `params` names them; in the texts their variables stand.',
+      description: 'The missing values, named as in `params`; the texts still have their variables.',
     }),
   },
   { title: 'TemplatePreview' },
 )
 
-type Wiring = Reading & { db: Db; sender: Sender; templates: Parameters<typeof previewTemplate>[2] }
+type MessageDashboardOptions = ThreadContext & {
+  db: Db
+  sender: Sender
+  templates: Parameters<typeof previewTemplate>[2]
+}
 
 export const messageDashboard =
-  ({ db, sender, templates, ...reading }: Wiring) =>
+  ({ db, sender, templates, ...context }: MessageDashboardOptions) =>
   async (app: App) => {
     app.get(
       '/conversations/:id/messages',
       { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(MemberMessage) } } },
       async ({ session, params, query }) =>
-        listThread(db, session.workspaceId, reading, params.id, readPosition(query)),
+        listThread(db, session.workspaceId, context, params.id, readPosition(query)),
     )
     app.post(
       '/conversations/:id/messages',
@@ -103,7 +112,7 @@ export const messageDashboard =
         const replyTo = body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
         reply.code(201)
-        return { data: await requireMemberMessage(db, workspaceId, reading, { conversationId, channel, id }) }
+        return { data: await requireMemberMessage(db, workspaceId, context, { conversationId, channel, id }) }
       },
     )
 
@@ -125,7 +134,7 @@ export const messageDashboard =
       },
       async ({ session: { workspaceId }, params, body }) => {
         const { channel } = await requireConversation(db, workspaceId, params.id)
-        if (channel !== 'msgapp') throw badRequest('templates are of the msgapp channel')
+        if (channel !== 'msgapp') throw badRequest('only the msgapp channel has templates')
         return { data: await preview(workspaceId, body) }
       },
     )

@@ -1,7 +1,4 @@
-/**
- * What a caller wants to send, checked as far as it can be without asking
- * anybody: the schema of the request, and the rules between its fields.
- */
+/** The body of a send request: its schema, and the rules between its fields. Needs neither the database nor the channel. */
 import type { TemplateParams } from '../channels/channel.ts'
 import { badRequest } from '../lib/errors.ts'
 import { inDocument, OneOf, type Static, Type } from '../lib/schema.ts'
@@ -12,7 +9,7 @@ const maxCaptionLength = 1024
 
 const Text = Type.String({ maxLength: 4096 })
 const Texts = Type.Array(Text, { maxItems: 200 })
-/** Not `Type.Record`: its pattern for names leaves out those with a line break, and their values with them. */
+/** `Type.Record` would drop names with a line break, because its name pattern does not match them. */
 const TextByName = Type.Unsafe<Record<string, string>>({
   type: 'object',
   additionalProperties: Text,
@@ -41,15 +38,15 @@ export const StructuredParams = Type.Object(
       }),
     ),
     cards: Type.Optional(
-      Type.Array(Type.Object(card), { maxItems: 50, description: 'One a carousel card, in card order.' }),
+      Type.Array(Type.Object(card), { maxItems: 50, description: 'One entry per carousel card, in card order.' }),
     ),
   },
-  { title: 'TemplateParams', description: 'What the template does not have is ignored.' },
+  { title: 'TemplateParams', description: 'Values for parts that the template does not have are ignored.' },
 )
 
 export const ParamsSchema = Type.Unsafe<string[] | Static<typeof StructuredParams>>({
   anyOf: [Texts, StructuredParams],
-  description: 'Body values in placeholder order, or an object with a value for each part.',
+  description: 'Body values in placeholder order, or an object with the values of each part.',
 })
 
 export const TemplateSchema = Type.Object(
@@ -61,7 +58,7 @@ export const TemplateSchema = Type.Object(
   { title: 'TemplateSend' },
 )
 
-/** A list is the values of the body. */
+/** A list holds the values of the body. */
 export const readParams = (params: Static<typeof ParamsSchema> = {}): TemplateParams =>
   Array.isArray(params) ? { body: params } : params
 
@@ -95,7 +92,7 @@ export type Draft =
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; params: TemplateParams }
 
-/** The rules between the fields of a request; 400 names the field and the rule. */
+/** Applies the rules between the fields of a request. 400 names the field and the rule. */
 export function readDraft(body: Static<typeof Draft>): Draft {
   const { type = 'text', text, media_url: mediaUrl, template } = body
   if (text !== undefined && type !== 'text')
@@ -121,7 +118,7 @@ export function readDraft(body: Static<typeof Draft>): Draft {
   }
 }
 
-/** The text of a message, from the API, a member or a visitor: 1 to 4096 characters, at least one of them visible. */
+/** The text of a message from the API, a member or a visitor: 1 to 4096 characters, not all of them spaces. */
 export function requireText(text: string): string {
   requireLength(text, 1, maxTextLength)
   requireNotBlank(text)

@@ -5,7 +5,7 @@ import { createDatabase } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Report } from '../channels/channel.ts'
 import { newId } from '../lib/id.ts'
-import { sweepEarly, takeEarly, waitForMessage } from './early-reports.ts'
+import { claimEarlyReports, storeEarlyReports, sweepEarlyReports } from './early-reports.ts'
 
 async function startQueue(t: TestContext) {
   const db = (await createDatabase(t)).connect(3)
@@ -24,7 +24,7 @@ async function startQueue(t: TestContext) {
     at: new Date().toISOString(),
   })
   const wait = (workspaceId: string, externalId: string, text = '') =>
-    waitForMessage(db, workspaceId, 'msgapp', edit(externalId, text))
+    storeEarlyReports(db, [{ workspace_id: workspaceId, report: { ...edit(externalId, text), channel: 'msgapp' } }])
   /** Many at once, as a flood of reports about messages of another system leaves them. */
   const flood = (workspaceId: string, count: number) => {
     const ids = Array.from({ length: count }, () => newId())
@@ -51,7 +51,7 @@ async function startQueue(t: TestContext) {
   return { db, addWorkspace, wait, flood, addMessage, countOf }
 }
 
-const textsOf = (taken: Awaited<ReturnType<typeof takeEarly>>) =>
+const textsOf = (taken: Awaited<ReturnType<typeof claimEarlyReports>>) =>
   taken.map(({ report }) => (report.kind === 'edit' ? report.text : report.kind))
 
 test('a report whose message is unknown is checked ever more seldom, and applied once the message is there', async (t) => {
@@ -60,7 +60,7 @@ test('a report whose message is unknown is checked ever more seldom, and applied
   await wait(workspaceId, 'wamid.1', 'edited')
   const pauses: number[] = []
   for (let i = 0; i < 14; i++) {
-    assert.deepEqual(await takeEarly(db), [])
+    assert.deepEqual(await claimEarlyReports(db), [])
     const [row] = await db<{ seconds: number }[]>`
       update early_reports set next_check_at = now() returning
         (select round(extract(epoch from next_check_at - now()))::int from early_reports) as seconds`
@@ -68,7 +68,7 @@ test('a report whose message is unknown is checked ever more seldom, and applied
   }
   assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2048, 2048])
   await addMessage(workspaceId, 'wamid.1')
-  assert.deepEqual(textsOf(await takeEarly(db)), ['edited'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['edited'])
   assert.equal(await countOf(workspaceId), 0)
 })
 
@@ -78,13 +78,13 @@ test('what waits for one message is taken together, in the order it arrived', as
   await wait(workspaceId, 'wamid.1', 'first')
   for (let i = 0; i < 3; i++) {
     await db`update early_reports set next_check_at = now()`
-    await takeEarly(db)
+    await claimEarlyReports(db)
   }
   // The first is due in some seconds, the second at once.
   await wait(workspaceId, 'wamid.1', 'second')
   await wait(workspaceId, 'wamid.2', 'of another message')
   await addMessage(workspaceId, 'wamid.1')
-  assert.deepEqual(textsOf(await takeEarly(db)), ['first', 'second'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['first', 'second'])
 })
 
 test('a flood of reports about unknown messages delays no other workspace, and costs no more than its share', async (t) => {
@@ -93,16 +93,16 @@ test('a flood of reports about unknown messages delays no other workspace, and c
   await flood(noisy, 10_050)
   await wait(quiet, 'wamid.1', 'early')
   await addMessage(quiet, 'wamid.1')
-  assert.deepEqual(textsOf(await takeEarly(db)), ['early'])
+  assert.deepEqual(textsOf(await claimEarlyReports(db)), ['early'])
   const [checked] = await db<{ n: number }[]>`select count(*)::int as n from early_reports where check_count > 0`
   assert.equal(checked?.n, 250, 'half of the checks of a run')
 
   await wait(quiet, 'wamid.2')
   await wait(noisy, 'newest')
-  assert.deepEqual(await sweepEarly(db), { expired: 0, excess: 51 })
+  assert.deepEqual(await sweepEarlyReports(db), { expired: 0, excess: 51 })
   assert.deepEqual([await countOf(noisy), await countOf(quiet)], [10_000, 1])
   const [newest] = await db`select 1 from early_reports where external_id = 'newest'`
   assert.ok(newest, 'the oldest are dropped')
   await db`update early_reports set received_at = now() - interval '61 minutes' where workspace_id = ${quiet}`
-  assert.deepEqual(await sweepEarly(db), { expired: 1, excess: 0 })
+  assert.deepEqual(await sweepEarlyReports(db), { expired: 1, excess: 0 })
 })

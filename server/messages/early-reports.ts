@@ -1,55 +1,92 @@
 /**
  * Reports that arrived before the message they are about.
  *
- * A channel reports a message a moment before the response to its send, or
- * reports messages that another system sent. So a report without a message
- * waits here and is checked with exponential backoff: after 1, 2, 4, 8 …
- * seconds, for an hour. A run checks a bounded number, and workspaces take
- * turns, so its cost does not grow with the number of waiting reports and a
- * flood in one workspace delays no other.
+ * A channel may report a message shortly before it answers the send, and it reports messages that another system sent. A
+ * report without a message is stored in `early_reports` and checked with exponential backoff: after 1, 2, 4, 8 … seconds,
+ * for an hour. A run checks a bounded number and workspaces take turns: the cost does not grow with the number of stored
+ * reports, and a flood in one workspace delays no other.
  */
+import type { Signals } from '../accounts/signals.ts'
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
+import { applyEcho, echoTimeoutSeconds } from './echoes.ts'
+import { applyCorrection, applyReadUpTo, applyStatuses, type StatusUpdate } from './reports.ts'
+import type { StatusContext } from './status-follower.ts'
 
-export type EarlyReport = { workspace_id: string; report: Report & { channel: ChannelName } }
+export type EarlyReport = {
+  workspace_id: string
+  report: Extract<Report, { external_id: string }> & { channel: ChannelName }
+}
 
-/** Longer than a send waits for its response. */
-export const echoPatienceSeconds = 20
-/** Checks in one run, shared by the workspaces with waiting reports. */
+/** Checks in one run, shared by the workspaces with stored reports. */
 const checksPerRun = 500
-const leastShare = 10
-/** Beyond it the oldest of a workspace are dropped: a report that is early by seconds is among the newest. */
-const mostPerWorkspace = 10_000
+const minPerWorkspace = 10
+/** A sweep deletes the oldest reports of a workspace beyond this: a report that is early by seconds is among the newest. */
+const maxPerWorkspace = 10_000
 
-/** Stores a report until the message it is about is there. */
-export async function waitForMessage(
-  sql: Sql,
-  workspaceId: string,
-  channel: ChannelName,
-  report: Extract<Report, { external_id: string }>,
-): Promise<void> {
+/** Stores reports until their messages exist. */
+export async function storeEarlyReports(sql: Sql, reports: readonly EarlyReport[]): Promise<undefined[]> {
+  const rows = reports.map(({ workspace_id, report }) => ({
+    workspace_id,
+    id: newId(),
+    external_id: report.external_id,
+    report,
+  }))
   await sql`
     insert into early_reports (workspace_id, id, external_id, report, received_at)
-    values (${workspaceId}, ${newId()}, ${report.external_id}, ${JSON.stringify({ ...report, channel })}::text::jsonb, now())`
+    select workspace_id, id, external_id, report, now()
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as i (workspace_id uuid, id uuid, external_id text, report jsonb)`
+  return reports.map(() => undefined)
+}
+
+/** Applies the stored reports whose message exists by now, and notifies their workspaces. */
+export async function applyEarlyReports(
+  db: Db,
+  onMediaGone: (ids: readonly string[]) => void,
+  signals: Signals,
+  context: StatusContext,
+): Promise<void> {
+  const early = await db.begin(async (sql) => {
+    const claimed = await claimEarlyReports(sql)
+    const updates: StatusUpdate[] = []
+    for (const { workspace_id: workspaceId, report } of claimed) {
+      const { channel } = report
+      if (report.kind === 'status') updates.push({ workspaceId, channel, report })
+      else if (report.kind === 'edit' || report.kind === 'revoke') {
+        onMediaGone((await applyCorrection(sql, workspaceId, channel, report)).media)
+      } else if (report.kind === 'read_up_to') await applyReadUpTo(sql, workspaceId, report.external_id)
+    }
+    if (updates.length > 0) await applyStatuses(sql, updates, context)
+    return claimed
+  })
+  // An echo has a transaction of its own. A crash before it loses the echo only.
+  for (const { workspace_id: workspaceId, report } of early) {
+    if (report.kind !== 'echo') continue
+    const isApplied = await applyEcho(db, workspaceId, report.channel, report, context.follower)
+    if (!isApplied) await storeEarlyReports(db, [{ workspace_id: workspaceId, report }])
+  }
+  for (const workspaceId of new Set(early.map(({ workspace_id }) => workspace_id))) signals.changed(workspaceId)
 }
 
 /**
- * Checks the reports that are due. Returns all reports of the messages that are there by now, and echoes that have waited
- * longer than any send takes, in the order they arrived. They are deleted: apply them in the same transaction.
+ * Checks the reports that are due. Returns all reports of messages that exist by now, and echoes older than any send in
+ * flight, in the order of arrival. They are deleted: apply them in the same transaction.
  */
-export async function takeEarly(sql: Sql): Promise<EarlyReport[]> {
-  const taken = await sql<(EarlyReport & { id: string })[]>`
+export async function claimEarlyReports(sql: Sql): Promise<EarlyReport[]> {
+  const claimed = await sql<(EarlyReport & { id: string })[]>`
     with recursive ${waitingWorkspaces(sql)},
-    -- How many each workspace may have checked.
-    share as (
-      select greatest(${leastShare}, ${checksPerRun} / greatest(1, count(*))) as count from waiting_workspaces where workspace_id is not null
+    -- The number of checks for each workspace.
+    workspace_share as (
+      select greatest(${minPerWorkspace}, ${checksPerRun} / greatest(1, count(*))) as count
+      from waiting_workspaces where workspace_id is not null
     ),
-    -- Of each workspace those that are due for the longest.
-    due as (
-      select e.workspace_id, e.id, row_number() over (partition by e.workspace_id order by e.next_check_at) as turn
-      from share s
+    -- The reports of each workspace that are due longest.
+    due_reports as (
+      select e.workspace_id, e.id, row_number() over (partition by e.workspace_id order by e.next_check_at) as round
+      from workspace_share s
       cross join waiting_workspaces w
       cross join lateral (
         select e.workspace_id, e.id, e.next_check_at from early_reports e
@@ -58,85 +95,85 @@ export async function takeEarly(sql: Sql): Promise<EarlyReport[]> {
         limit s.count
       ) e
     ),
-    -- Workspaces take turns. The limit also shows the planner that these are few: without it, it reads whole tables.
-    chosen as (
-      select workspace_id, id from due order by turn limit ${checksPerRun}
+    -- Round by round, one report per workspace. Without the limit the planner expects many rows and reads whole tables.
+    chosen_reports as (
+      select workspace_id, id from due_reports order by round limit ${checksPerRun}
     ),
-    -- Without those that another worker checks at this moment.
-    locked as (
+    -- Without reports that another worker checks at the same time.
+    locked_reports as (
       select e.workspace_id, e.id, e.external_id, e.received_at, e.check_count, e.report->>'kind' = 'echo' as is_echo
       from early_reports e
-      join chosen c on c.workspace_id = e.workspace_id and c.id = e.id
+      join chosen_reports c on c.workspace_id = e.workspace_id and c.id = e.id
       where e.next_check_at <= now()
       for update of e skip locked
     ),
-    -- Whether the message is there, or an echo has waited long enough.
-    checked as (
+    -- Whether the message exists, or the echo has waited long enough.
+    checked_reports as (
       select l.workspace_id, l.id, l.external_id, l.received_at, l.check_count, l.is_echo,
-        l.is_echo and l.received_at < now() - make_interval(secs => ${echoPatienceSeconds}) as is_overdue,
+        l.is_echo and l.received_at < now() - make_interval(secs => ${echoTimeoutSeconds}) as is_overdue,
         exists (
           select from messages m where m.workspace_id = l.workspace_id and m.external_id = l.external_id
         ) as has_message
-      from locked l
+      from locked_reports l
     ),
-    -- The next check is twice as far away; an echo's is when it has waited long enough.
-    postponed as (
+    -- Doubles the delay until the next check. An echo is checked at the latest when it has waited long enough.
+    postponed_reports as (
       update early_reports e
       set check_count = e.check_count + 1,
         next_check_at = least(
           now() + make_interval(secs => power(2, least(c.check_count, 11))),
           case when c.is_echo then greatest(
-            now() + interval '1 second', c.received_at + make_interval(secs => ${echoPatienceSeconds})
+            now() + interval '1 second', c.received_at + make_interval(secs => ${echoTimeoutSeconds})
           ) end
         )
-      from checked c
+      from checked_reports c
       where e.workspace_id = c.workspace_id and e.id = c.id and not (c.is_overdue or c.has_message)
     ),
-    -- Together with the others about the same message, due or not: two edits are applied in their order.
-    ready as (
+    -- With all reports about the same message, due or not, so that two edits are applied in their order.
+    ready_reports as (
       select e.workspace_id, e.id
-      from checked c
+      from checked_reports c
       join early_reports e on e.workspace_id = c.workspace_id and e.external_id = c.external_id
       where c.has_message
       union
-      select workspace_id, id from checked where is_overdue
+      select workspace_id, id from checked_reports where is_overdue
     ),
-    -- Without those that another worker has locked: it takes them itself.
-    taken as (
+    -- Without reports that another worker has locked: that worker applies them.
+    claimed_reports as (
       select e.workspace_id, e.id
       from early_reports e
-      join ready r on r.workspace_id = e.workspace_id and r.id = e.id
+      join ready_reports r on r.workspace_id = e.workspace_id and r.id = e.id
       for update of e skip locked
     )
-    delete from early_reports e using taken t
-    where e.workspace_id = t.workspace_id and e.id = t.id
+    delete from early_reports e using claimed_reports c
+    where e.workspace_id = c.workspace_id and e.id = c.id
     returning e.workspace_id, e.id, e.report`
-  return [...taken].sort((one, other) => (one.id < other.id ? -1 : 1))
+  return [...claimed].sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** Deletes the reports whose message did not come within an hour, and the oldest of workspaces that have too many. */
-export async function sweepEarly(sql: Sql): Promise<{ expired: number; excess: number }> {
+/** Deletes reports older than an hour, and the oldest reports of a workspace beyond its limit. Returns the numbers. */
+export async function sweepEarlyReports(sql: Sql): Promise<{ expired: number; excess: number }> {
   const expired = await sql`delete from early_reports where received_at < now() - interval '1 hour'`
   const excess = await sql`
     with recursive ${waitingWorkspaces(sql)},
-    -- The newest report that is too many, where there is one. Ids are in the order of arrival.
-    surplus as (
+    -- The newest report beyond the limit of each workspace. Ids are in the order of arrival.
+    excess_reports as (
       select w.workspace_id, e.id
       from waiting_workspaces w
       cross join lateral (
         select e.id from early_reports e
         where e.workspace_id = w.workspace_id
         order by e.id desc
-        offset ${mostPerWorkspace}
+        offset ${maxPerWorkspace}
         limit 1
       ) e
     )
-    delete from early_reports e using surplus s
+    delete from early_reports e using excess_reports s
     where e.workspace_id = s.workspace_id and e.id <= s.id`
   return { expired: expired.count, excess: excess.count }
 }
 
-/** Member of a `with recursive` list: every workspace with waiting reports, one step in the index each. */
+/** Member of a `with recursive` list: every workspace with stored reports, found by one index step each. */
 const waitingWorkspaces = (sql: Sql): Fragment => sql`
   waiting_workspaces as (
     (select workspace_id from early_reports order by workspace_id limit 1)

@@ -1,35 +1,33 @@
 /**
- * What was said with somebody, erased: messages a chunk at a time, however many
- * there are, and the files that came with them.
+ * Erases a contact's messages, in chunks, and their files.
  *
- * Files go before their rows. So a store that does not work stops the erasing
- * where it is, and whoever asks again finds what is left; the other way round
- * a file would outlive the only row that knows of it.
+ * A file is deleted from the store before its row. If the store fails, the erasure stops, and a repeated request continues
+ * with the remaining rows. In the other order a file could remain without a row that refers to it.
  */
 import type { Sql } from '../lib/db.ts'
 import type { Store } from '../lib/store.ts'
 
-const mediaAtOnce = 8
-const mediaChunk = 200
+const concurrentDeletes = 8
+const chunkSize = 200
 
-/** Drop every file somebody sent or was sent, and forget it. */
+/** Deletes all media of a contact's conversations, in the store and in the database. */
 export async function eraseMediaOf(sql: Sql, store: Store, workspaceId: string, contactId: string): Promise<void> {
   for (;;) {
     const media = await sql<{ id: string }[]>`
       select m.id from conversations v
       join media m on m.workspace_id = v.workspace_id and m.conversation_id = v.id
       where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId}
-      limit ${mediaChunk}`
+      limit ${chunkSize}`
     if (media.length === 0) return
     const ids = media.map(({ id }) => id)
-    for (let i = 0; i < ids.length; i += mediaAtOnce) {
-      await Promise.all(ids.slice(i, i + mediaAtOnce).map((id) => store.delete(id)))
+    for (let i = 0; i < ids.length; i += concurrentDeletes) {
+      await Promise.all(ids.slice(i, i + concurrentDeletes).map((id) => store.delete(id)))
     }
     await sql`delete from media where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])`
   }
 }
 
-/** The ids of some of the messages with somebody. */
+/** The ids of up to `limit` messages of a contact. */
 export async function listMessagesOf(
   sql: Sql,
   workspaceId: string,
@@ -45,7 +43,7 @@ export async function listMessagesOf(
   return messages.map(({ id }) => id)
 }
 
-/** Hold them: no report moves them until the transaction ends. */
+/** Locks messages, so that no report changes them until the transaction ends. */
 export async function lockMessagesOf(
   sql: Sql,
   workspaceId: string,
@@ -60,14 +58,14 @@ export async function lockMessagesOf(
     for update of m`
 }
 
-/** Delete them; answers the files that went with them, to be dropped from the store. */
+/** Deletes messages. Returns the ids of their files, for the caller to delete from the store. */
 export async function deleteMessagesOf(
   sql: Sql,
   workspaceId: string,
   contactId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  // Media before messages, as whoever fetches them does.
+  // Media is locked before messages, as in the fetch loop (see the lock order in ARCHITECTURE.md).
   const media = await sql<{ id: string }[]>`
     delete from media m using conversations v
     where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.workspace_id = ${workspaceId}
@@ -82,8 +80,8 @@ export async function deleteMessagesOf(
 }
 
 /**
- * Releases the uploaded files that these messages were sent with, and deletes the rows of files that no other message
- * uses. Returns the ids of those, for the store. The file of a broadcast stays: other recipients have it.
+ * Reduces the use count of the uploaded files of these messages and deletes the rows of files that no other message uses.
+ * Returns their ids, for the store. The file of a broadcast stays: other recipients have it.
  */
 async function releaseUploads(
   sql: Sql,
@@ -91,8 +89,8 @@ async function releaseUploads(
   contactId: string,
   messageIds: readonly string[],
 ): Promise<string[]> {
-  const left = await sql<{ id: string; use_count: number }[]>`
-    with used as (
+  const files = await sql<{ id: string; use_count: number }[]>`
+    with used_files as (
       select token, count(*)::int as uses
       from (
         select distinct m.id, link[1] as token
@@ -107,11 +105,11 @@ async function releaseUploads(
       ) links
       group by token
     )
-    update uploads u set use_count = u.use_count - used.uses
-    from used
-    where u.workspace_id = ${workspaceId} and u.token = used.token
+    update uploads u set use_count = u.use_count - f.uses
+    from used_files f
+    where u.workspace_id = ${workspaceId} and u.token = f.token
     returning u.id, u.use_count`
-  const unused = left.filter(({ use_count }) => use_count <= 0).map(({ id }) => id)
+  const unused = files.filter(({ use_count }) => use_count <= 0).map(({ id }) => id)
   if (unused.length > 0)
     await sql`delete from uploads where workspace_id = ${workspaceId} and id = any(${unused}::uuid[])`
   return unused

@@ -1,6 +1,6 @@
 /**
- * What events carry, as schemas: for the API document and, through it, for the SDK's types. No route validates or writes
- * by them, because the statement in which an event happens builds its body. A test holds recorded events against them.
+ * The schemas of the four events, for the API document and the SDK's types. No route uses them: the statement that changes
+ * the data builds the body of its event. A test validates recorded events against them.
  */
 import { contentTypes } from '../channels/channel.ts'
 import { ContactSchema, contactExample } from '../contacts/routes.ts'
@@ -12,7 +12,7 @@ import { MessageSchema, messageExample } from './routes.ts'
 
 const accountId = '0199c1d2-5a00-7e10-8b6f-2d4c6e8fa001'
 
-type Describing = {
+type EventDescription = {
   title: string
   event: EventName
   description: string
@@ -22,7 +22,7 @@ type Describing = {
   example: object
 }
 
-function eventSchema({ title, event, description, id, occurredAt, data, example }: Describing): TSchema {
+function eventSchema({ title, event, description, id, occurredAt, data, example }: EventDescription): TSchema {
   return Type.Object(
     {
       id: Type.String({ format: 'uuid', description: 'Identical across retries: deduplicate on it.' }),
@@ -126,7 +126,7 @@ const eventSchemas: Record<EventName, TSchema> = {
   'contact.created': eventSchema({
     title: 'ContactCreated',
     event: 'contact.created',
-    description: 'A contact was created, however it was created.',
+    description: 'A contact was created, by any means.',
     id: '0199c1d3-04a4-74c9-8e3a-d06172839405',
     occurredAt: contactExample.created_at,
     data: Type.Object({
@@ -145,7 +145,7 @@ const eventSchemas: Record<EventName, TSchema> = {
   }),
 }
 
-/** Any of the four. */
+/** Any of the four events. */
 export const EventSchema = Type.Unsafe<unknown>({
   title: 'Event',
   oneOf: Object.values(eventSchemas),

@@ -1,9 +1,8 @@
 /**
- * Messages: what was said in a conversation, and what became of it.
+ * Messages: reading them, and the columns that the API and events show.
  *
- * A stored status only moves up: pending, sent, failed, delivered, read. The
- * channel reports in any order and more than once, and a message that was
- * delivered did not fail.
+ * A stored status only moves up: pending, sent, failed, delivered, read. The channel reports in any order and more than
+ * once. `delivered` ranks above `failed` because a delivered message did not fail.
  */
 import type { ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -15,7 +14,7 @@ import type { LinkMessage } from '../media/media.ts'
 
 export const directions = ['inbound', 'outbound'] as const
 export const senderTypes = ['customer', 'agent', 'bot'] as const
-/** In order of rank; `received` is the one status of inbound messages. */
+/** In order of rank. Inbound messages have only `received`. */
 export const messageStatuses = ['received', 'pending', 'sent', 'failed', 'delivered', 'read'] as const
 export type MessageStatus = (typeof messageStatuses)[number]
 
@@ -40,21 +39,21 @@ export type Message = {
   created_at: string
 }
 
-/** `code` is the channel's own where it gave one, else `platform_error`. */
+/** `code` is the channel's error code, or `platform_error` when it sent none. */
 export type MessageError = { code: string; message: string }
 
-/** Columns that the public API does not show. */
+/** Columns that the public API does not return. */
 export type MessageDetails = {
-  /** The stored error: the channel's code and words. A `pending` message has one while its outcome is unknown. */
+  /** The stored error: the channel's code and text. A `pending` message has one while its outcome is unknown. */
   error_text: string | null
-  /** The stored content. A template's is what the customer sees of it. */
+  /** The stored content. For a template it is the rendered template. */
   full_content: Record<string, unknown> | null
   sender_id: string | null
   /** The id that the visitor's page chose for its own message; shown to that page only. */
   client_id: string | null
 }
 
-/** A page of a conversation, newest first; 404 when it is not this workspace's. */
+/** A page of a conversation, newest first. 404 when the workspace does not have the conversation. */
 export async function listMessages(
   sql: Sql,
   workspaceId: string,
@@ -115,22 +114,22 @@ export async function listMessageIds(
   return rows.map(({ id }) => id)
 }
 
-/** The newest message of each of these conversations: its direction, kind and status. */
+/** The newest message of each conversation: its direction, type and status. */
 export async function lastMessagesOf(
   sql: Sql,
   workspaceId: string,
   conversationIds: readonly string[],
 ): Promise<Map<string, LastMessage>> {
-  // One by one from the end of their stretches of the key: 50 take 1 ms, however long they are.
+  // One index step at the end of each conversation: 50 conversations of any length take 1 ms.
   const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-    select g.id as conversation_id, m.direction, m.content_type, m.content_kind, m.status
-    from unnest(${[...conversationIds]}::uuid[]) as g (id)
+    select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.status
+    from unnest(${[...conversationIds]}::uuid[]) as i (id)
     cross join lateral (
       select m.direction, m.content_type, m.status,
         case when m.content_type = 'unsupported'
           then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind
       from messages m
-      where m.workspace_id = ${workspaceId} and m.conversation_id = g.id
+      where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
       limit 1
     ) m`
@@ -155,10 +154,9 @@ export const allColumns = (sql: Sql, channel: ChannelName, publicUrl: string): F
   case when ${channel}::text = 'web' then nullif(split_part(m.external_id, ':', 2), '') end as client_id`
 
 /**
- * The fields of message `m`, exactly as the API shows them; also for events. `channel` is an expression, because one
- * statement may hold messages of several channels. `moved` gives the status and error after the statement that moves
- * them: a statement reads rows as they were before it. A `media_url` that begins with a slash is a path of our media
- * store.
+ * The fields of message `m` as the API and events show them. `channel` is an expression, because a statement may read
+ * messages of several channels. A statement that changes messages passes their new `status` and `error`, because it reads
+ * rows as they were before it. A `media_url` that begins with a slash is a path of our own media.
  */
 export function messageColumns(
   sql: Sql,
@@ -168,7 +166,7 @@ export function messageColumns(
 ): Fragment {
   return sql`
     m.id, m.conversation_id, m.direction, m.sender_type, m.content_type, m.content_text,
-    -- A template's content is our own rendering and may hold media ids of the channel.
+    -- The content of a template is our rendering and may contain media ids of the channel.
     case when m.content_type <> 'template' then m.content end as content,
     case when m.media_url like '/%' then ${publicUrl}::text || m.media_url else m.media_url end as media_url,
     m.template_name, m.broadcast_id,
@@ -179,7 +177,7 @@ export function messageColumns(
     ${isoTime(sql, sql`m.created_at`)} as created_at`
 }
 
-/** Errors are stored as `code: words`, as words alone, or as a code alone. */
+/** An error is stored as `code: text`, as a text, or as a code. */
 const errorJson = (sql: Sql, error: Fragment): Fragment => sql`json_build_object(
   'code', coalesce(substring(${error} from '^(\\d{1,9})(?:: |$)'), 'platform_error'),
   'message', coalesce(

@@ -1,21 +1,21 @@
 /**
- * What became of the messages sent on a day, kept by whoever moves a status.
+ * Daily counters of outbound messages by status.
  *
- * Every statement that moves messages adds its differences to one of eight
- * rows of their day, so that statements side by side seldom wait for each
- * other; a read adds those up. A message counts on the day it was made (UTC).
- * One that failed after it was sent is no longer among those sent.
+ * Every statement that changes statuses adds the differences to one of eight rows of the day, chosen at random, so that
+ * concurrent statements seldom wait for each other. A read sums the eight. A message counts on the day it was created
+ * (UTC). A message that fails after it was sent no longer counts as sent.
  */
 import type { Fragment, Sql } from '../lib/db.ts'
 
 const shards = 8
 
-/** Member of a `with` list, for a relation that has `workspace_id, created_at, status_before, status` of messages. */
-export function countOutcomes(sql: Sql, moved: Fragment): Fragment {
+/** Member of a `with` list, for a relation of messages with `workspace_id, created_at, status_before, status`. */
+export function countOutcomes(sql: Sql, messages: Fragment): Fragment {
   const difference = (condition: (status: Fragment) => Fragment) =>
     sql`sum(n * ((${condition(sql`status`)})::int - (${condition(sql`status_before`)})::int))`
   return sql`
-    outcomes as (
+    -- Adds the status changes to the daily counters.
+    counted_outcomes as (
       insert into message_outcomes as o (workspace_id, day, shard, sent, delivered, read, failed)
       select workspace_id, day, ${Math.floor(Math.random() * shards)}::int,
         ${difference((status) => sql`${status} in ('sent', 'delivered', 'read')`)},
@@ -23,12 +23,12 @@ export function countOutcomes(sql: Sql, moved: Fragment): Fragment {
         ${difference((status) => sql`${status} = 'read'`)},
         ${difference((status) => sql`${status} = 'failed'`)}
       from (
-        -- Nearly all of a batch make the same move: so a message is counted, and a move is looked at.
+        -- Most messages of a batch change in the same way, so changes are grouped before they are evaluated.
         select workspace_id, (created_at at time zone 'utc')::date as day, status_before, status, count(*) as n
-        from ${moved}
+        from ${messages}
         where status <> status_before
         group by 1, 2, 3, 4
-      ) moves
+      ) changes
       group by 1, 2
       order by 1, 2
       on conflict (workspace_id, day, shard) do update set
@@ -39,7 +39,7 @@ export function countOutcomes(sql: Sql, moved: Fragment): Fragment {
 
 export type Funnel = { sent: number; delivered: number; read: number; failed: number }
 
-/** Of the messages made since this day. */
+/** The totals of messages created on or after a day. */
 export async function sumOutcomes(sql: Sql, workspaceId: string, firstDay: string): Promise<Funnel> {
   const [funnel] = await sql<Funnel[]>`
     select coalesce(sum(sent), 0)::int as sent, coalesce(sum(delivered), 0)::int as delivered,

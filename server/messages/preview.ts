@@ -1,4 +1,4 @@
-/** How a template looks to a customer, while a member is still choosing its values. Writes nothing. */
+/** Renders a template as a customer would see it, while a member is choosing its values. Writes nothing. */
 import type { Channel, ShownCard, TemplateParams } from '../channels/channel.ts'
 import { getTemplate } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
@@ -6,9 +6,9 @@ import { ApiError, badRequest } from '../lib/errors.ts'
 
 type PreviewedCard = {
   text: string
-  /** A header of text. */
+  /** The text of a text header. */
   header: string | null
-  /** Any other. */
+  /** Any other header. */
   header_media: { format: string; url: string | null } | null
   buttons: string[]
 }
@@ -26,7 +26,7 @@ export async function previewTemplate(
   if (!previewed?.ok) {
     throw new ApiError(
       'template_malformed',
-      `the template ${name} in ${language} cannot be shown: ${previewed?.message}`,
+      `the template ${name} in ${language} cannot be rendered: ${previewed?.message}`,
     )
   }
   const { shown, missing } = previewed

@@ -46,6 +46,6 @@ export async function deleteReindexRequests(sql: Sql, requests: readonly Reindex
   await sql`
     delete from message_revisits r
     using unnest(${requests.map(({ workspace_id }) => workspace_id)}::uuid[], ${requests.map(({ id }) => id)}::uuid[])
-      as g (workspace_id, id)
-    where r.workspace_id = g.workspace_id and r.id = g.id`
+      as i (workspace_id, id)
+    where r.workspace_id = i.workspace_id and r.id = i.id`
 }

@@ -1,4 +1,4 @@
-/** `/messages`: send; `/conversations/{id}/messages`: read. */
+/** `/messages`: send (the journey is listed in `send.ts`). `/conversations/{id}/messages`: read. */
 import type { Caller } from '../accounts/auth.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { conversationExample } from '../conversations/routes.ts'
@@ -28,26 +28,30 @@ export const messageFields = {
   id: Uuid,
   conversation_id: Uuid,
   direction: OneOf(directions),
-  sender_type: OneOf(senderTypes, { description: '`agent` is a member or the API, `bot` a broadcast.' }),
+  sender_type: OneOf(senderTypes, { description: '`agent` is a member or the API, `bot` is a broadcast.' }),
   content_type: OneOf(contentTypes),
   content_text: NullableText({ description: 'The text, the caption, the title of a tapped button, an emoji.' }),
   content: Type.Unsafe<Record<string, unknown> | null>({
     type: ['object', 'null'],
     additionalProperties: true,
     description:
-      'What the channel sent in its own structure: an order, the answer to a form, contact cards, coordinates, a referral, a shared link. Otherwise null.',
+      'Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. Otherwise null.',
   }),
-  media_url: NullableText({ format: 'uri', description: 'Null until media that a customer sent has been fetched.' }),
+  media_url: NullableText({ format: 'uri', description: 'Null until the media of a customer has been fetched.' }),
   template_name: NullableText(),
   broadcast_id: NullableText({ format: 'uuid', description: 'The broadcast that sent it.' }),
-  msgapp_message_id: NullableText({ description: "The primary channel's own id; delivery events refer to it." }),
-  message_id: Type.String({ description: "The channel's id where it has one, otherwise ours." }),
-  status: OneOf(messageStatuses, { description: 'Inbound: `received`. Outbound moves up from `pending`.' }),
+  msgapp_message_id: NullableText({
+    description: "The primary channel's id of the message; delivery events refer to it.",
+  }),
+  message_id: Type.String({ description: "The channel's id of the message if there is one, otherwise our id." }),
+  status: OneOf(messageStatuses, {
+    description: '`received` for inbound messages. Outbound messages start as `pending`.',
+  }),
   error: Type.Unsafe<MessageError | null>({
     type: ['object', 'null'],
     properties: {
-      code: Type.String({ description: "The channel's own error code where it gave one, else `platform_error`." }),
-      message: Type.String({ description: 'For people; may change.' }),
+      code: Type.String({ description: "The channel's error code, or `platform_error` if it sent none." }),
+      message: Type.String({ description: 'A readable explanation; may change.' }),
     },
     required: ['code', 'message'],
     description: 'Why the message failed; null while its status is not `failed`.',
@@ -84,11 +88,11 @@ export const MessageSchema = Type.Object(messageFields, { title: 'Message', exam
 const NewMessage = Type.Object(
   {
     to: Type.String({
-      description: 'A phone number; without country code it is read with the default country of the workspace.',
+      description: 'A phone number. Without a country code the default country of the workspace applies.',
     }),
     ...draftFields,
     name: Type.Optional(
-      Type.String({ maxLength: 500, description: "The contact's name; replaces the stored one if different." }),
+      Type.String({ maxLength: 500, description: "The contact's name; replaces the stored name if different." }),
     ),
   },
   {
@@ -149,7 +153,7 @@ export const messageRoutes =
           operationId: 'sendMessage',
           summary: 'Send a message',
           description:
-            'Finds or creates the contact and the conversation, then sends. Text and media reach a customer only within 24 hours of their last message; outside, use an approved template. 201 means that the channel accepted the message.',
+            'Finds or creates the contact and the conversation, then sends. Text and media can be sent only within 24 hours of the last message of the customer; after that, use an approved template. 201 means that the channel accepted the message.',
           tags,
           body: NewMessage,
           response: { 201: DataOf(SendResult, 'The channel accepted the message.') },
@@ -168,10 +172,10 @@ export const messageRoutes =
           operationId: 'checkMessage',
           summary: 'Check a message without sending it',
           description:
-            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing. The channel itself is not asked, so it may still reject the message.',
+            'Takes the body of `POST /messages` and applies the same checks: the number, the 24-hour window, the template with its values, the plan. Sends and changes nothing. The channel is not called, so it may still reject the message.',
           tags,
           body: NewMessage,
-          response: { 200: DataOf(CheckedMessage, 'The message would be handed to the channel.') },
+          response: { 200: DataOf(CheckedMessage, 'The message would be sent to the channel.') },
         },
       },
       async ({ caller, body }) => ({
@@ -185,7 +189,7 @@ export const messageRoutes =
         schema: {
           operationId: 'listMessages',
           summary: 'List the messages of a conversation',
-          description: 'Newest first. A conversation of another workspace answers 404.',
+          description: 'Newest first. 404 for a conversation of another workspace.',
           tags,
           params: IdParams,
           querystring: ListQuery({}),

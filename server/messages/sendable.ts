@@ -1,8 +1,4 @@
-/**
- * Whether something may be sent: in time, on this channel, in answer to a
- * message of the conversation, to somebody who can be reached. Asked before
- * anything is written.
- */
+/** Checks whether a message may be sent: the window, the channel's limits, the quoted message, the recipient. */
 import type { Channel, Person } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { windowOf } from '../conversations/window.ts'
@@ -12,13 +8,13 @@ import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Draft } from './draft.ts'
 
-/** Refuse what came too late; answers whether it is late, and only a person may still write. */
+/** Throws 400 when the window is closed. Returns whether only a member may still write (the late window). */
 export function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
   const { windowMs, lateWindowMs } = channel
   if (windowMs === null) return false
   const hint = lateWindowMs === null ? '; use a template' : ''
   const { window_closes_at: closesAt, late_window_closes_at: lateClosesAt } = windowOf(channel, lastInboundAt)
-  if (!closesAt) throw badRequest(`the customer never wrote, so no free-form message may be sent${hint}`)
+  if (!closesAt) throw badRequest(`the customer has not written yet, so no free-form message can be sent${hint}`)
   const isOpen = (until: string) => nowMs() < Date.parse(until)
   if (isOpen(closesAt)) return false
   const isLonger = byMember && lateClosesAt !== null
@@ -27,20 +23,20 @@ export function requireWindow(channel: Channel, lastInboundAt: string | null, by
   throw badRequest(`the ${ms / 3_600_000}-hour window closed at ${closedAt}${hint}`)
 }
 
-/** What a channel cannot carry is said before anything is written. */
+/** Throws 400 for content that the channel does not support. */
 export function requireSendable(channel: ChannelName, draft: Draft): void {
   if (channel === 'msgapp') return
-  if (draft.type === 'template') throw badRequest('type: templates are of the msgapp channel')
-  if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel carries text')
+  if (draft.type === 'template') throw badRequest('type: only the msgapp channel has templates')
+  if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel supports only text')
   if (channel === 'social' && draft.type !== 'text' && draft.text) {
     throw badRequest('text: the social channel has no captions')
   }
   if (channel === 'social' && draft.type === 'text' && Buffer.byteLength(draft.text) > 1_000) {
-    throw badRequest('text: the social channel takes at most 1000 bytes')
+    throw badRequest('text: the social channel accepts at most 1000 bytes')
   }
 }
 
-/** The channel's id of the message to quote; 400 when it is of another conversation, or the channel has no id for it. */
+/** The channel's id of the message to quote. 400 when it is not in the conversation or the channel has no id for it. */
 export async function requireQuoted(
   sql: Sql,
   workspaceId: string,
@@ -55,7 +51,7 @@ export async function requireQuoted(
           select external_id, status not in ('pending', 'failed') as is_sent from messages
           where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
       : []
-  if (!message) throw badRequest('reply_to_message_id: no message of this conversation')
+  if (!message) throw badRequest('reply_to_message_id: not a message of this conversation')
   const { external_id, is_sent } = message
   const quoted = channel.quotableId ? channel.quotableId(external_id, is_sent ? id : null) : external_id
   if (quoted === null)
@@ -63,20 +59,20 @@ export async function requireQuoted(
   return quoted
 }
 
-/** How the channel names the contact of a conversation. */
+/** The contact of a conversation as the channel identifies them. 400 when the channel does not know them. */
 export async function requireReachable(
   sql: Sql,
   workspaceId: string,
   channel: ChannelName,
   contact: { id: string; phone: string | null },
 ): Promise<Person> {
-  const names = await sql<{ external_id: string }[]>`
+  const identities = await sql<{ external_id: string }[]>`
     select external_id from contact_identities
     where workspace_id = ${workspaceId} and contact_id = ${contact.id} and channel = ${channel}
     order by external_id`
   const phone = channel === 'msgapp' ? contact.phone : null
-  const userId = names.find(({ external_id: name }) => !name.startsWith('+'))?.external_id ?? null
-  const number = phone ?? names.find(({ external_id: name }) => name.startsWith('+'))?.external_id ?? null
+  const userId = identities.find(({ external_id }) => !external_id.startsWith('+'))?.external_id ?? null
+  const number = phone ?? identities.find(({ external_id }) => external_id.startsWith('+'))?.external_id ?? null
   if (!number && !userId) throw badRequest(`the contact cannot be reached on ${channel}`)
   return { phone: number, user_id: userId, name: null, username: null }
 }

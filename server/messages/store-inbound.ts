@@ -1,196 +1,175 @@
 /**
- * What customers write, kept in bulk: who wrote, in which conversation, the
- * message, its event, its media to fetch, the conversation's last word and
- * count of unread, and whether the sender wants no broadcasts. One statement
- * for all of a batch; a message that is there already changes nothing.
+ * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
+ * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
  */
-import { readWish, type Wish } from '../accounts/opt-out-words.ts'
-import type { MediaReference, Report, Written } from '../channels/channel.ts'
+
 import { isNamedVisit } from '../channels/web/web.ts'
-import type { ChannelName } from '../contacts/contacts.ts'
 import { type Decision, deciding } from '../contacts/opt-out.ts'
-import type { Who } from '../contacts/people.ts'
 import { contactJson } from '../contacts/resource.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
-import { newId, timeOfId } from '../lib/id.ts'
-import { mediaToken } from '../media/media.ts'
+import { timeOfId } from '../lib/id.ts'
+import { toMediaColumns } from '../media/media.ts'
 import { emit } from '../webhooks/emit.ts'
+import type { InboundMessage } from './inbound.ts'
 import { messageColumns } from './messages.ts'
 
-export type Received = {
-  workspaceId: string
-  channel: ChannelName
-  /** Made when it came, so that messages keep the order in which they came. */
-  id: string
-  from: Who
-  written: Written
-  /** What it says of broadcasts, if it does. */
-  wish?: Wish | undefined
-}
+export type StoredMessage = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
 
-export type Kept = { id: string; conversation_id: string; contact_id: string; has_media: boolean }
-
-export function toReceived(
-  workspaceId: string,
-  channel: ChannelName,
-  { from, ...written }: Extract<Report, { kind: 'message' }>,
-  more: Partial<Who> = {},
-): Received {
-  return { workspaceId, channel, id: newId(), from: { workspace_id: workspaceId, channel, ...from, ...more }, written }
-}
-
-/** Whether a customer opts out or in with this: by what is written or tapped on the primary channel. */
-export function wishOf(channel: ChannelName, { content_type, content_text }: Written, own: ReadonlySet<string>) {
-  const isWord = content_type === 'text' || content_type === 'button' || content_type === 'interactive'
-  return channel === 'msgapp' && isWord && content_text ? readWish(content_text, own) : undefined
-}
-
-/** Keep them; answers each its place, or undefined for one that is there already. */
-export async function keepReceived(sql: Sql, received: readonly Received[]): Promise<(Kept | undefined)[]> {
-  const people = received.map(({ from }) => from)
-  const found = await findThreads(sql, people)
-  // Nobody is made for a message that is there already: its sender may have another name by now.
-  const repeated = await findRepeated(
+/** Returns for each message where it is stored, or undefined when it was stored before. */
+export async function storeInbound(
+  sql: Sql,
+  messages: readonly InboundMessage[],
+): Promise<(StoredMessage | undefined)[]> {
+  const people = messages.map(({ from }) => from)
+  const threads = await findThreads(sql, people)
+  // No contact is created for a repeated message: its sender may have another phone number by now.
+  const repeatedIds = await findRepeated(
     sql,
-    received.filter((_, place) => !found[place]?.conversation_id),
+    messages.filter((_, i) => !threads[i]?.conversation_id),
   )
-  const isNew = received.map(({ written }) => !repeated.has(written.external_id))
-  const threads = await resolveThreads(
+  const isNew = messages.map(({ written }) => !repeatedIds.has(written.external_id))
+  const resolved = await resolveThreads(
     sql,
-    people.filter((_, place) => isNew[place]),
-    found.filter((_, place) => isNew[place]),
+    people.filter((_, i) => isNew[i]),
+    threads.filter((_, i) => isNew[i]),
   )
-  const fresh = received.filter((_, place) => isNew[place])
-  const kept = await insertReceived(sql, fresh, threads)
+  const stored = await insertMessages(
+    sql,
+    messages.filter((_, i) => isNew[i]),
+    resolved,
+  )
   let next = 0
-  return isNew.map((isOne) => (isOne ? kept[next++] : undefined))
+  return isNew.map((isOne) => (isOne ? stored[next++] : undefined))
 }
 
-/** Which of them are there already. */
-async function findRepeated(sql: Sql, received: readonly Received[]): Promise<Set<string>> {
-  if (received.length === 0) return new Set()
+/** The channel's ids of the messages that are already stored. */
+async function findRepeated(sql: Sql, messages: readonly InboundMessage[]): Promise<Set<string>> {
+  if (messages.length === 0) return new Set()
   const known = await sql<{ external_id: string }[]>`
     select m.external_id
-    from unnest(${received.map(({ workspaceId }) => workspaceId)}::uuid[],
-      ${received.map(({ written }) => written.external_id)}::text[]) as g (workspace_id, external_id)
-    join messages m on m.workspace_id = g.workspace_id and m.external_id = g.external_id`
+    from unnest(${messages.map(({ workspaceId }) => workspaceId)}::uuid[],
+      ${messages.map(({ written }) => written.external_id)}::text[]) as i (workspace_id, external_id)
+    join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id`
   return new Set(known.map(({ external_id }) => external_id))
 }
 
-async function insertReceived(
+async function insertMessages(
   sql: Sql,
-  received: readonly Received[],
+  messages: readonly InboundMessage[],
   threads: readonly Thread[],
-): Promise<(Kept | undefined)[]> {
-  const rows = received.map((one, place) => toRow(one, threads[place] as Thread))
-  const decisions = received.flatMap((one, place) => toDecision(one, threads[place] as Thread) ?? [])
-  // Hardly any batch has some, and the others are not slowed down by it.
-  const isNew = sql`d.message_id in (select id from added)`
-  const decided = decisions.length > 0 ? sql`${deciding(sql, decisions, isNew)},` : sql``
-  const added = await sql<{ id: string }[]>`
-    with given as (
+): Promise<(StoredMessage | undefined)[]> {
+  const rows = messages.map((message, i) => toRow(message, threads[i] as Thread))
+  const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
+  // Few batches have an opt-out; the statement of the others is shorter.
+  const isInserted = sql`d.message_id in (select id from inserted_messages)`
+  const decided = decisions.length > 0 ? sql`${deciding(sql, decisions, isInserted)},` : sql``
+  const inserted = await sql<{ id: string }[]>`
+    with
+    -- The messages to store, with their media.
+    input as (
       select *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
         content jsonb, external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
         channel text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
       )
     ),
-    -- First and in order: two batches with the same conversations, or the same message, take turns here.
-    locked as (
+    -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
+    locked_conversations as (
       select v.workspace_id, v.id
       from conversations v
-      where (v.workspace_id, v.id) in (select workspace_id, conversation_id from given)
+      where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
       for no key update
     ),
-    added as (
+    -- Without messages that are already stored. The quoted message may be part of this batch.
+    inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
         content, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
-      select g.workspace_id, g.conversation_id, g.id, 'inbound', 'customer', g.content_type, g.content_text, g.content,
-        g.external_id, 'received', coalesce((
+      select i.workspace_id, i.conversation_id, i.id, 'inbound', 'customer', i.content_type, i.content_text, i.content,
+        i.external_id, 'received', coalesce((
           select m.id from messages m
-          where m.workspace_id = g.workspace_id and m.external_id = g.reply_to
-            and m.conversation_id = g.conversation_id
+          where m.workspace_id = i.workspace_id and m.external_id = i.reply_to
+            and m.conversation_id = i.conversation_id
         ), (
-          -- What is answered may have come in the same moment.
-          select o.id from given o
-          where g.reply_to is not null and o.external_id = g.reply_to and o.workspace_id = g.workspace_id
-            and o.conversation_id = g.conversation_id
-          order by o.id limit 1
-        )), g.interactive_reply_id, least(g.sent_at, now()), g.created_at
-      from given g
-      join locked l on l.workspace_id = g.workspace_id and l.id = g.conversation_id
-      order by g.id
+          select q.id from input q
+          where i.reply_to is not null and q.external_id = i.reply_to and q.workspace_id = i.workspace_id
+            and q.conversation_id = i.conversation_id
+          order by q.id limit 1
+        )), i.interactive_reply_id, least(i.sent_at, now()), i.created_at
+      from input i
+      join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
+      order by i.id
       on conflict do nothing
       returning workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
         media_url, template_name, broadcast_id, external_id, status, error, reply_to_message_id, interactive_reply_id,
         sent_at, deleted_at, created_at
     ),
-    touched as (
+    -- Reopened, with the last message and the unread count that the inbox shows.
+    updated_conversations as (
       update conversations v set
-        unread_count = v.unread_count + a.n,
-        last_inbound_at = greatest(v.last_inbound_at, a.sent_at),
+        unread_count = v.unread_count + n.count,
+        last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
         last_message_text =
-          case when v.last_message_at > a.created_at then v.last_message_text else a.content_text end,
-        last_message_at = greatest(v.last_message_at, a.created_at),
+          case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
+        last_message_at = greatest(v.last_message_at, n.created_at),
         status = 'open',
         updated_at = now()
       from (
-        select workspace_id, conversation_id, count(*)::int as n, max(sent_at) as sent_at, max(created_at) as created_at,
-          (array_agg(content_text order by id desc))[1] as content_text
-        from added group by workspace_id, conversation_id
-      ) a
-      where v.workspace_id = a.workspace_id and v.id = a.conversation_id
+        select workspace_id, conversation_id, count(*)::int as count, max(sent_at) as sent_at,
+          max(created_at) as created_at, (array_agg(content_text order by id desc))[1] as content_text
+        from inserted_messages group by workspace_id, conversation_id
+      ) n
+      where v.workspace_id = n.workspace_id and v.id = n.conversation_id
     ),
-    fetching as (
+    -- The media of the new messages, for the loop that fetches them.
+    inserted_media as (
       insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,
         next_attempt_at, created_at)
-      select g.workspace_id, g.media_id, g.conversation_id, g.id, g.channel, g.media_source, g.media_token, g.mime_type,
-        g.filename, now(), g.created_at
-      from given g join added a on a.id = g.id
-      where g.media_id is not null
+      select i.workspace_id, i.media_id, i.conversation_id, i.id, i.channel, i.media_source, i.media_token, i.mime_type,
+        i.filename, now(), i.created_at
+      from input i join inserted_messages n on n.id = i.id
+      where i.media_id is not null
     ),
     ${decided}
-    ${emitReceived(sql, [...new Set(received.map(({ channel }) => channel))].sort().join(' '))}
-    select id from added`
-  const ids = new Set(added.map(({ id }) => id))
-  return rows.map(({ id, conversation_id, media_id }, place) => {
-    const contact_id = threads[place]?.contact_id ?? ''
-    return ids.has(id) ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined
-  })
+    ${emitReceived(sql, [...new Set(messages.map(({ channel }) => channel))].sort().join(' '))}
+    select id from inserted_messages`
+  const ids = new Set(inserted.map(({ id }) => id))
+  return rows.map(({ id, conversation_id, contact_id, media_id }) =>
+    ids.has(id) ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined,
+  )
 }
 
 /**
- * Members of a `with` list: `message.received` for the rows of `given g` that were inserted as `added m`. The key names
- * the channels of the batch, sorted: a shape that is not used would still cost some 50 us of the statement's start.
+ * Members of a `with` list: `message.received` for the rows of `input i` that became `inserted_messages m`. The key names
+ * the channels of the batch, sorted: each further shape would add about 50 µs to the start of the statement.
  */
 const emitReceived = sharedFragment((sql, channels) => {
-  const ids = sql`m.conversation_id, g.contact_id`
-  // Media is fetched later, so no message has a path to complete.
+  const ids = sql`m.conversation_id, i.contact_id`
+  // Media is fetched later, so no message has a media path to complete.
   const rest = sql`m.content_type, m.content_text as text,
-    ${jsonObject(sql, messageColumns(sql, sql`g.channel`, ''))} as message,
-    ${contactJson(sql, sql`g.workspace_id`, sql`g.contact_id`)} as contact`
+    ${jsonObject(sql, messageColumns(sql, sql`i.channel`, ''))} as message,
+    ${contactJson(sql, sql`i.workspace_id`, sql`i.contact_id`)} as contact`
   const keys: Record<string, Fragment> = {
     msgapp: sql`${ids}, m.external_id as msgapp_message_id`,
-    social: sql`g.channel, ${ids}, m.external_id as social_message_id`,
-    web: sql`g.channel, ${ids}, m.id as message_id`,
+    social: sql`i.channel, ${ids}, m.external_id as social_message_id`,
+    web: sql`i.channel, ${ids}, m.id as message_id`,
   }
   const shapes = channels
     .split(' ')
     .map((name) => sql`when ${name} then ${jsonObject(sql, sql`${keys[name] ?? ids}, ${rest}`)}`)
   return emit(sql, {
     event: 'message.received',
-    workspaces: sql`added`,
-    from: sql`given g join added m on m.id = g.id`,
-    workspaceId: sql`g.workspace_id`,
-    occurredAt: sql`g.sent_at`,
-    data: sql`case g.channel ${shapes.reduce((one, other) => sql`${one} ${other}`)} end`,
+    workspaces: sql`inserted_messages`,
+    from: sql`input i join inserted_messages m on m.id = i.id`,
+    workspaceId: sql`i.workspace_id`,
+    occurredAt: sql`i.sent_at`,
+    data: sql`case i.channel ${shapes.reduce((one, other) => sql`${one} ${other}`)} end`,
   })
 })
 
-function toRow({ workspaceId, channel, id, written }: Received, { conversation_id, contact_id }: Thread) {
+function toRow({ workspaceId, channel, id, written }: InboundMessage, { conversation_id, contact_id }: Thread) {
   const { external_id, at, content_type, content_text, media } = written
   return {
     workspace_id: workspaceId,
@@ -200,7 +179,7 @@ function toRow({ workspaceId, channel, id, written }: Received, { conversation_i
     content_type,
     content_text,
     content: written.content,
-    // A visitor's message has no name but ours, unless their page gave it one to know it by.
+    // A web message has an external id only when the visitor's page gave it a `client_id`.
     external_id: channel === 'web' && !isNamedVisit(external_id) ? null : external_id,
     reply_to: written.reply_to,
     interactive_reply_id: written.interactive_reply_id,
@@ -211,14 +190,7 @@ function toRow({ workspaceId, channel, id, written }: Received, { conversation_i
   }
 }
 
-function toDecision({ workspaceId, id, wish, written }: Received, { contact_id }: Thread): Decision | undefined {
+function toDecision({ workspaceId, id, wish, written }: InboundMessage, { contact_id }: Thread): Decision | undefined {
   if (!wish) return undefined
   return { workspace_id: workspaceId, contact_id, wish, by: 'customer', at: written.at, message_id: id }
-}
-
-/** The columns of a row of `media` that is to be fetched; all null without media. */
-export function toMediaColumns(media: MediaReference | null) {
-  if (!media) return { media_id: null, media_source: null, media_token: null, mime_type: null, filename: null }
-  const { mime_type, filename } = media
-  return { media_id: newId(), media_source: media, media_token: mediaToken(), mime_type, filename }
 }

@@ -1,4 +1,4 @@
-/** Templates as messages: the approved one, and what goes over the wire and is kept of it. */
+/** Template messages: requires an approved template, fills in its values, and returns the content to send and store. */
 import type { Channel, Connection, Content, Filled, Template } from '../channels/channel.ts'
 import { getTemplate, refreshTemplates } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
@@ -13,8 +13,8 @@ export type MessageContent = {
 }
 
 /**
- * The template, approved. One that is not, or that `isUsable` finds fault with, may have been approved or changed since
- * we looked: the list is fetched anew, once, before anybody is told.
+ * Returns the approved template, or throws 400. A stored template that is not approved or not usable may have changed at
+ * the provider, so the list is fetched again once before the caller gets an error.
  */
 export async function requireTemplate(
   sql: Sql,
@@ -34,7 +34,7 @@ export async function requireTemplate(
   return fresh
 }
 
-/** A template with values, or the refusal that says what is wrong with them or with it. */
+/** Returns the filled template. 400 for a wrong value, `template_malformed` for a broken template. */
 export function requireFilled({ name, language }: TemplateName, filled: Filled | undefined): FilledTemplate {
   if (!filled) throw badRequest('type: this channel has no templates')
   if (filled.ok) return filled

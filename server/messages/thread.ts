@@ -1,7 +1,4 @@
-/**
- * A conversation as members read it: who of them wrote what, what is known of
- * the files, what a message answers, and in plain words why one failed.
- */
+/** The messages of a conversation as members see them: with the author, the file, the quoted message and the error reason. */
 import type { Channel, ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -11,7 +8,7 @@ import { allColumns, type directions, type Message, type MessageDetails, require
 
 export const mediaStates = ['pending', 'stored', 'failed'] as const
 
-/** Members see the stored error and content. */
+/** Unlike API clients, members see the stored error and content. */
 export type MemberMessage = Omit<Message, 'error' | 'content'> &
   Pick<MessageDetails, 'sender_id'> & {
     error: MessageDetails['error_text']
@@ -32,41 +29,41 @@ export type MemberMessage = Omit<Message, 'error' | 'content'> &
     error_reason: string | null
   }
 
-export type Reading = { publicUrl: string; channels: Record<ChannelName, Pick<Channel, 'explainError'>> }
+export type ThreadContext = { publicUrl: string; channels: Record<ChannelName, Pick<Channel, 'explainError'>> }
 
-/** A page, newest first; 404 when the conversation is not this workspace's. */
+/** A page, newest first. 404 when the workspace does not have the conversation. */
 export async function listThread(
   sql: Sql,
   workspaceId: string,
-  reading: Reading,
+  context: ThreadContext,
   conversationId: string,
   { limit, before }: Position,
 ): Promise<Page<MemberMessage>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
   const range = sql`m.id < ${before} order by m.id desc limit ${limit + 1}`
-  return toPage(await readThread(sql, workspaceId, reading, { conversationId, channel }, range), limit)
+  return toPage(await readThread(sql, workspaceId, context, { conversationId, channel }, range), limit)
 }
 
 export async function requireMemberMessage(
   sql: Sql,
   workspaceId: string,
-  reading: Reading,
+  context: ThreadContext,
   { conversationId, channel, id }: { conversationId: string; channel: ChannelName; id: string },
 ): Promise<MemberMessage> {
   const only = sql`m.id = ${id}`
-  const [message] = await readThread(sql, workspaceId, reading, { conversationId, channel }, only)
-  // It was there when it was sent: the customer was erased meanwhile.
+  const [message] = await readThread(sql, workspaceId, context, { conversationId, channel }, only)
+  // The contact was erased after the message was sent.
   if (!message) throw notFound('conversation')
   return message
 }
 
-/** So much of an answered message is enough to know it again. */
+/** Characters of a quoted message that are shown. */
 const quotedLength = 200
 
 async function readThread(
   sql: Sql,
   workspaceId: string,
-  { publicUrl, channels }: Reading,
+  { publicUrl, channels }: ThreadContext,
   { conversationId, channel }: { conversationId: string; channel: ChannelName },
   range: Fragment,
 ): Promise<MemberMessage[]> {
@@ -102,12 +99,12 @@ async function readThread(
     ...row,
     error: error_text,
     content: full_content,
-    error_reason: error_text === null ? null : (explainError?.(error_text) ?? inWords(error_text)),
+    error_reason: error_text === null ? null : (explainError?.(error_text) ?? toSentence(error_text)),
   }))
 }
 
-/** What was kept of an error, without its number, as a sentence. */
-function inWords(error: string): string {
-  const words = error.replace(/^\d+(: |$)/, '').trim() || `The channel gave the error ${error}`
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`
+/** The text of a stored error as a sentence, without its code. */
+function toSentence(error: string): string {
+  const text = error.replace(/^\d+(: |$)/, '').trim() || `The channel reported error ${error}`
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }

@@ -28,7 +28,7 @@ import { cutPage, readPosition } from '../lib/page.ts'
 import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { requireText } from '../messages/draft.ts'
-import { toReceived } from '../messages/inbound.ts'
+import { toInbound } from '../messages/inbound.ts'
 import type { Intake } from '../messages/intake.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { messageFields } from '../messages/routes.ts'
@@ -145,7 +145,7 @@ export const webChatRoutes =
         const said = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
         const [report] = web.parse(site, said)
         if (report?.kind !== 'message') throw badRequest('text: cannot be kept')
-        const kept = await intake.keep(toReceived(site.workspace_id, 'web', report, { email }))
+        const kept = await intake.receive(toInbound(site.workspace_id, 'web', report, { email }))
         if (kept) live.announce(visitorTopic(visitorId))
         const message = kept
           ? await getMessage(
