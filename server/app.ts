@@ -33,8 +33,7 @@ import { conversationDashboard } from './conversations/dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { noteEventHeard } from './insights/checklist.ts'
-import { checklistDashboard } from './insights/checklist-dashboard.ts'
-import { overviewDashboard } from './insights/dashboard.ts'
+import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Health } from './lib/health.ts'
 import type { Http } from './lib/http.ts'
@@ -206,8 +205,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(conversationDashboard(db, { lastMessagesOf, channels }))
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(uploadDashboard({ db, store, publicUrl }))
-      members.register(overviewDashboard(db))
-      members.register(checklistDashboard(db))
+      members.register(insightsDashboard(db))
       members.register(broadcastDashboard({ accepting, sender, reading: { channels, publicUrl }, signals }))
       members.register(webhookDashboard({ db, sealer, guard, signals }))
     },

@@ -12,7 +12,7 @@ import { startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { filterFields } from './conversations/filter-fields.ts'
-import { startDigesting } from './insights/digest.ts'
+import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Health } from './lib/health.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
@@ -95,7 +95,7 @@ export function startWorker(parts: WorkerParts): Loop {
     media,
     webhooks,
     broadcasts,
-    startDigesting({ db: pools.queue, log, health }),
+    startDigest({ db: pools.queue, log, health }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
     repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
     repeat({

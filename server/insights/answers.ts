@@ -1,17 +1,17 @@
 /**
- * Answers that were none: a reply counts as soon as it is read by the digest,
- * and may fail later. Whoever writes that it failed asks for another look, and
- * the digest takes the answer back. Then the next reply that did not fail is
- * the answer, or the customer waits again, since when they had.
+ * Corrects the answer counters when a reply fails after the digest has counted it.
  *
- * Only the last answer of a conversation is known: of one that fails when a
- * later question was answered already, the count stays.
+ * The statement that fails a reply requests the message again (`messages/reindex-requests.ts`), and the digest reverts the
+ * answer. The next reply that did not fail becomes the answer. Without one, the customer waits again, since the same time
+ * as before.
+ *
+ * Only the last answer of a conversation is stored: the count stays when an earlier one fails.
  */
 import type { Sql } from '../lib/db.ts'
 import {
   type Answer,
   addDays,
-  type Counted,
+  type CountableMessage,
   countAnswer,
   type Day,
   dayOf,
@@ -21,15 +21,15 @@ import {
   type Wait,
 } from './days.ts'
 
-/** Count no longer as answers what failed among messages that were read before. They are few: one at a time. */
-export async function recountMessages(sql: Sql, messages: readonly Counted[]): Promise<void> {
+/** Reverts the answers among these messages that have failed. They are few, so one at a time. */
+export async function recountMessages(sql: Sql, messages: readonly CountableMessage[]): Promise<void> {
   const days = new Map<string, Day>()
   const answers: Answer[] = []
   const waits: Wait[] = []
   for (const message of messages) {
     if (message.status !== 'failed' || message.sender_type !== 'agent') continue
     const { workspace_id, conversation_id, id } = message
-    const since = await takeBack(sql, message)
+    const since = await deleteAnswer(sql, message)
     if (since === undefined) continue
     countAnswer(dayOf(days, message), id, since, -1)
     const next = await getNextReply(sql, message)
@@ -50,8 +50,11 @@ export async function recountMessages(sql: Sql, messages: readonly Counted[]): P
   await setWaits(sql, before, after)
 }
 
-/** Since when the customer had waited whom this message answered; undefined: it was not the last answer. */
-async function takeBack(sql: Sql, { workspace_id, conversation_id, id }: Counted): Promise<number | undefined> {
+/** Deletes the answer. Returns since when the customer had waited, or undefined when it was not the last answer. */
+async function deleteAnswer(
+  sql: Sql,
+  { workspace_id, conversation_id, id }: CountableMessage,
+): Promise<number | undefined> {
   const [answer] = await sql<{ since: number }[]>`
     delete from message_answers
     where workspace_id = ${workspace_id} and conversation_id = ${conversation_id} and message_id = ${id}
@@ -59,8 +62,11 @@ async function takeBack(sql: Sql, { workspace_id, conversation_id, id }: Counted
   return answer?.since
 }
 
-/** The first reply after this one that did not fail. One that was not read yet is counted when it is. */
-async function getNextReply(sql: Sql, { workspace_id, conversation_id, id }: Counted): Promise<string | undefined> {
+/** The first later reply that did not fail. A reply that the digest has not read yet is counted when it is read. */
+async function getNextReply(
+  sql: Sql,
+  { workspace_id, conversation_id, id }: CountableMessage,
+): Promise<string | undefined> {
   const [next] = await sql<{ id: string }[]>`
     select m.id from messages m
     where m.workspace_id = ${workspace_id} and m.conversation_id = ${conversation_id} and m.id > ${id}

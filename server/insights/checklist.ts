@@ -1,15 +1,13 @@
 /**
- * The first steps in a new workspace: which of them are taken.
+ * The checklist of a new workspace: which first steps are done.
  *
- * They are read off what is kept anyway, by a few looks into indexes, so an
- * answer costs the same however much was written since. What a workspace came
- * with does not count: a demo's key has no maker, its history took no place in
- * the plan, and of its customers' messages it is known how many there were.
- * Somebody hides the list for all of a workspace.
+ * Each step is derived from existing rows by a few index lookups, so the cost does not depend on the size of the workspace.
+ * The data that a demo workspace is created with does not count: its key has no creator, its history used no quota, and
+ * `inbound_before` holds the number of its inbound messages. Dismissing hides the list for all members.
  */
 import type { Sql } from '../lib/db.ts'
 
-/** In the order in which they are best taken. */
+/** In the order in which the dashboard suggests them. */
 export const steps = ['message_sent', 'customer_wrote', 'key_made', 'webhook_delivered'] as const
 type Step = (typeof steps)[number]
 
@@ -19,7 +17,7 @@ export async function readChecklist(sql: Sql, workspaceId: string): Promise<Chec
   const [row] = await sql<(Record<Step, boolean> & { dismissed: boolean })[]>`
     select
       exists (select from plan_usage u where u.workspace_id = w.id and u.message_count > 0) as message_sent,
-      -- What customers write is counted by day, a second later. On the first day there may have been some before.
+      -- Inbound messages are counted per day, a second late. Those of the demo history are all on the first day.
       exists (select from message_days d where d.workspace_id = w.id and d.day > b.day and d.inbound > 0)
         or (
           select sum(d.inbound) from message_days d where d.workspace_id = w.id and d.day = b.day
@@ -39,7 +37,7 @@ export async function readChecklist(sql: Sql, workspaceId: string): Promise<Chec
   }
 }
 
-/** Show it no more, to anybody of the workspace. */
+/** Hides the checklist for all members of the workspace. */
 export async function dismissChecklist(sql: Sql, workspaceId: string): Promise<Checklist> {
   await sql`
     insert into checklists (workspace_id, dismissed_at) values (${workspaceId}, now())
@@ -47,7 +45,7 @@ export async function dismissChecklist(sql: Sql, workspaceId: string): Promise<C
   return readChecklist(sql, workspaceId)
 }
 
-/** An event was handed over on an open line. True when it was the first. */
+/** Records that an event stream delivered an event. Returns true for the first one. */
 export async function noteEventHeard(sql: Sql, workspaceId: string): Promise<boolean> {
   const noted = await sql`
     insert into checklists (workspace_id, event_heard_at) values (${workspaceId}, now())
@@ -57,7 +55,7 @@ export async function noteEventHeard(sql: Sql, workspaceId: string): Promise<boo
   return noted.length > 0
 }
 
-/** All that customers wrote so far was there when the workspace was made: it takes no step. */
+/** Records the number of existing inbound messages, which do not count as a step. */
 export async function noteHistory(sql: Sql, workspaceId: string): Promise<void> {
   await sql`
     insert into checklists (workspace_id, inbound_before)

@@ -1,4 +1,4 @@
-/** What members look up in all conversations: what was said where, and how things are going. */
+/** `/search`, `/overview` and `/checklist` for members. */
 import { contentTypes } from '../channels/channel.ts'
 import { ConversationSchema } from '../conversations/routes.ts'
 import type { Db } from '../lib/db.ts'
@@ -18,10 +18,11 @@ import type { App } from '../lib/server.ts'
 import { directions } from '../messages/messages.ts'
 import { lastAttempt } from '../webhooks/dashboard.ts'
 import { providers } from '../webhooks/endpoints.ts'
+import { dismissChecklist, readChecklist, steps } from './checklist.ts'
 import { readOverview } from './overview.ts'
 import { searchMessages } from './search.ts'
 
-const FoundMessage = Type.Object({
+const SearchResultSchema = Type.Object({
   message: Type.Object({
     id: Uuid,
     conversation_id: Uuid,
@@ -30,7 +31,7 @@ const FoundMessage = Type.Object({
     content_text: NullableText(),
     created_at: DateTime,
   }),
-  snippet: Type.String({ description: 'About 120 characters around the first word that was found, as plain text.' }),
+  snippet: Type.String({ description: 'About 120 characters around the first match, as plain text.' }),
   conversation: ConversationSchema,
 })
 
@@ -66,10 +67,15 @@ const OverviewSchema = Type.Object({
 
 const ranges = ['7', '30', '90'] as const
 
-export const overviewDashboard = (db: Db) => async (app: App) => {
+const ChecklistSchema = Type.Object({
+  items: Type.Array(Type.Object({ name: OneOf(steps), done: Type.Boolean() })),
+  dismissed: Type.Boolean(),
+})
+
+export const insightsDashboard = (db: Db) => async (app: App) => {
   app.get(
     '/search',
-    { schema: { querystring: ListQuery({ q: Type.String() }), response: { 200: ListOf(FoundMessage) } } },
+    { schema: { querystring: ListQuery({ q: Type.String() }), response: { 200: ListOf(SearchResultSchema) } } },
     async ({ session, query }) => searchMessages(db, session.workspaceId, query.q, readPosition(query)),
   )
   app.get(
@@ -83,5 +89,13 @@ export const overviewDashboard = (db: Db) => async (app: App) => {
     async ({ session, query }) => ({
       data: await readOverview(db, session.workspaceId, Number(query.days ?? '30')),
     }),
+  )
+  app.get('/checklist', { schema: { response: { 200: DataOf(ChecklistSchema) } } }, async ({ session }) => ({
+    data: await readChecklist(db, session.workspaceId),
+  }))
+  app.post(
+    '/checklist/dismiss',
+    { config: { audit: false }, schema: { response: { 200: DataOf(ChecklistSchema) } } },
+    async ({ session }) => ({ data: await dismissChecklist(db, session.workspaceId) }),
   )
 }

@@ -1,17 +1,15 @@
 /**
- * Messages by day and channel, and how long customers waited for an answer.
+ * Counters per day and channel: messages, answers, and how long customers waited for an answer.
  *
- * A customer waits from the first message that nobody has answered until the
- * first message of an agent after it; what the channel refused is no answer,
- * also when it does so later (`answers.ts`), and neither is a broadcast. A
- * reaction asks for none. An answer counts on the day it was given. Only the
- * digest writes here.
+ * A customer waits from the first unanswered message until the next message of an agent. A failed message is not an
+ * answer, also when it fails later (`answers.ts`), and neither is a broadcast. A reaction does not need an answer. An answer
+ * counts on the day it was sent. Only the digest writes these tables.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sql } from '../lib/db.ts'
 import { timeOfId } from '../lib/id.ts'
 
-export type Counted = {
+export type CountableMessage = {
   workspace_id: string
   conversation_id: string
   id: string
@@ -39,8 +37,8 @@ export type Wait = { workspace_id: string; conversation_id: string; since: numbe
 /** The message that ended a wait. */
 export type Answer = Wait & { message_id: string }
 
-/** Count new messages, in order of id. */
-export async function countMessages(sql: Sql, messages: readonly Counted[]): Promise<void> {
+/** Counts new messages. They must be in the order of their ids. */
+export async function countMessages(sql: Sql, messages: readonly CountableMessage[]): Promise<void> {
   const before = await listWaits(sql, messages)
   const waits = new Map(before.map((wait) => [wait.conversation_id, wait]))
   const days = new Map<string, Day>()
@@ -65,7 +63,7 @@ export async function countMessages(sql: Sql, messages: readonly Counted[]): Pro
   await setAnswers(sql, answers)
 }
 
-/** Count the answer that this message is to whoever waited since then; `n` of -1 takes it back. */
+/** Counts message `id` as the answer to a wait that began at `since`. `n` = -1 reverts it. */
 export function countAnswer(day: Day, id: string, since: number, n: 1 | -1): void {
   const seconds = Math.round((Date.parse(timeOfId(id)) - since) / 1000)
   day.answers += n
@@ -75,7 +73,7 @@ export function countAnswer(day: Day, id: string, since: number, n: 1 | -1): voi
   day.within_one_day += n * Number(seconds <= 86_400)
 }
 
-export function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Counted): Day {
+export function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: CountableMessage): Day {
   const date = timeOfId(id).slice(0, 10)
   const key = `${workspace_id} ${date} ${channel}`
   const known = days.get(key)
@@ -86,13 +84,13 @@ export function dayOf(days: Map<string, Day>, { workspace_id, channel, id }: Cou
   return day
 }
 
-export async function listWaits(sql: Sql, messages: readonly Counted[]): Promise<Wait[]> {
+export async function listWaits(sql: Sql, messages: readonly CountableMessage[]): Promise<Wait[]> {
   const conversations = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
   return sql<Wait[]>`
     select w.workspace_id, w.conversation_id, extract(epoch from w.since)::float8 * 1000 as since
     from unnest(${[...conversations.values()]}::uuid[], ${[...conversations.keys()]}::uuid[])
-      as g (workspace_id, conversation_id)
-    join message_waits w on w.workspace_id = g.workspace_id and w.conversation_id = g.conversation_id`
+      as i (workspace_id, conversation_id)
+    join message_waits w on w.workspace_id = i.workspace_id and w.conversation_id = i.conversation_id`
 }
 
 export async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
@@ -101,7 +99,7 @@ export async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
       within_five_minutes, within_one_hour, within_one_day)
     select workspace_id, day, channel, inbound, outbound, answers, answer_seconds, within_five_minutes, within_one_hour,
       within_one_day
-    from json_to_recordset(${JSON.stringify(days)}::text::json) as g (
+    from json_to_recordset(${JSON.stringify(days)}::text::json) as i (
       workspace_id uuid, day date, channel text, inbound int, outbound int, answers int, answer_seconds bigint,
       within_five_minutes int, within_one_hour int, within_one_day int
     )
@@ -113,29 +111,30 @@ export async function addDays(sql: Sql, days: readonly Day[]): Promise<void> {
       within_one_day = d.within_one_day + excluded.within_one_day`
 }
 
+/** Writes the difference between two lists of waits. */
 export async function setWaits(sql: Sql, before: readonly Wait[], after: Map<string, Wait>): Promise<void> {
-  const over = before.filter(({ conversation_id }) => !after.has(conversation_id))
+  const ended = before.filter(({ conversation_id }) => !after.has(conversation_id))
   const known = new Map(before.map(({ conversation_id, since }) => [conversation_id, since]))
-  const begun = [...after.values()].filter(({ conversation_id, since }) => known.get(conversation_id) !== since)
-  if (over.length > 0) {
+  const started = [...after.values()].filter(({ conversation_id, since }) => known.get(conversation_id) !== since)
+  if (ended.length > 0) {
     await sql`
       delete from message_waits w
-      using unnest(${over.map(({ workspace_id }) => workspace_id)}::uuid[],
-        ${over.map(({ conversation_id }) => conversation_id)}::uuid[]) as g (workspace_id, conversation_id)
-      where w.workspace_id = g.workspace_id and w.conversation_id = g.conversation_id`
+      using unnest(${ended.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${ended.map(({ conversation_id }) => conversation_id)}::uuid[]) as i (workspace_id, conversation_id)
+      where w.workspace_id = i.workspace_id and w.conversation_id = i.conversation_id`
   }
-  if (begun.length > 0) {
+  if (started.length > 0) {
     await sql`
       insert into message_waits (workspace_id, conversation_id, since)
       select workspace_id, conversation_id, to_timestamp(since / 1000.0)
-      from unnest(${begun.map(({ workspace_id }) => workspace_id)}::uuid[],
-        ${begun.map(({ conversation_id }) => conversation_id)}::uuid[], ${begun.map(({ since }) => since)}::float8[])
-        as g (workspace_id, conversation_id, since)
+      from unnest(${started.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${started.map(({ conversation_id }) => conversation_id)}::uuid[], ${started.map(({ since }) => since)}::float8[])
+        as i (workspace_id, conversation_id, since)
       on conflict (workspace_id, conversation_id) do update set since = excluded.since`
   }
 }
 
-/** Keep which message answered whom, the last of each conversation. */
+/** Stores the last answer of each conversation. */
 export async function setAnswers(sql: Sql, answers: readonly Answer[]): Promise<void> {
   const last = new Map(answers.map((answer) => [answer.conversation_id, answer]))
   if (last.size === 0) return
@@ -143,6 +142,6 @@ export async function setAnswers(sql: Sql, answers: readonly Answer[]): Promise<
     insert into message_answers (workspace_id, conversation_id, message_id, since)
     select workspace_id, conversation_id, message_id, to_timestamp(since / 1000.0)
     from json_to_recordset(${JSON.stringify([...last.values()])}::text::json)
-      as g (workspace_id uuid, conversation_id uuid, message_id uuid, since float8)
+      as i (workspace_id uuid, conversation_id uuid, message_id uuid, since float8)
     on conflict (workspace_id, conversation_id) do update set message_id = excluded.message_id, since = excluded.since`
 }

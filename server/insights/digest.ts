@@ -1,23 +1,17 @@
 /**
- * The digest: every message is read once, soon after it was written, and what
- * others look up later is kept of it: the words it is found by, its day's
- * counters, who waits for an answer. Whoever sends or receives does nothing
- * for it.
+ * The digest: a background loop that reads every message once, within a second, and derives the word index, the counters
+ * per day, and who waits for an answer. Sending and receiving do not write any of these.
  *
- * Messages are read in the order of their ids, which are times. Yet one may
- * appear behind others that were begun later: its transaction took longer, or
- * its process's clock is behind. So a message counts as read by its row in
- * `message_words`, written in the same transaction as all that is kept of it,
- * and what was read is looked over again: the last two seconds at every turn,
- * the last two minutes every quarter of a minute. `position` is where even
- * that has been done. One that is later still comes through `reindex-requests.ts`, as
- * do those whose text was changed.
+ * Messages are read in the order of their ids, which contain the time. A message can be committed after others with later
+ * ids, because its transaction took longer or the clock of its process is behind. So the row in `message_words` marks a
+ * message as read; the same transaction writes everything derived from it. Every pass reads the last two seconds again,
+ * and every 15 seconds a wide pass reads the last two minutes again. `position` is the id below which no message can
+ * appear any more. `messages/reindex-requests.ts` names messages that are even later, or whose text changed.
  *
- * One process at a time: whoever has the row of the position. It is a row and
- * not a lock of the machine, since processes may be on several. A start from
- * nothing, or after a long stop, works its way up at half speed.
+ * One process at a time runs the digest: the one that locks the row of `position`. After a long stop it catches up at half
+ * speed, so that other work is not delayed.
  */
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -31,43 +25,43 @@ import {
   requestReindex,
 } from '../messages/reindex-requests.ts'
 import { recountMessages } from './answers.ts'
-import { type Counted, countMessages } from './days.ts'
-import { addWords, changeWords, type Texted } from './word-index.ts'
+import { type CountableMessage, countMessages } from './days.ts'
+import { addWords, changeWords, type IndexableMessage } from './word-index.ts'
 
 const everyMs = 1_000
-/** Messages read in a transaction; their words are the most that keeps the process from others at a time. */
+/** Messages per transaction. Splitting their texts into words is the longest time that the event loop is blocked. */
 const batchSize = 500
-/** Out of order by no more than this is usual. */
-const usualMs = 2_000
-/** And this is the most: longer than any statement may take, and than clocks differ. */
-const lateMs = 120_000
-const lookBackSeconds = 15
+/** Most late messages are committed within this time. */
+const narrowMs = 2_000
+/** Longer than any statement may take and than clocks may differ: no message is committed later. */
+const wideMs = 120_000
+const widePassSeconds = 15
 /** Above every id. */
 const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-type Fresh = Texted & Omit<Counted, 'channel'>
+type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel'>
 
-/** A way through the messages from somewhere to the newest. */
-type Pass = { from: string; beganMs: number; isWide: boolean }
+/** Reads the messages from an id up to the newest, batch by batch. */
+type Pass = { from: string; startedMs: number; isWide: boolean }
 
-/** What a pass is after a batch: what is left of it, and when it began; undefined: another process is at it. */
-type Turn = { next: Pass | undefined; beganMs: number } | undefined
+/** The pass after a batch: what remains of it, and when it started. Undefined when another process runs the digest. */
+type PassResult = { next: Pass | undefined; startedMs: number } | undefined
 
-export function startDigesting({ db, log, health }: { db: Db; log: FastifyBaseLogger; health: Health }): Loop {
+export function startDigest({ db, log, health }: { db: Db; log: FastifyBaseLogger; health: Health }): Loop {
   let isStopping = false
-  let lastMs: number | undefined
+  let lastPassMs: number | undefined
   const run = async () => {
     let pass: Pass | undefined
     while (!isStopping) {
-      const began = performance.now()
-      const turn: Turn = await db.begin((sql) => digest(sql, pass, lastMs))
-      if (!turn) return
-      if (!turn.next) {
-        lastMs = turn.beganMs
+      const startedAt = performance.now()
+      const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs))
+      if (!result) return
+      if (!result.next) {
+        lastPassMs = result.startedMs
         return
       }
-      pass = turn.next
-      await sleep(performance.now() - began)
+      pass = result.next
+      await sleep(performance.now() - startedAt)
     }
   }
   const loop = startRepeating({ name: 'digest', everyMs, log, health, run })
@@ -79,77 +73,77 @@ export function startDigesting({ db, log, health }: { db: Db; log: FastifyBaseLo
   }
 }
 
-/** Read the next batch of a pass, or the first of a new one. `lastMs`: when the last pass of this process began. */
-async function digest(sql: Sql, given: Pass | undefined, lastMs: number | undefined): Promise<Turn> {
-  const [state] = await sql<{ position: string; slice_count: number; now_ms: number; is_time: boolean }[]>`
+/** Digests the next batch of a pass, or the first batch of a new one. `lastPassMs`: when this process's last pass started. */
+async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: number | undefined): Promise<PassResult> {
+  const [state] = await sql<{ position: string; slice_count: number; now_ms: number; is_wide_due: boolean }[]>`
     select position, slice_count, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
-      looked_back_at < now() - make_interval(secs => ${lookBackSeconds}) as is_time
+      looked_back_at < now() - make_interval(secs => ${widePassSeconds}) as is_wide_due
     from message_digest
     for update skip locked`
   if (!state) return undefined
   const { position } = state
   const nowMs = Math.floor(state.now_ms)
-  const isWide = state.is_time || lastMs === undefined
-  const near = idAt(Math.min(nowMs, lastMs ?? nowMs) - usualMs)
-  const pass = given ?? { from: isWide ? position : near, beganMs: nowMs, isWide }
+  const isWide = state.is_wide_due || lastPassMs === undefined
+  const narrowStart = idAt(Math.min(nowMs, lastPassMs ?? nowMs) - narrowMs)
+  const pass = current ?? { from: isWide ? position : narrowStart, startedMs: nowMs, isWide }
 
   const end = await findEnd(sql, pass.from)
-  const requests = given ? [] : await listReindexRequests(sql, batchSize)
-  const again = requests.length > 0 ? await readRequested(sql, requests) : []
-  const fresh = await readFresh(sql, pass.from, end ?? top)
-  const seen = new Set(fresh.map(({ id }) => id))
-  const outOfOrder = again.filter(({ id, is_read }) => !is_read && !seen.has(id))
-  const count = await keep(sql, [...outOfOrder, ...fresh].sort(byId), state.slice_count)
-  const known = again.filter(({ is_read }) => is_read)
-  await changeWords(sql, known)
-  await recountMessages(sql, await withChannels(sql, known))
-  const found = new Set(again.map(({ id }) => id))
+  const requests = current ? [] : await listReindexRequests(sql, batchSize)
+  const requested = requests.length > 0 ? await readRequested(sql, requests) : []
+  const unread = await readUnread(sql, pass.from, end ?? top)
+  const unreadIds = new Set(unread.map(({ id }) => id))
+  const late = requested.filter(({ id, is_read }) => !is_read && !unreadIds.has(id))
+  const sliceCount = await digestMessages(sql, [...late, ...unread].sort(byId), state.slice_count)
+  const changed = requested.filter(({ is_read }) => is_read)
+  await changeWords(sql, changed)
+  await recountMessages(sql, await withChannels(sql, changed))
+  const found = new Set(requested.map(({ id }) => id))
   await deleteReindexRequests(
     sql,
     requests.filter(({ message_id, is_expired }) => is_expired || found.has(message_id)),
   )
 
-  const settled = idAt(pass.beganMs - lateMs)
-  const reached = end !== undefined && end < settled ? end : settled
-  const isOver = pass.isWide && end === undefined
-  if (pass.isWide || count !== state.slice_count) {
+  const complete = idAt(pass.startedMs - wideMs)
+  const reached = end !== undefined && end < complete ? end : complete
+  const isLast = pass.isWide && end === undefined
+  if (pass.isWide || sliceCount !== state.slice_count) {
     await sql`
-      update message_digest set slice_count = ${count},
+      update message_digest set slice_count = ${sliceCount},
         position = ${pass.isWide && reached > position ? reached : position},
-        looked_back_at = case when ${isOver} then now() else looked_back_at end`
+        looked_back_at = case when ${isLast} then now() else looked_back_at end`
   }
-  return { next: end === undefined ? undefined : { ...pass, from: end }, beganMs: pass.beganMs }
+  return { next: end === undefined ? undefined : { ...pass, from: end }, startedMs: pass.startedMs }
 }
 
-/** Keep what is looked up later of messages that were not read before, in order. Answers how many slices there are. */
-async function keep(sql: Sql, fresh: readonly Fresh[], sliceCount: number): Promise<number> {
-  if (fresh.length === 0) return sliceCount
-  const messages = await withChannels(sql, fresh)
-  const held = new Set(messages.map(({ id }) => id))
-  // Somebody is just deleting the conversation. If they do not after all, its messages are read then.
-  for (const { workspace_id, id } of fresh) {
-    if (!held.has(id)) await requestReindex(sql, workspace_id, id)
+/** Indexes and counts unread messages, in the order of their ids. Returns the new number of slices. */
+async function digestMessages(sql: Sql, unread: readonly DigestMessage[], sliceCount: number): Promise<number> {
+  if (unread.length === 0) return sliceCount
+  const messages = await withChannels(sql, unread)
+  const locked = new Set(messages.map(({ id }) => id))
+  // A transaction is deleting the conversations of the others. If it rolls back, the requests bring their messages back.
+  for (const { workspace_id, id } of unread) {
+    if (!locked.has(id)) await requestReindex(sql, workspace_id, id)
   }
   if (messages.length === 0) return sliceCount
-  await breathe()
+  await yieldToOthers()
   const count = await addWords(sql, messages, sliceCount)
-  await breathe()
+  await yieldToOthers()
   await countMessages(sql, messages)
   return count
 }
 
-const byId = (one: Fresh, other: Fresh): number => (one.id < other.id ? -1 : 1)
+const byId = (one: DigestMessage, other: DigestMessage): number => (one.id < other.id ? -1 : 1)
 
-/** The last message of a batch that begins here; undefined: there are fewer. */
+/** The last message of the batch after `from`; undefined when fewer messages than a batch remain. */
 async function findEnd(sql: Sql, from: string): Promise<string | undefined> {
   const [end] = await sql<{ id: string }[]>`
     select id from messages where id > ${from} order by id offset ${batchSize - 1} limit 1`
   return end?.id
 }
 
-/** Messages of a stretch that were not read yet. Asked row by row: no statistics can make it read more than the stretch. */
-async function readFresh(sql: Sql, from: string, to: string): Promise<Fresh[]> {
-  return sql<Fresh[]>`
+/** The unread messages of a range. The lateral join checks row by row, so no plan reads more than the range. */
+async function readUnread(sql: Sql, from: string, to: string): Promise<DigestMessage[]> {
+  return sql<DigestMessage[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text
     from messages m
     left join lateral (
@@ -161,9 +155,12 @@ async function readFresh(sql: Sql, from: string, to: string): Promise<Fresh[]> {
     order by m.id`
 }
 
-/** Those of the messages asked for that are there, with their texts of now. */
-async function readRequested(sql: Sql, requests: readonly ReindexRequest[]): Promise<(Fresh & { is_read: boolean })[]> {
-  return sql<(Fresh & { is_read: boolean })[]>`
+/** The requested messages that exist, with their current texts. */
+async function readRequested(
+  sql: Sql,
+  requests: readonly ReindexRequest[],
+): Promise<(DigestMessage & { is_read: boolean })[]> {
+  return sql<(DigestMessage & { is_read: boolean })[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text,
       exists (
         select from message_words w
@@ -172,13 +169,13 @@ async function readRequested(sql: Sql, requests: readonly ReindexRequest[]): Pro
     from (
       select distinct workspace_id, message_id
       from unnest(${requests.map(({ workspace_id }) => workspace_id)}::uuid[],
-        ${requests.map(({ message_id }) => message_id)}::uuid[]) as g (workspace_id, message_id)
-    ) g
-    join messages m on m.workspace_id = g.workspace_id and m.id = g.message_id`
+        ${requests.map(({ message_id }) => message_id)}::uuid[]) as i (workspace_id, message_id)
+    ) i
+    join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id`
 }
 
-/** Those of the messages whose conversation nobody is just deleting, and nobody will until this is over. */
-async function withChannels<Read extends Fresh>(sql: Sql, messages: readonly Read[]) {
+/** The messages whose conversation could be locked, with its channel. */
+async function withChannels<Read extends DigestMessage>(sql: Sql, messages: readonly Read[]) {
   if (messages.length === 0) return []
   const channels = await lockConversations(sql, messages)
   return messages.flatMap((message) => {
@@ -187,13 +184,13 @@ async function withChannels<Read extends Fresh>(sql: Sql, messages: readonly Rea
   })
 }
 
-/** Hold the conversations of these messages against being deleted; whose are just being deleted are not waited for. */
-async function lockConversations(sql: Sql, messages: readonly Fresh[]): Promise<Map<string, ChannelName>> {
-  const wanted = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
-  const held = await sql<{ id: string; channel: ChannelName }[]>`
+/** Locks the conversations of these messages against deletion. Skips those that a transaction is deleting. */
+async function lockConversations(sql: Sql, messages: readonly DigestMessage[]): Promise<Map<string, ChannelName>> {
+  const workspaceIds = new Map(messages.map(({ workspace_id, conversation_id }) => [conversation_id, workspace_id]))
+  const locked = await sql<{ id: string; channel: ChannelName }[]>`
     select v.id, v.channel
-    from unnest(${[...wanted.values()]}::uuid[], ${[...wanted.keys()]}::uuid[]) as g (workspace_id, id)
-    join conversations v on v.workspace_id = g.workspace_id and v.id = g.id
+    from unnest(${[...workspaceIds.values()]}::uuid[], ${[...workspaceIds.keys()]}::uuid[]) as i (workspace_id, id)
+    join conversations v on v.workspace_id = i.workspace_id and v.id = i.id
     for key share of v skip locked`
-  return new Map(held.map(({ id, channel }) => [id, channel]))
+  return new Map(locked.map(({ id, channel }) => [id, channel]))
 }

@@ -1,9 +1,8 @@
 /**
- * How a workspace is doing: messages by day, what became of those sent, how
- * soon customers were answered, what is open, whether webhooks arrive.
+ * The overview of a workspace: messages per day, delivery outcomes, response times, open conversations, webhook health.
  *
- * Everything is read from counters that are kept, and what is counted here is
- * counted up to a limit: so it opens in the same time at any size.
+ * It reads counters that other statements maintain. What it counts itself, it counts up to a limit. So it takes the same
+ * time at any size.
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
 import { isUnassigned } from '../conversations/inbox.ts'
@@ -44,17 +43,17 @@ type EndpointHealth = {
 }
 
 const maxConversations = 10_000
-const maxWaiting = 1_000
+const maxQueued = 1_000
 const dayMs = 86_400_000
 
-/** Of the last `count` days, today among them (UTC). */
+/** The last `count` days, including today (UTC). */
 export async function readOverview(sql: Sql, workspaceId: string, count: number): Promise<Overview> {
   const now = nowMs()
   const days = Array.from({ length: count }, (_, i) =>
     new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   )
   const firstDay = days[0] ?? ''
-  const [open_conversations, unassigned_conversations, counted, funnel, webhooks] = await Promise.all([
+  const [open_conversations, unassigned_conversations, counters, funnel, webhooks] = await Promise.all([
     countOpen(sql, workspaceId, sql`true`),
     countOpen(sql, workspaceId, isUnassigned(sql)),
     listDays(sql, workspaceId, firstDay),
@@ -62,16 +61,16 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
     listEndpointHealth(sql, workspaceId),
   ])
   return {
-    days: days.map((day) => toDay(day, counted)),
+    days: days.map((day) => toDay(day, counters)),
     funnel,
-    responses: toResponses(days, counted),
+    responses: toResponses(days, counters),
     open_conversations,
     unassigned_conversations,
     webhooks,
   }
 }
 
-type Counted = Traffic & {
+type DayCounters = Traffic & {
   day: string
   channel: ChannelName
   answers: number
@@ -81,42 +80,42 @@ type Counted = Traffic & {
   within_one_day: number
 }
 
-async function listDays(sql: Sql, workspaceId: string, firstDay: string): Promise<Counted[]> {
-  return sql<Counted[]>`
+async function listDays(sql: Sql, workspaceId: string, firstDay: string): Promise<DayCounters[]> {
+  return sql<DayCounters[]>`
     select day::text as day, channel, inbound, outbound, answers, answer_seconds::float8 as answer_seconds,
       within_five_minutes, within_one_hour, within_one_day
     from message_days
     where workspace_id = ${workspaceId} and day >= ${firstDay}::text::date`
 }
 
-function toDay(day: string, counted: readonly Counted[]): OverviewDay {
+function toDay(day: string, counters: readonly DayCounters[]): OverviewDay {
   const on = (channel: ChannelName): Traffic => {
-    const { inbound = 0, outbound = 0 } = counted.find((one) => one.day === day && one.channel === channel) ?? {}
+    const { inbound = 0, outbound = 0 } = counters.find((one) => one.day === day && one.channel === channel) ?? {}
     return { inbound, outbound }
   }
   const [msgapp, social, web] = channels.map(on) as [Traffic, Traffic, Traffic]
   return { day, msgapp, social, web }
 }
 
-function toResponses(days: readonly string[], counted: readonly Counted[]): Overview['responses'] {
-  const sum = (rows: readonly Counted[], field: Exclude<keyof Counted, 'day' | 'channel'>) =>
+function toResponses(days: readonly string[], counters: readonly DayCounters[]): Overview['responses'] {
+  const sum = (rows: readonly DayCounters[], field: Exclude<keyof DayCounters, 'day' | 'channel'>) =>
     rows.reduce((total, row) => total + row[field], 0)
-  const average = (rows: readonly Counted[]) => {
+  const average = (rows: readonly DayCounters[]) => {
     const count = sum(rows, 'answers')
     return { count, average_seconds: count === 0 ? null : Math.round(sum(rows, 'answer_seconds') / count) }
   }
   return {
-    ...average(counted),
+    ...average(counters),
     within: {
-      five_minutes: sum(counted, 'within_five_minutes'),
-      one_hour: sum(counted, 'within_one_hour'),
-      one_day: sum(counted, 'within_one_day'),
+      five_minutes: sum(counters, 'within_five_minutes'),
+      one_hour: sum(counters, 'within_one_hour'),
+      one_day: sum(counters, 'within_one_day'),
     },
-    days: days.map((day) => ({ day, ...average(counted.filter((one) => one.day === day)) })),
+    days: days.map((day) => ({ day, ...average(counters.filter((one) => one.day === day)) })),
   }
 }
 
-/** Open ones that meet a condition on conversation `v`. */
+/** The number of open conversations `v` that meet a condition, up to a limit. */
 async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
   const [counted] = await sql<{ count: number }[]>`
     select count(*)::int as count from (
@@ -127,7 +126,7 @@ async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Pr
   return counted?.count ?? 0
 }
 
-/** Every endpoint, newest first, and how much waits for it. */
+/** Every endpoint, newest first, with the number of its queued deliveries. */
 async function listEndpointHealth(sql: Sql, workspaceId: string): Promise<EndpointHealth[]> {
   return sql<EndpointHealth[]>`
     select e.id, e.url, e.provider, e.is_active, e.failure_count, e.last_delivery_at, e.last_attempt_at,
@@ -135,7 +134,7 @@ async function listEndpointHealth(sql: Sql, workspaceId: string): Promise<Endpoi
       select count(*)::int from (
         select from webhook_deliveries d
         where d.workspace_id = e.workspace_id and d.endpoint_id = e.id
-        limit ${maxWaiting}
+        limit ${maxQueued}
       ) d
     ) as waiting_count
     from webhook_endpoints e
