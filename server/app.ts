@@ -43,7 +43,7 @@ import { describeApi } from './lib/openapi.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type Serving } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { uploadDashboard } from './media/dashboard.ts'
-import { dropMedia, watchMedia } from './media/media.ts'
+import { deleteFiles, watchMedia } from './media/media.ts'
 import { mediaRoutes } from './media/routes.ts'
 import { callbackRoutes } from './messages/callbacks.ts'
 import { messageDashboard } from './messages/dashboard.ts'
@@ -147,7 +147,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     channels,
     log,
     signals,
-    onMediaGone: (ids) => void dropMedia(store, ids, log),
+    onMediaGone: (ids) => void deleteFiles(store, ids, log),
     publicUrl,
     follower: recipientsFollow,
   })

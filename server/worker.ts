@@ -19,7 +19,7 @@ import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
 import type { Store } from './lib/store.ts'
-import { dropMedia, startFetchingMedia } from './media/media.ts'
+import { deleteFiles, startMediaFetch } from './media/media.ts'
 import { sweepUploads } from './media/uploads.ts'
 import { applyEarlyReports, sweepEarlyReports } from './messages/early-reports.ts'
 import { linkMedia } from './messages/messages.ts'
@@ -57,7 +57,7 @@ export function startWorker(parts: WorkerParts): Loop {
     startRepeating({ ...task, log, health })
   const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
   const applying = { publicUrl, follower: recipientsFollow }
-  const onMediaGone = (ids: readonly string[]) => void dropMedia(store, ids, log)
+  const onMediaGone = (ids: readonly string[]) => void deleteFiles(store, ids, log)
   const countAttempt = metrics.counter(
     'parley_webhook_attempts_total',
     'Attempts to deliver a webhook, by outcome.',
@@ -72,7 +72,7 @@ export function startWorker(parts: WorkerParts): Loop {
   watchDeliveries(db, metrics)
   watchBroadcasts(db, metrics)
 
-  const media = startFetchingMedia({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
+  const media = startMediaFetch({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
   const webhooks = startDelivering({ db: pools.queue, sealer, poster, log, health, count: countAttempt })
   const broadcasts = startBroadcasting({
     pools,

@@ -21,7 +21,7 @@ import { deleteWords } from '../insights/word-index.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import type { Store } from '../lib/store.ts'
-import { dropMedia } from '../media/media.ts'
+import { deleteFiles } from '../media/media.ts'
 import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from '../messages/erase.ts'
 import { eraseReached, eraseUnreached, holdFilling, holdSenders } from './erase.ts'
 
@@ -60,5 +60,5 @@ export const createEraser =
         if (!(await deleteContact(sql, workspaceId, contactId))) throw notFound('contact')
       }),
     )
-    await dropMedia(store, media, log)
+    await deleteFiles(store, media, log)
   }

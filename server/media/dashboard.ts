@@ -1,7 +1,6 @@
 /**
- * `POST /uploads`: a member's file, as the bytes of the body, to be sent later
- * by the link it gets. Who calls is known before a byte is read, and the bytes
- * go through to the store without being gathered.
+ * `POST /uploads` for members: stores the body as a file and returns its link, to be sent in a message. The member is
+ * authenticated before the body is read. The body is streamed to the store.
  */
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
@@ -14,8 +13,10 @@ import { createUpload, maxUploadBytes } from './uploads.ts'
 
 const UploadView = Type.Object(
   {
-    media_url: Type.String({ description: 'What a message names as its `media_url`; gone after a day unless sent.' }),
-    type: OneOf(['image', 'video', 'audio', 'document'], { description: 'What the message is to be of.' }),
+    media_url: Type.String({
+      description: 'The `media_url` for a message. The file is deleted after a day unless it is sent.',
+    }),
+    type: OneOf(['image', 'video', 'audio', 'document'], { description: 'The type of the message to send it with.' }),
     mime_type: Type.String(),
     filename: NullableText(),
     size_bytes: Type.Integer(),
@@ -23,20 +24,20 @@ const UploadView = Type.Object(
   { title: 'Upload' },
 )
 
-/** 16 MiB at a quarter of a Mbit/s. */
-const uploadMs = 10 * 60_000
+/** 16 MiB at 0.25 Mbit/s. */
+const uploadTimeoutMs = 10 * 60_000
 
 export const uploadDashboard =
   ({ db, store, publicUrl }: { db: Db; store: Store; publicUrl: string }) =>
   async (app: App) => {
-    // Here alone: a body of any type, left where it is.
+    // In this plugin only: accept any content type and leave the body unread.
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, _payload, done) => done(null))
     app.post(
       '/uploads',
       {
-        handlerTimeout: uploadMs,
-        // The body is not read before the handler runs, so it cannot be compared with that of an earlier request.
+        handlerTimeout: uploadTimeoutMs,
+        // The body is not read before the handler runs, so it cannot be compared with an earlier request.
         config: { audit: false, isQuiet: true, takesFile: true, storeAnswer: false },
         schema: {
           querystring: Type.Object({ filename: Type.Optional(Type.String({ maxLength: 1_000 })) }),
@@ -47,11 +48,11 @@ export const uploadDashboard =
         if (Number(headers['content-length'] ?? 0) > maxUploadBytes) {
           throw badRequest(`body: a file may have at most ${maxUploadBytes / 1024 / 1024} MiB`)
         }
-        // The bytes are stored as they arrive.
+        // The body is stored as it arrives.
         if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) {
-          throw badRequest('content-encoding: a file must not be compressed')
+          throw badRequest('content-encoding: the body must not be compressed')
         }
-        const bytes = bodyOf(raw)
+        const bytes = toStream(raw)
         try {
           const { path, ...upload } = await createUpload({ sql: db, store }, session.workspaceId, {
             memberId: session.member.id,
@@ -68,19 +69,19 @@ export const uploadDashboard =
     )
   }
 
-/** The body as a stream of its own: whoever gives it up early lets the rest run off, and the line lives to answer. */
-function bodyOf(raw: IncomingMessage): Readable {
+/** The body as a separate stream. Destroying it early discards the rest of the body and keeps the connection usable. */
+function toStream(raw: IncomingMessage): Readable {
   const bytes = new PassThrough()
-  const breakOff = () => {
-    if (!raw.complete) bytes.destroy(new Error('the line broke'))
+  const onLost = () => {
+    if (!raw.complete) bytes.destroy(new Error('the connection was lost'))
   }
   bytes.on('error', () => {})
   bytes.once('close', () => {
     raw.unpipe(bytes)
     raw.resume()
   })
-  raw.once('error', breakOff)
-  raw.once('close', breakOff)
+  raw.once('error', onLost)
+  raw.once('close', onLost)
   raw.pipe(bytes)
   return bytes
 }

@@ -20,7 +20,7 @@ import { createMetrics } from '../lib/metrics.ts'
 import { createServer } from '../lib/server.ts'
 import { createFolderStore, type Store } from '../lib/store.ts'
 import { linkMedia } from '../messages/messages.ts'
-import { mediaToken, startFetchingMedia, watchMedia } from './media.ts'
+import { mediaToken, startMediaFetch, watchMedia } from './media.ts'
 import { mediaRoutes } from './routes.ts'
 
 const log = pino({ level: 'silent' })
@@ -102,7 +102,7 @@ async function startMedia(t: TestContext) {
   /** A worker, whose channel gives these answers one after the other, and the last of them for ever. */
   function work(answers: Answer[], options: { store?: Store; timeoutMs?: number } = {}) {
     let next = 0
-    const loop = startFetchingMedia({
+    const loop = startMediaFetch({
       db: database.connect(3),
       linkMessage: linkMedia,
       sealer,
@@ -247,7 +247,7 @@ test('after the sixth failure it is given up, and so is what nobody ever finishe
   await db`update media set attempt_count = 6 where id = ${poisoned.id}`
   work([() => refused(true, 'still busy')])
   assert.equal((await settled(tired, 'failed')).last_error, 'still busy')
-  assert.equal((await settled(poisoned, 'failed')).last_error, 'no attempt came to an end')
+  assert.equal((await settled(poisoned, 'failed')).last_error, 'no attempt completed')
   assert.deepEqual([asked.length, await urlOf(tired)], [1, null])
 })
 
@@ -291,7 +291,7 @@ test('a channel that hangs is given its time and no more', async (t) => {
       const found = await read(added)
       return found.last_error !== null && found
     })
-    assert.deepEqual([row.state, row.last_error], ['pending', 'not complete within 0.2 s'])
+    assert.deepEqual([row.state, row.last_error], ['pending', 'the fetch took longer than 0.2 s'])
   }
   assert.equal(bytes.destroyed, true)
 })

@@ -1,6 +1,8 @@
 /**
- * `/media/{token}`: what customers sent, and what members send, to whoever has
- * the link. A browser is told to show only what cannot run, and to run nothing.
+ * `/media/{token}`: serves the files of customers and members to any client that has the link.
+ *
+ * The type and content of a customer's file are not trusted. The headers let a browser display only types that cannot run
+ * code, and forbid scripts in all of them.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Sql } from '../lib/db.ts'
@@ -12,11 +14,11 @@ import { bareType, cleanName, unknownType } from './media.ts'
 export const mediaRoutes =
   ({ db, store }: { db: Db; store: Store }) =>
   async (app: App) => {
-    type Asked = { Params: { token: string; filename?: string } }
-    const serve = async (request: FastifyRequest<Asked>, reply: FastifyReply) => {
+    type MediaRequest = { Params: { token: string; filename?: string } }
+    const serve = async (request: FastifyRequest<MediaRequest>, reply: FastifyReply) => {
       const media = await getStoredMedia(db, request.params.token)
       if (!media) throw notFound('media')
-      // We hand out nothing that `If-Range` could name, so who asks with it has another file in mind, and gets all.
+      // Our responses have no validator, so an `If-Range` refers to another file: the response is the whole file.
       const range = request.headers['if-range'] ? 'all' : readRange(request.headers.range, media.size_bytes)
       reply.headers({ ...safeHeaders, 'accept-ranges': 'bytes' })
       if (range === 'outside') {
@@ -25,7 +27,7 @@ export const mediaRoutes =
       }
       const found = await store.get(media.id, range === 'all' ? undefined : range)
       if (!found) {
-        request.log.error({ media: media.id }, 'the store does not have what it should')
+        request.log.error({ media: media.id }, 'the store does not have the file of a media row')
         throw notFound('media')
       }
       reply.headers(describeMedia(media))
@@ -38,16 +40,16 @@ export const mediaRoutes =
       }
       return reply.send(found.bytes)
     }
-    app.get<Asked>('/media/:token', { handlerTimeout: sendingMs }, serve)
-    app.get<Asked>('/media/:token/:filename', { handlerTimeout: sendingMs }, serve)
+    app.get<MediaRequest>('/media/:token', { handlerTimeout: downloadTimeoutMs }, serve)
+    app.get<MediaRequest>('/media/:token/:filename', { handlerTimeout: downloadTimeoutMs }, serve)
   }
 
-/** A large file may take its time on a slow line, but not for ever: 100 MB at 1.4 Mbit/s. */
-const sendingMs = 10 * 60_000
+/** 100 MB at 1.4 Mbit/s. */
+const downloadTimeoutMs = 10 * 60_000
 
 type StoredMedia = { id: string; mime_type: string | null; filename: string | null; size_bytes: number }
 
-/** By its token alone: it is what says whose it is. */
+/** Finds a file by its token alone; the token is the credential. */
 async function getStoredMedia(sql: Sql, token: string): Promise<StoredMedia | undefined> {
   if (!/^[0-9A-Za-z]{43}$/.test(token)) return undefined
   const [media] = await sql<StoredMedia[]>`
@@ -59,9 +61,8 @@ async function getStoredMedia(sql: Sql, token: string): Promise<StoredMedia | un
 }
 
 /**
- * `cross-origin`, because a link is given to API clients, whose pages are
- * elsewhere and show it: it opens nothing to a page that does not already have
- * the secret, and no cookie plays a part. No page passes the secret on.
+ * `cross-origin`, because pages of API clients on other origins display the files. That is safe: a page needs the token,
+ * and no cookie is involved. `no-referrer` keeps the token out of other requests.
  */
 const safeHeaders = {
   'x-content-type-options': 'nosniff',
@@ -69,30 +70,28 @@ const safeHeaders = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Only what a browser shows without running it keeps its type; everything else is a file to save. */
+/** Types that a browser displays without running code keep their type. Everything else is a download. */
 function describeMedia({ mime_type, filename }: StoredMedia): Record<string, string> {
   const type = bareType(mime_type)
-  const isShown = /^(image|audio|video)\/(?!.*(svg|xml))/.test(type) || type === 'application/pdf'
+  const isDisplayed = /^(image|audio|video)\/(?!.*(svg|xml))/.test(type) || type === 'application/pdf'
   const isText = type === 'text/plain'
   const name = cleanName(filename)
   const ascii = name?.replace(/[^\x20-\x7e]|["\\%]/gu, '_')
   return {
     'content-security-policy': policyOf(type),
-    'content-type': isShown ? type : isText ? 'text/plain; charset=utf-8' : unknownType,
+    'content-type': isDisplayed ? type : isText ? 'text/plain; charset=utf-8' : unknownType,
     'content-disposition': [
-      isShown ? 'inline' : 'attachment',
+      isDisplayed ? 'inline' : 'attachment',
       ...(name ? [`filename="${ascii}"`, `filename*=UTF-8''${encodeExtended(name)}`] : []),
     ].join('; '),
-    // For ever, as the bytes behind a link never change; private, as no shared cache should have them.
+    // Immutable, because the file of a link never changes; private, so that no shared cache stores it.
     'cache-control': 'private, max-age=31536000, immutable',
   }
 }
 
 /**
- * Nothing runs and nothing is loaded. Two kinds need room to be opened by
- * themselves: a sound or film loads itself into the browser's player, with our
- * origin as the sender; a PDF gets a viewer that has no part in our origin,
- * and that any sandbox keeps from starting (Chrome, Safari).
+ * Blocks scripts and all loading, with two exceptions for files that are opened directly. The browser's player loads audio
+ * and video from our origin. The PDF viewer of Chrome and Safari does not start in a sandbox, and runs outside our origin.
  */
 function policyOf(type: string): string {
   if (type === 'application/pdf') return "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
@@ -102,12 +101,12 @@ function policyOf(type: string): string {
   return "default-src 'none'; sandbox"
 }
 
-/** RFC 5987, which leaves fewer characters as they are than a URL does. */
+/** RFC 5987, which escapes more characters than a URL. */
 function encodeExtended(text: string): string {
   return encodeURIComponent(text).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
 }
 
-/** One range of bytes. Several, or what is no range, are ignored, as RFC 9110 allows: the answer is all of it. */
+/** Parses a single byte range. Several or malformed ranges are ignored, as RFC 9110 allows: the response is the whole file. */
 function readRange(header: string | undefined, size: number): ByteRange | 'all' | 'outside' {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? []
   if (first === undefined || last === undefined || (!first && !last)) return 'all'

@@ -8,12 +8,12 @@ function startSlots() {
   const pass = (ms: number) => {
     now += ms
   }
-  const mostOf = (workspaceId: string) =>
-    slots.busy().find(({ workspace_id }) => workspace_id === workspaceId)?.most ?? slots.mostPerWorkspace
-  return { slots, pass, mostOf }
+  const maxOf = (workspaceId: string) =>
+    slots.busy().find(({ workspace_id }) => workspace_id === workspaceId)?.max_in_flight ?? slots.maxPerWorkspace
+  return { slots, pass, maxOf }
 }
 
-test('a fetch gives its slot up after a second, so slots become free whatever hangs', () => {
+test('a fetch releases its slot after a second, so slow fetches do not block others', () => {
   const { slots, pass } = startSlots()
   for (let round = 0; round < 8; round++) {
     assert.equal(slots.free(), 8)
@@ -21,21 +21,21 @@ test('a fetch gives its slot up after a second, so slots become free whatever ha
     assert.equal(slots.free(), 0)
     pass(slowMs)
   }
-  assert.equal(slots.free(), 0, 'there is a limit to what may hang at once')
+  assert.equal(slots.free(), 0, 'the number of slow fetches is limited')
 })
 
 test('a workspace may have fewer in flight while its fetches are slow, and since one failed until one succeeds', () => {
-  const { slots, pass, mostOf } = startSlots()
+  const { slots, pass, maxOf } = startSlots()
   const release = slots.start('a')
-  assert.deepEqual([mostOf('a'), mostOf('b')], [4, 4])
+  assert.deepEqual([maxOf('a'), maxOf('b')], [4, 4])
   pass(slowMs)
-  assert.deepEqual([mostOf('a'), mostOf('b')], [2, 4])
+  assert.deepEqual([maxOf('a'), maxOf('b')], [2, 4])
   release(false)
-  assert.deepEqual(slots.busy(), [{ workspace_id: 'a', in_flight: 0, most: 2 }])
+  assert.deepEqual(slots.busy(), [{ workspace_id: 'a', in_flight: 0, max_in_flight: 2 }])
   slots.start('a')(false)
-  assert.equal(mostOf('a'), 2)
+  assert.equal(maxOf('a'), 2)
   slots.start('a')(true)
-  assert.deepEqual([mostOf('a'), slots.busy()], [4, []])
+  assert.deepEqual([maxOf('a'), slots.busy()], [4, []])
   slots.start('a')(false)
-  assert.equal(mostOf('a'), 4, 'what fails at once delays nobody')
+  assert.equal(maxOf('a'), 4, 'a fast failure delays no other fetch')
 })

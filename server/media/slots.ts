@@ -1,26 +1,24 @@
 /**
- * Which media fetches may start, so that a workspace whose files hang delays no other. Pure.
+ * Limits which media fetches may start, so that a workspace with slow files delays no other. Pure.
  *
- * A fetch is fresh during its first second and slow from then on. Fresh fetches share `mostFresh` slots. A slow one keeps
- * running but no longer takes a slot, so slots become free every second, whatever hangs. A workspace has at most
- * `mostPerWorkspace` fetches in flight, and at most `mostWhileSlow` while one of them is slow, or since a slow one failed
- * until one succeeds.
+ * A fetch is fresh during its first second and slow after that. Fresh fetches share `maxFresh` slots. A slow fetch continues
+ * without a slot, so slots become free every second. A workspace has at most `maxPerWorkspace` fetches in flight. It has at
+ * most `maxWhileSlow` while one of them is slow, and after a slow one failed until one succeeds.
  */
 export const slowMs = 1_000
-const mostFresh = 8
-const mostInFlight = 64
-const mostPerWorkspace = 4
-const mostWhileSlow = 2
+const maxFresh = 8
+const maxInFlight = 64
+const maxPerWorkspace = 4
+const maxWhileSlow = 2
 
-/** `most`: how many it may have in flight. */
-type BusyWorkspace = { workspace_id: string; in_flight: number; most: number }
+type BusyWorkspace = { workspace_id: string; in_flight: number; max_in_flight: number }
 
 export type MediaSlots = {
   /** How many fetches may start now. */
   free(): number
-  /** Every workspace with fetches in flight, or whose last slow fetch failed. Any other may start `mostPerWorkspace`. */
+  /** The workspaces with fetches in flight, or whose last slow fetch failed. Any other may start `maxPerWorkspace`. */
   busy(): BusyWorkspace[]
-  mostPerWorkspace: number
+  maxPerWorkspace: number
   /** Counts a fetch until the returned function is called with its outcome. */
   start(workspaceId: string): (isOk: boolean) => void
 }
@@ -30,14 +28,14 @@ export function createMediaSlots(now: () => number = () => performance.now()): M
   const failing = new Set<string>()
   const isSlow = ({ startedAt }: { startedAt: number }) => now() - startedAt >= slowMs
   return {
-    mostPerWorkspace,
+    maxPerWorkspace,
     free: () =>
-      Math.min(mostFresh - [...inFlight].filter((fetch) => !isSlow(fetch)).length, mostInFlight - inFlight.size),
+      Math.min(maxFresh - [...inFlight].filter((fetch) => !isSlow(fetch)).length, maxInFlight - inFlight.size),
     busy: () =>
       [...new Set([...failing, ...[...inFlight].map(({ workspaceId }) => workspaceId)])].map((workspace_id) => {
         const own = [...inFlight].filter(({ workspaceId }) => workspaceId === workspace_id)
-        const most = failing.has(workspace_id) || own.some(isSlow) ? mostWhileSlow : mostPerWorkspace
-        return { workspace_id, in_flight: own.length, most }
+        const max_in_flight = failing.has(workspace_id) || own.some(isSlow) ? maxWhileSlow : maxPerWorkspace
+        return { workspace_id, in_flight: own.length, max_in_flight }
       }),
     start(workspaceId) {
       const fetch = { workspaceId, startedAt: now() }

@@ -1,12 +1,9 @@
 /**
- * Files that members bring to send: kept, served by a link nobody can guess,
- * and gone after a day unless they were sent.
+ * Files that members upload to send. They are served by a secret link and deleted after a day unless they are sent.
  *
- * What a file is, its bytes say; what the browser claims counts only for
- * documents, and only among types that cannot run. Each kind has the size the
- * channel takes of it. A link is for whoever has it; which workspace's a file
- * is matters when it is sent: of our own we know size and name, and keep it.
- * Another workspace's link is like any other address outside.
+ * The first bytes of a file decide its type. The declared type counts only for documents, and only if a browser cannot run
+ * it. Each type has the size limit of the channel. A file is marked as used when its own workspace sends it; a link of
+ * another workspace is treated like any external URL.
  */
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
@@ -17,13 +14,13 @@ import { headBytes, typeOfBytes } from '../lib/file-type.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
-import { bareType, cleanName, dropMedia, mediaPath, unknownType } from './media.ts'
+import { bareType, cleanName, deleteFiles, mediaPath, unknownType } from './media.ts'
 
 export type UploadType = 'image' | 'video' | 'audio' | 'document'
 
 export type Upload = {
   type: UploadType
-  /** Where it is served, without the public URL in front. */
+  /** The path of its link, without the public URL. */
   path: string
   mime_type: string
   filename: string | null
@@ -31,7 +28,7 @@ export type Upload = {
 }
 
 const mebibyte = 1024 * 1024
-/** What the channel takes, and of documents as much as we do. */
+/** The limits of the channel; for documents our own limit. */
 const limits: Record<UploadType, number> = {
   image: 5 * mebibyte,
   video: 16 * mebibyte,
@@ -40,31 +37,31 @@ const limits: Record<UploadType, number> = {
 }
 export const maxUploadBytes = Math.max(...Object.values(limits))
 
-/** So many may wait to be sent in a workspace. */
-const mostUnused = 1_000
+/** The maximum number of unsent files of a workspace. */
+const maxUnused = 1_000
 const maxNameLength = 100
 
-type Uploading = { memberId: string; declaredType: string | undefined; filename: string | undefined; bytes: Readable }
+type NewUpload = { memberId: string; declaredType: string | undefined; filename: string | undefined; bytes: Readable }
 
 export async function createUpload(
   { sql, store }: { sql: Sql; store: Store },
   workspaceId: string,
-  { memberId, declaredType, filename: given, bytes }: Uploading,
+  { memberId, declaredType, filename: declaredName, bytes }: NewUpload,
 ): Promise<Upload> {
-  await requireRoom(sql, workspaceId)
+  await requireCapacity(sql, workspaceId)
   const { head, whole } = await readHead(bytes)
   if (head.length === 0) throw badRequest('body: must not be empty')
-  const { type, mime_type } = describe(head, declaredType)
+  const { type, mime_type } = detectType(head, declaredType)
   const id = newId()
   const token = randomToken()
-  // The end, because the extension is there.
-  const filename = [...(cleanName(given ?? null) ?? '')].slice(-maxNameLength).join('') || null
-  // The row is first, so that bytes never lie there unknown: whatever happens, the sweep finds them.
+  // Cut at the front, because the extension is at the end.
+  const filename = [...(cleanName(declaredName ?? null) ?? '')].slice(-maxNameLength).join('') || null
+  // The row is written first, so that the sweep finds the file after a crash.
   await sql`
     insert into uploads (workspace_id, id, token, mime_type, filename, size_bytes, created_by, created_at)
     values (${workspaceId}, ${id}, ${token}, ${mime_type}, ${filename}, 0, ${memberId}, ${timeOfId(id)})`
   try {
-    const size_bytes = await keep(store, id, whole, { type, mime_type })
+    const size_bytes = await storeFile(store, id, whole, { type, mime_type })
     await sql`update uploads set size_bytes = ${size_bytes} where workspace_id = ${workspaceId} and id = ${id}`
     return { type, path: mediaPath(token, filename), mime_type, filename, size_bytes }
   } catch (error) {
@@ -73,7 +70,7 @@ export async function createUpload(
   }
 }
 
-async function keep(
+async function storeFile(
   store: Store,
   id: string,
   bytes: Readable,
@@ -85,7 +82,7 @@ async function keep(
     if (error instanceof TooLargeError) {
       throw badRequest(`body: ${names[type]} may have at most ${limits[type] / mebibyte} MiB`)
     }
-    if (error instanceof BrokenSourceError) throw badRequest('body: not complete')
+    if (error instanceof BrokenSourceError) throw badRequest('body: incomplete')
     throw error
   }
 }
@@ -93,31 +90,36 @@ async function keep(
 const names: Record<UploadType, string> = {
   image: 'an image',
   video: 'a video',
-  audio: 'a sound',
+  audio: 'an audio file',
   document: 'a document',
 }
 
-async function requireRoom(sql: Sql, workspaceId: string): Promise<void> {
+/** Throws 429 when the workspace has too many unsent files. */
+async function requireCapacity(sql: Sql, workspaceId: string): Promise<void> {
   const [unused] = await sql<{ count: number }[]>`
     select count(*)::int as count
     from (
-      select from uploads where workspace_id = ${workspaceId} and used_at is null limit ${mostUnused}
+      select from uploads where workspace_id = ${workspaceId} and used_at is null limit ${maxUnused}
     ) counted`
-  if (unused && unused.count >= mostUnused) {
-    throw new ApiError('rate_limited', `${mostUnused} files wait to be sent; they go a day after they came`, {
-      'retry-after': '3600',
-    })
+  if (unused && unused.count >= maxUnused) {
+    throw new ApiError(
+      'rate_limited',
+      `the workspace has ${maxUnused} unsent files; each is deleted a day after its upload`,
+      {
+        'retry-after': '3600',
+      },
+    )
   }
 }
 
-/** The first bytes, and all of them. */
+/** Reads the first bytes. `whole` is a stream of the complete file. */
 async function readHead(bytes: Readable): Promise<{ head: Buffer; whole: Readable }> {
   const chunks: AsyncIterator<Buffer> = bytes[Symbol.asyncIterator]()
   const read: Buffer[] = []
   let size = 0
   while (size < headBytes) {
     const next = await chunks.next().catch(() => {
-      throw badRequest('body: not complete')
+      throw badRequest('body: incomplete')
     })
     if (next.done) break
     read.push(next.value)
@@ -134,8 +136,8 @@ async function readHead(bytes: Readable): Promise<{ head: Buffer; whole: Readabl
   return { head: Buffer.concat(read).subarray(0, headBytes), whole: Readable.from(all(), { objectMode: false }) }
 }
 
-/** What the channel shows as a picture, a film or a sound; other files of those kinds it takes as documents. */
-const shown: Record<string, UploadType> = {
+/** Types that the channel displays as image, video or audio. Other files are sent as documents. */
+const displayed: Record<string, UploadType> = {
   'image/jpeg': 'image',
   'image/png': 'image',
   'video/mp4': 'video',
@@ -147,23 +149,24 @@ const shown: Record<string, UploadType> = {
   'audio/mp4': 'audio',
 }
 
-/** A document's type that may be taken on trust: nothing that a browser would run or show. */
-const harmless = /^(text\/(plain|csv)|application\/(zip|json|msword|vnd\.(ms-|openxmlformats-|oasis\.)[\w.+-]+))$/
+/** Declared document types that are accepted: no browser runs or displays them. */
+const acceptedDocuments =
+  /^(text\/(plain|csv)|application\/(zip|json|msword|vnd\.(ms-|openxmlformats-|oasis\.)[\w.+-]+))$/
 
-function describe(head: Buffer, declared: string | undefined): Pick<Upload, 'type' | 'mime_type'> {
-  const seen = typeOfBytes(head)
-  if (seen) return { type: shown[seen] ?? 'document', mime_type: seen }
-  const claimed = bareType(declared ?? null)
-  return { type: 'document', mime_type: harmless.test(claimed) ? claimed : unknownType }
+function detectType(head: Buffer, declared: string | undefined): Pick<Upload, 'type' | 'mime_type'> {
+  const detected = typeOfBytes(head)
+  if (detected) return { type: displayed[detected] ?? 'document', mime_type: detected }
+  const declaredType = bareType(declared ?? null)
+  return { type: 'document', mime_type: acceptedDocuments.test(declaredType) ? declaredType : unknownType }
 }
 
-/** The tokens of links of ours in a text. */
+/** The tokens of our media links in a text. */
 export function tokensIn(text: string, publicUrl: string): string[] {
   const parts = text.split(`${publicUrl}/media/`).slice(1)
   return parts.flatMap((part) => /^([0-9A-Za-z]{43})(?![0-9A-Za-z])/.exec(part)?.[1] ?? [])
 }
 
-/** These are sent now, those that are this workspace's: they stay. Answers them. */
+/** Marks the workspace's own files among these as used, so that the sweep keeps them. Returns them. */
 export async function keepUploads(
   sql: Sql,
   workspaceId: string,
@@ -177,27 +180,27 @@ export async function keepUploads(
   return used.map(({ token, filename }) => ({ token, path: mediaPath(token, filename) }))
 }
 
-/** Forget what was not sent within a day. */
+/** Deletes files that were not sent within a day. */
 export async function sweepUploads(sql: Sql, store: Store, log: FastifyBaseLogger): Promise<void> {
   for (;;) {
-    const gone = await sql<{ id: string }[]>`
-      with old as (
+    const deleted = await sql<{ id: string }[]>`
+      with expired_uploads as (
         select workspace_id, id from uploads
         where used_at is null and created_at < now() - interval '1 day'
         order by created_at
-        limit ${mostSwept}
+        limit ${sweepBatchSize}
         for update skip locked
       )
-      delete from uploads u using old
-      where u.workspace_id = old.workspace_id and u.id = old.id
+      delete from uploads u using expired_uploads e
+      where u.workspace_id = e.workspace_id and u.id = e.id
       returning u.id`
-    await dropMedia(
+    await deleteFiles(
       store,
-      gone.map(({ id }) => id),
+      deleted.map(({ id }) => id),
       log,
     )
-    if (gone.length < mostSwept) return
+    if (deleted.length < sweepBatchSize) return
   }
 }
 
-const mostSwept = 500
+const sweepBatchSize = 500

@@ -1,15 +1,16 @@
 /**
- * `/web-chat/{site id}`: what the widget on somebody's site calls.
+ * `/web-chat/{site id}`: the API of the chat widget on a customer's site.
  *
- * A visitor is a sealed token and nothing else until the first message makes
- * the contact and the conversation: whoever only looks leaves no row. These
- * are the only paths another site's page may call, so the only ones with CORS
- * headers; there is no cookie to borrow. Where a workspace says which sites may
- * have its chat, a page of another is refused whatever it calls, and a browser
- * tells it not even that.
+ * A visitor is only a sealed token until the first message creates the contact and the conversation: a visitor who does not
+ * write has no row. These are the only routes that pages of other sites may call, so the only ones with CORS headers. No
+ * cookie is used. If the workspace lists its allowed sites, every request from another site is refused, without CORS
+ * headers.
  *
- * A page that does not know whether its message arrived sends it again with
- * the same `client_id`, and is answered with the message that is there.
+ * A page that does not know whether its message arrived sends it again with the same `client_id`. The response is the stored
+ * message.
+ *
+ * The journey of a visitor's message, file by file: `webchat/routes.ts` → `webchat/visitors.ts` (limits) → the adapter's
+ * `parse` → `messages/inbound.ts` → `messages/intake.ts` → `messages/store-inbound.ts` → 201.
  */
 import type { FastifyRequest } from 'fastify'
 import type { Channel, Connection } from '../channels/channel.ts'
@@ -35,31 +36,31 @@ import { messageFields } from '../messages/routes.ts'
 import { findConversation, findStart, toVisible, visitorTopic, watch } from './stream.ts'
 import { countMessage, createVisitor, openVisitor } from './visitors.ts'
 
-export type WebChat = {
+export type WebChatOptions = {
   db: Db
   sealer: Sealer
   web: Channel
   intake: Intake
   live: Live
   publicUrl: string
-  /** An answer that is not read for this long is given up. */
+  /** A client that does not read its response for this long is disconnected. */
   drainTimeoutMs: number
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The site whose page calls, and what a browser must be told for it. */
+    /** The site whose page calls, and the CORS headers of the response. */
     visit: { site: Connection; widget: Widget; cors: Record<string, string> }
   }
 }
 
 const streamsPerVisitor = 8
-/** Streams, and lists that are being sent, of one network: more than the visitors of a busy site in one large office. */
+/** Open streams and lists per network: more than the visitors of a busy site in one large office. */
 const streamsPerNetwork = 200
 const listsPerNetwork = 50
-const mostLists = 500
-/** Characters of text in one page of a list, which stays in memory until the visitor has read it. */
-const mostInPage = 100_000
+const maxLists = 500
+/** Characters of text in one page of a list. The page stays in memory until the client has read it. */
+const maxPageChars = 100_000
 const heartbeatMs = 25_000
 const retryMs = 3_000
 
@@ -81,28 +82,28 @@ const NewVisitorMessage = Type.Object({
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, live, publicUrl, drainTimeoutMs }: WebChat) =>
+  ({ db, sealer, web, intake, live, publicUrl, drainTimeoutMs }: WebChatOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
-    const lists = createOpenLimits(mostLists, 'lists of messages')
+    const lists = createOpenLimits(maxLists, 'lists of messages')
     const ownOrigin = new URL(publicUrl).origin
 
     app.addHook('onRequest', async (request, reply) => {
       const site = await getConnectionById(db, sealer, siteIdOf(request))
       const widget = readWidget(site?.widget ?? {})
-      const isAsking = request.method === 'OPTIONS'
-      // A browser leaves it out only where a page of our own reads.
+      const isPreflight = request.method === 'OPTIONS'
+      // A browser omits the header only for a GET request of a page on our own origin.
       const origin = request.headers.origin ?? (/^(GET|HEAD)$/.test(request.method) ? ownOrigin : undefined)
       const isAllowed = widget.allowed_origins.length === 0 || widget.allowed_origins.some((each) => each === origin)
       const cors = corsOf(widget, isAllowed ? origin : undefined)
       reply.headers(cors)
-      if (!isAllowed) throw forbidden('this site may not have the chat: its origin is not among the allowed ones')
+      if (!isAllowed) throw forbidden('origin: this site is not in the list of allowed sites')
       if (site?.channel === 'web') request.visit = { site, widget, cors }
-      else if (!isAsking) throw notFound('site')
+      else if (!isPreflight) throw notFound('site')
     })
     app.options('/web-chat/:site_id/*', async (_request, reply) => reply.code(204).send())
 
-    /** Who calls: the token of the header, or of the query where a browser cannot set headers. */
+    /** The visitor of a token. It is in a header, or in the query where a browser cannot set headers. */
     const requireVisitor = ({ site }: FastifyRequest['visit'], token: unknown): string => {
       const visitorId = typeof token === 'string' ? openVisitor(sealer, site.id, token) : undefined
       if (!visitorId) throw new ApiError('unauthorized', 'a valid visitor token is required')
@@ -142,20 +143,20 @@ export const webChatRoutes =
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
         const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
-        const said = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
-        const [report] = web.parse(site, said)
-        if (report?.kind !== 'message') throw badRequest('text: cannot be kept')
-        const kept = await intake.receive(toInbound(site.workspace_id, 'web', report, { email }))
-        if (kept) live.announce(visitorTopic(visitorId))
-        const message = kept
+        const body = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
+        const [report] = web.parse(site, body)
+        if (report?.kind !== 'message') throw badRequest('text: cannot be stored')
+        const stored = await intake.receive(toInbound(site.workspace_id, 'web', report, { email }))
+        if (stored) live.announce(visitorTopic(visitorId))
+        const message = stored
           ? await getMessage(
               db,
               site.workspace_id,
-              { conversationId: kept.conversation_id, id: kept.id, channel: 'web' },
+              { conversationId: stored.conversation_id, id: stored.id, channel: 'web' },
               publicUrl,
             )
           : await getMessageNamed(db, site.workspace_id, { name: message_id, channel: 'web' }, publicUrl)
-        if (!message) throw new Error('a message just kept is not there')
+        if (!message) throw new Error('a message that was just stored does not exist')
         reply.code(201)
         return { data: toVisible(message) }
       },
@@ -172,7 +173,7 @@ export const webChatRoutes =
         if (!conversationId) return { data: [], meta: { next_cursor: null } }
         const position = readPosition(request.query)
         const whole = await listMessages(db, site.workspace_id, conversationId, publicUrl, position)
-        const page = cutPage(whole, ({ content_text }) => content_text?.length ?? 0, mostInPage)
+        const page = cutPage(whole, ({ content_text }) => content_text?.length ?? 0, maxPageChars)
         const timer = setTimeout(() => reply.raw.destroy(), drainTimeoutMs)
         reply.raw.once('close', () => clearTimeout(timer))
         return { ...page, data: page.data.map(toVisible) }
@@ -189,16 +190,16 @@ export const webChatRoutes =
           { key: visitorId, most: streamsPerVisitor },
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
         ])
-        const watching = { db, live, log: app.log, publicUrl, site, visitorId }
-        const start = await findStart(watching, request.headers['last-event-id'])
-        watch(watching, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
+        const watcher = { db, live, log: app.log, publicUrl, site, visitorId }
+        const start = await findStart(watcher, request.headers['last-event-id'])
+        watch(watcher, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
       },
     )
   }
 
 const siteIdOf = ({ params }: FastifyRequest): string => (params as { site_id: string }).site_id
 
-/** What a browser is told: any site may read the answers, or the one that asks and may. */
+/** The CORS headers: any site may read the responses, or only an allowed site. */
 function corsOf({ allowed_origins }: Widget, origin: string | undefined): Record<string, string> {
   const isOpen = allowed_origins.length === 0
   return {

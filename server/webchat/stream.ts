@@ -1,19 +1,13 @@
 /**
- * The visitor's stream: every message of their conversation as it is stored,
- * by server-sent events.
+ * The visitor's stream: sends every message of the visitor's conversation as a server-sent event.
  *
- * A notification is a hint to read the rows. A page that reconnects names the
- * last message it has and receives what came after it; a new page receives
- * what comes from now on. A visitor who has not written yet has no
- * conversation; the stream follows theirs from its first message on, also after
- * the visitor was erased and writes again.
+ * A notification only causes a read of the rows. A page that reconnects names the last message it has and receives the later
+ * ones. A new page receives new messages only. A visitor who has not written yet has no conversation: the stream follows
+ * it from its first message, also when the visitor was erased and writes again.
  *
- * Anybody can be a visitor, so a stream costs little however long its
- * conversation is and however slowly its client reads: messages are read in
- * pages of `pageSize`, each sent before the next is read, and a few pages at a
- * time in a process. A replay covers the newest `mostReplayed` messages. When
- * there are more, a `gap` event comes first, with the cursor from which
- * `GET /messages` lists the older ones.
+ * Visitors are anonymous, so a stream must be cheap for a long conversation and a slow client. It reads pages of `pageSize`
+ * messages and sends each page before it reads the next. A process reads a few pages at a time. A replay covers the newest
+ * `maxReplayed` messages. Before a longer one, a `gap` event gives the cursor from which `GET /messages` lists older ones.
  */
 
 import type { FastifyBaseLogger } from 'fastify'
@@ -28,7 +22,7 @@ import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
 import { allColumns, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
 
-export type Watching = {
+export type Watcher = {
   db: Db
   live: Live
   log: FastifyBaseLogger
@@ -39,19 +33,19 @@ export type Watching = {
 
 /** Where a stream starts. */
 export type Start = {
-  /** Undefined: the visitor has not written yet. */
+  /** Undefined when the visitor has not written yet. */
   conversationId: string | undefined
   /** The newest message the page has. */
   after: string
-  /** There are more messages than are replayed: `GET /messages` lists the older ones from this cursor on. */
+  /** Set when there are more messages than are replayed: `GET /messages` lists the older ones from this cursor. */
   gapCursor: string | undefined
-  /** Ids of the last seconds before `after`, newest first: the page has them. */
+  /** Ids of the seconds before `after` that the page has, newest first. */
   known: string[]
 }
 
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
 
-/** A message as its visitor sees it, without what only members and API keys may see. */
+/** A message as the visitor sees it, without the fields for members and API keys. */
 export function toVisible(row: Message & MessageDetails) {
   const { error, content, broadcast_id, error_text, full_content, sender_id, client_id, ...message } = row
   return client_id === null ? message : { ...message, client_id }
@@ -60,8 +54,8 @@ export function toVisible(row: Message & MessageDetails) {
 const hiddenFields = ['error', 'content', 'broadcast_id', 'error_text', 'full_content', 'sender_id']
 
 /**
- * The messages after an id as `toVisible` shows them, oldest first, without the skipped and the pending ones. The database
- * writes the JSON: rows as objects, written here, doubled what a replay allocates.
+ * A page of messages after an id as `toVisible` shows them, oldest first, without skipped and pending messages. The database
+ * writes the JSON: building it here doubled the memory of a replay.
  */
 async function listVisible(
   sql: Sql,
@@ -93,45 +87,45 @@ export async function findConversation(db: Db, site: Connection, visitorId: stri
 
 /** Messages a stream holds in memory while its client does not read: at most 160 KB of text. */
 const pageSize = 10
-const mostReplayed = 5_000
-/** Characters sent in one go. The kernel buffers up to 4 MB for a client that reads nothing, so it is not given more. */
-const mostAtOnce = 250_000
+const maxReplayed = 5_000
+/** Characters per run. The kernel buffers up to 4 MB for a client that does not read, so it gets no more at a time. */
+const maxCharsPerRun = 250_000
 const continueMs = 200
-/** Pages that all streams of a process read at once, so that replays leave the pool to others. */
-const pagesAtOnce = 4
-/** An id is created before its message is committed, so a message can appear behind a newer one, this much later. */
+/** Concurrent page reads of a process, so that replays do not use up the connection pool. */
+const concurrentPages = 4
+/** A message can be committed this long after its id was created, so after messages with newer ids. */
 const overlapMs = 10_000
-/** Of the overlap a stream remembers so many ids; it does not look further back for late commits. */
-const mostKnown = 200
+/** Ids of the overlap that a stream remembers. It does not find late commits further back. */
+const maxKnown = 200
 
-const pageQueue = createFairQueue(pagesAtOnce)
+const pageQueue = createFairQueue(concurrentPages)
 
-/** Where to start for a page that sent this `Last-Event-ID`, or none. */
-export async function findStart({ db, site, visitorId }: Watching, lastEventId: unknown): Promise<Start> {
+/** The start for a page that sent this `Last-Event-ID`, or none. */
+export async function findStart({ db, site, visitorId }: Watcher, lastEventId: unknown): Promise<Start> {
   const conversationId = await findConversation(db, site, visitorId)
   const seen = typeof lastEventId === 'string' && isUuid(lastEventId) ? lastEventId.toLowerCase() : undefined
   if (!conversationId) return { conversationId, after: seen ?? bottom, gapCursor: undefined, known: [] }
   const listIds = (range: { after?: string; upTo?: string; offset?: number; limit: number }) =>
     listMessageIds(db, site.workspace_id, conversationId, range)
   const [newest = bottom] = seen ? [seen] : await listIds({ limit: 1 })
-  const [oldestReplayed, before] = seen ? await listIds({ offset: mostReplayed - 1, limit: 2 }) : []
+  const [oldestReplayed, before] = seen ? await listIds({ offset: maxReplayed - 1, limit: 2 }) : []
   const isGap = oldestReplayed !== undefined && before !== undefined && before > newest
   const after = isGap ? before : newest
-  const known = await listIds({ after: overlapBefore(after), upTo: after, limit: mostKnown })
+  const known = await listIds({ after: overlapBefore(after), upTo: after, limit: maxKnown })
   return { conversationId, after, gapCursor: isGap ? encodeCursor(oldestReplayed) : undefined, known }
 }
 
-/** Sends every message from the start on, until the stream is over. */
-export function watch(watching: Watching, stream: EventStream, start: Start): void {
-  const { db, live, log, site, visitorId, publicUrl } = watching
+/** Sends every message after the start until the stream closes. */
+export function watch(watcher: Watcher, stream: EventStream, start: Start): void {
+  const { db, live, log, site, visitorId, publicUrl } = watcher
   let { after, gapCursor } = start
   let conversationId: string | undefined
-  /** Whether the visitor's conversation has to be looked up again. */
+  /** Whether the visitor's conversation must be read again. */
   let isStale = start.conversationId === undefined
   let stopFollowing = () => {}
-  /** Ids of the overlap that the page has, and the id below which the stream does not look any more. */
+  /** Ids of the overlap that the page has, and the id below which the stream does not read any more. */
   const known = new Set(start.known.toReversed())
-  let floor = start.known.length < mostKnown ? bottom : (start.known.at(-1) ?? bottom)
+  let floor = start.known.length < maxKnown ? bottom : (start.known.at(-1) ?? bottom)
 
   const follow = (found: string | undefined) => {
     if (!found || found === conversationId || !stream.isOpen()) return
@@ -142,7 +136,7 @@ export function watch(watching: Watching, stream: EventStream, start: Start): vo
   const remember = (id: string) => {
     known.add(id)
     for (const old of known) {
-      if (known.size <= mostKnown && old > overlapBefore(after)) break
+      if (known.size <= maxKnown && old > overlapBefore(after)) break
       known.delete(old)
       if (old > floor) floor = old
     }
@@ -158,22 +152,22 @@ export function watch(watching: Watching, stream: EventStream, start: Start): vo
     }
     if (gapCursor) await stream.send('gap', { next_cursor: gapCursor })
     gapCursor = undefined
-    let left = mostAtOnce
+    let charsLeft = maxCharsPerRun
     const overlap = overlapBefore(after)
     for (let from = overlap > floor ? overlap : floor; conversationId && stream.isOpen(); ) {
       const range = { conversationId, after: from, skipped: [...known].filter((id) => id > from) }
       const page = await pageQueue(visitorId, () => listVisible(db, site.workspace_id, range, publicUrl))
       for (const { id, json } of page) {
-        // A page resumes after the newest message it has, also when an older one came after it.
+        // The event id is the newest message so far, because a page resumes after it.
         if (id > after) after = id
         remember(id)
         await stream.sendText('message', json, after)
-        left -= json.length
+        charsLeft -= json.length
       }
       const last = page.at(-1)
       if (!last || page.length < pageSize) return
       from = last.id
-      if (left <= 0) return stream.end(continueMs)
+      if (charsLeft <= 0) return stream.end(continueMs)
     }
   }
   const notified = createCoalescedRunner({

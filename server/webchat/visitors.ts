@@ -1,10 +1,10 @@
 /**
- * Visitors of a site: their tokens, and how often they may call.
+ * Visitors of a site: their tokens and rate limits.
  *
- * A visitor is a sealed token without a row, so creating one costs only a count. New visitors are limited per network and
- * minute. Messages are limited per visitor and per network, since a client can collect many tokens: per minute, so that
- * others are served, and per day, so that nobody fills the disk (a long message takes some 10 KB with its index).
- * The counts are in the database, so all processes share them.
+ * A visitor is a sealed token without a row, so creating one writes only a counter. New visitors are limited per network and
+ * minute. Messages are limited per visitor and per network, because a client can collect many tokens. The limit per minute
+ * protects other visitors, and the limit per day the disk: a long message takes about 10 KB with its index. The counters
+ * are in the database, so all processes share them.
  */
 import { networkOf } from '../lib/client-address.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
@@ -12,26 +12,26 @@ import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 
-/** An office shares an address; a person needs one token in a browser's life. */
+/** Per network. A browser needs one token, but an office shares an address. */
 const visitorsPerMinute = 30
-/** A person does not type faster. */
+/** Per visitor: no person types faster. */
 const messagesPerMinute = 60
-/** Ten a second, of everybody behind one address: more than the visitors of a busy site in one large network. */
-const messagesPerAddress = 600
+/** Per network: more than the visitors of a busy site in one large office. */
+const messagesPerNetwork = 600
 const messagesPerDay = 5_000
-const messagesPerAddressAndDay = 20_000
+const messagesPerNetworkAndDay = 20_000
 
-/** The token is no row's. */
+/** A token belongs to no row. */
 const tokenContext: SealContext = ['visitor_token']
 
-/** A new visitor of a site, or 429. */
+/** Returns the token of a new visitor. Throws 429 above the limit. */
 export async function createVisitor(sql: Sql, sealer: Sealer, siteId: string, address: string): Promise<string> {
-  const fault = `over ${visitorsPerMinute} new visitors a minute from one address`
-  await count(sql, [{ key: subscriberKey(siteId, address), most: visitorsPerMinute, fault }])
+  const message = `over ${visitorsPerMinute} new visitors a minute from one address`
+  await count(sql, [{ key: networkKey(siteId, address), max: visitorsPerMinute, message }])
   return sealer.seal(JSON.stringify([siteId, newId()]), tokenContext)
 }
 
-/** Whose token this is, if it is one of this site. */
+/** The visitor's id in a token of this site; undefined for any other text. */
 export function openVisitor(sealer: Sealer, siteId: string, token: string): string | undefined {
   try {
     const [site, visitorId] = JSON.parse(sealer.open(token, tokenContext)) as unknown[]
@@ -42,15 +42,15 @@ export function openVisitor(sealer: Sealer, siteId: string, token: string): stri
   }
 }
 
-/** One more message of a visitor of a site, or 429. */
+/** Counts a message of a visitor. Throws 429 above a limit. */
 export async function countMessage(sql: Sql, siteId: string, visitorId: string, address: string): Promise<void> {
-  const subscriber = `${subscriberKey(siteId, address)} messages`
-  const limit = (key: string, most: number, rule: string) => ({ key, most, fault: `over ${most} messages ${rule}` })
+  const network = `${networkKey(siteId, address)} messages`
+  const limit = (key: string, max: number, rule: string) => ({ key, max, message: `over ${max} messages ${rule}` })
   await count(sql, [
     limit(visitorId, messagesPerMinute, 'a minute'),
-    limit(subscriber, messagesPerAddress, 'a minute from one address'),
+    limit(network, messagesPerNetwork, 'a minute from one address'),
     limit(`${visitorId}${perDay}`, messagesPerDay, 'a day'),
-    limit(`${subscriber}${perDay}`, messagesPerAddressAndDay, 'a day from one address'),
+    limit(`${network}${perDay}`, messagesPerNetworkAndDay, 'a day from one address'),
   ])
 }
 
@@ -60,14 +60,14 @@ export async function sweepVisitors(sql: Sql): Promise<void> {
     where w.started_at < now() - interval '1 minute' and w.started_at < now() - ${windowLength(sql)}`
 }
 
-type Limit = { key: string; most: number; fault: string }
+type Limit = { key: string; max: number; message: string }
 
-/** Counters whose key ends like this have a window of a day, the others of a minute. */
+/** Counters whose key ends in this have a window of a day, the others of a minute. */
 const perDay = ' day'
 const windowLength = (sql: Sql) =>
   sql`case when w.key like ${`%${perDay}`} then interval '1 day' else interval '1 minute' end`
 
-/** Counts one more for each limit; 429 when one is exceeded. In order of the key, so that two calls cannot deadlock. */
+/** Increments each counter. 429 when one exceeds its limit. Sorted by key, so that two calls cannot deadlock. */
 async function count(sql: Sql, limits: readonly Limit[]): Promise<void> {
   const windows = await sql<{ key: string; call_count: number; seconds: number }[]>`
     insert into visitor_windows as w (key, started_at, call_count)
@@ -76,12 +76,12 @@ async function count(sql: Sql, limits: readonly Limit[]): Promise<void> {
       started_at = case when w.started_at > now() - ${windowLength(sql)} then w.started_at else now() end,
       call_count = 1 + case when w.started_at > now() - ${windowLength(sql)} then w.call_count else 0 end
     returning key, call_count, ceil(extract(epoch from started_at + ${windowLength(sql)} - now()))::int as seconds`
-  for (const { key, most, fault } of limits) {
+  for (const { key, max, message } of limits) {
     const window = windows.find((each) => each.key === key)
-    if (!window || window.call_count <= most) continue
-    throw new ApiError('rate_limited', fault, { 'retry-after': String(Math.max(1, window.seconds)) })
+    if (!window || window.call_count <= max) continue
+    throw new ApiError('rate_limited', message, { 'retry-after': String(Math.max(1, window.seconds)) })
   }
 }
 
-/** All visitors of a site from one network. */
-const subscriberKey = (siteId: string, address: string) => `${siteId} ${networkOf(address)}`
+/** The key of all visitors of a site from one network. */
+const networkKey = (siteId: string, address: string) => `${siteId} ${networkOf(address)}`
