@@ -16,7 +16,7 @@ import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
-import { keepUploads, tokensIn } from '../media/uploads.ts'
+import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
@@ -89,7 +89,7 @@ export async function acceptBroadcast(accepting: Accepting, caller: Caller, give
       const status = isDue && segmentId !== undefined ? 'sending' : 'scheduled'
       await insertBroadcast(sql, workspaceId, { ...given, id, name, status, scheduledAt, count: rows.length })
       if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
-      await keepUploads(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+      await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
       if (isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
     }),
   )

@@ -167,7 +167,7 @@ export function tokensIn(text: string, publicUrl: string): string[] {
 }
 
 /** Marks the workspace's own files among these as used, so that the sweep keeps them. Returns them. */
-export async function keepUploads(
+export async function markUploadsUsed(
   sql: Sql,
   workspaceId: string,
   tokens: readonly string[],

@@ -2,7 +2,7 @@
 import { requireQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, Template } from '../channels/channel.ts'
 import type { Sql } from '../lib/db.ts'
-import { keepUploads, tokensIn } from '../media/uploads.ts'
+import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import type { Draft } from './draft.ts'
 import { type MessageContent, requireFilled, requireTemplate, toTemplateContent } from './template.ts'
 
@@ -33,7 +33,7 @@ export async function readContent(
  * their URL. The last step before the message is prepared, with the quota checked: the file of a refused message is
  * deleted after a day.
  */
-export async function keepFiles(
+export async function linkUploads(
   sql: Sql,
   workspaceId: string,
   draft: Draft,
@@ -43,7 +43,7 @@ export async function keepFiles(
   const tokens = tokensIn(JSON.stringify(draft), publicUrl)
   if (tokens.length === 0) return message
   await requireQuota(sql, workspaceId)
-  const uploads = await keepUploads(sql, workspaceId, tokens)
+  const uploads = await markUploadsUsed(sql, workspaceId, tokens)
   const { media_url } = message.row
   const file = media_url && uploads.find(({ token }) => tokensIn(media_url, publicUrl).includes(token))
   return file ? { ...message, row: { ...message.row, media_url: file.path } } : message

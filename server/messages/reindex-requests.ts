@@ -13,6 +13,7 @@ export type ReindexRequest = { workspace_id: string; id: string; message_id: str
 
 /** Member of a `with` list: requests each message of a relation that has `workspace_id, id`. */
 export const reindexMessages = (sql: Sql, messages: Fragment): Fragment => sql`
+  -- Requests the messages for the digest.
   reindex_requests as (
     insert into message_revisits (workspace_id, message_id) select workspace_id, id from ${messages}
   )`
@@ -22,6 +23,7 @@ export const reindexMessages = (sql: Sql, messages: Fragment): Fragment => sql`
  * answer. All of them are requested, because the digest may be counting one at this moment from before it failed.
  */
 export const reindexFailedReplies = (sql: Sql, messages: Fragment): Fragment => sql`
+  -- Requests the failed replies for the digest.
   failed_reply_requests as (
     insert into message_revisits (workspace_id, message_id)
     select m.workspace_id, m.id from ${messages} m where m.status = 'failed' and m.sender_type = 'agent'

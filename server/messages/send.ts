@@ -23,7 +23,7 @@ import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
-import { keepFiles, readContent } from './content.ts'
+import { linkUploads, readContent } from './content.ts'
 import { createDispatcher } from './dispatch.ts'
 import type { Draft } from './draft.ts'
 import { createPreparer } from './prepare.ts'
@@ -154,7 +154,7 @@ export function createSender(options: SenderOptions): Sender {
       }
     }
     const allowed = await requireAllowed(request, target)
-    const { content, row } = await keepFiles(sql, workspaceId, draft, allowed.message, publicUrl)
+    const { content, row } = await linkUploads(sql, workspaceId, draft, allowed.message, publicUrl)
 
     const id = subject?.id ?? newId()
     // The digest reads messages in the order of their ids and has passed this one.
@@ -209,7 +209,7 @@ export function createSender(options: SenderOptions): Sender {
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
     const checked = await readContent(sql, channel, connection, draft, template)
     const to = await requireReachable(sql, workspaceId, channel.name, conversation.contact)
-    const { content, row } = await keepFiles(sql, workspaceId, draft, checked, publicUrl)
+    const { content, row } = await linkUploads(sql, workspaceId, draft, checked, publicUrl)
 
     if (subject?.isRepeat) await requestReindex(sql, workspaceId, id)
     const message = { workspace_id: workspaceId, conversation_id: conversationId, id }
