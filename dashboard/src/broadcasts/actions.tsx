@@ -1,4 +1,4 @@
-/** What a member can do with a broadcast in its state: pause, resume, cancel, send it again. */
+/** The actions of a broadcast in its state: pause, resume, cancel, resend. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -7,7 +7,7 @@ import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import type { Broadcast } from './state.tsx'
+import type { Broadcast } from './status.tsx'
 
 const { detail: text } = words.broadcasts
 
@@ -15,20 +15,20 @@ const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/
 
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
   const { status, is_paused, channel_error, total_count, pending_count, awaiting_count } = broadcast
-  if (status === 'sent' || status === 'canceled') return <Again broadcast={broadcast} />
-  // One that waits for the channel can be tried at once, and paused as any other.
+  if (status === 'sent' || status === 'canceled') return <Resend broadcast={broadcast} />
+  // During an outage of the provider a member can retry at once or pause the broadcast.
   const isWaiting = channel_error !== null
   const hasMore = status === 'scheduled' || total_count === 0 || pending_count > awaiting_count
   return (
     <>
-      {is_paused && <Resume broadcast={broadcast} />}
-      {hasMore && (!is_paused || isWaiting) && <Pause broadcast={broadcast} />}
-      <Cancel broadcast={broadcast} />
+      {is_paused && <ResumeButton broadcast={broadcast} />}
+      {hasMore && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
+      <CancelButton broadcast={broadcast} />
     </>
   )
 }
 
-function Pause({ broadcast: { id } }: { broadcast: Broadcast }) {
+function PauseButton({ broadcast: { id } }: { broadcast: Broadcast }) {
   const toast = useToast()
   const pause = useChange('POST /broadcasts/{id}/pause', {
     stale,
@@ -42,7 +42,7 @@ function Pause({ broadcast: { id } }: { broadcast: Broadcast }) {
   )
 }
 
-function Resume({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) {
+function ResumeButton({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) {
   const isWaiting = channel_error !== null
   const toast = useToast()
   const resume = useChange('POST /broadcasts/{id}/resume', {
@@ -57,24 +57,24 @@ function Resume({ broadcast: { id, channel_error } }: { broadcast: Broadcast }) 
   )
 }
 
-function Cancel({ broadcast }: { broadcast: Broadcast }) {
+function CancelButton({ broadcast }: { broadcast: Broadcast }) {
   const { id, status, pending_count, sent_count } = broadcast
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const toast = useToast()
   const cancel = useChange('POST /broadcasts/{id}/cancel', {
     stale,
     onDone: () => {
-      setAsking(false)
+      setConfirming(false)
       toast.success(text.cancelDone)
     },
   })
   return (
     <>
-      <Button icon="stop" onClick={() => setAsking(true)}>
+      <Button icon="stop" onClick={() => setConfirming(true)}>
         {text.cancel}
       </Button>
-      {isAsking && (
-        <Dialog title={text.cancelTitle} onClose={() => setAsking(false)}>
+      {isConfirming && (
+        <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
           <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
           <p className="soft">{text.cancelKeep}</p>
           {cancel.error && (
@@ -82,9 +82,9 @@ function Cancel({ broadcast }: { broadcast: Broadcast }) {
               <p role="alert">{describeError(cancel.error)}</p>
             </Note>
           )}
-          {/* Two buttons that both say "Cancel" would be one too many. */}
+          {/* Not `Confirm`: its dismiss button is also called "Cancel". */}
           <div className="dialog-foot">
-            <Button onClick={() => setAsking(false)}>{text.keep}</Button>
+            <Button onClick={() => setConfirming(false)}>{text.keep}</Button>
             <Button variant="danger" busy={cancel.isPending} onClick={() => cancel.mutate({ params: { id } })}>
               {text.cancel}
             </Button>
@@ -95,13 +95,13 @@ function Cancel({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-/** Offered when it is over, reached not everybody it was meant for, and nobody sent it again yet. */
-function Again({ broadcast }: { broadcast: Broadcast }) {
+/** Shown for a completed broadcast that missed recipients and was not resent yet. */
+function Resend({ broadcast }: { broadcast: Broadcast }) {
   const { id, status, failed_count, skipped_count, completed_at, again_id } = broadcast
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [, navigate] = useLocation()
   const toast = useToast()
-  const again = useChange('POST /broadcasts/{id}/again', {
+  const resend = useChange('POST /broadcasts/{id}/again', {
     stale,
     onDone: (made) => {
       toast.success(text.againDone)
@@ -112,17 +112,17 @@ function Again({ broadcast }: { broadcast: Broadcast }) {
   if (completed_at === null || again_id !== null || (failed_count === 0 && !hasOthers)) return null
   return (
     <>
-      <Button icon="refresh" onClick={() => setAsking(true)}>
+      <Button icon="refresh" onClick={() => setConfirming(true)}>
         {hasOthers ? text.sendAgainRest : text.sendAgain}
       </Button>
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={text.againTitle}
           action={text.againAction}
-          busy={again.isPending}
-          fault={again.error ? describeError(again.error) : undefined}
-          onConfirm={() => again.mutate({ params: { id }, body: null })}
-          onClose={() => setAsking(false)}
+          busy={resend.isPending}
+          fault={resend.error ? describeError(resend.error) : undefined}
+          onConfirm={() => resend.mutate({ params: { id }, body: null })}
+          onClose={() => setConfirming(false)}
         >
           {!hasOthers && <p>{text.againFailed(failed_count)}</p>}
           <p>{text.againText}</p>

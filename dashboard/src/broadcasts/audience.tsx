@@ -1,4 +1,4 @@
-/** Who gets it: the members of a segment, or a list of numbers that is pasted or uploaded. */
+/** The audience of a new broadcast: a segment, or phone numbers that are pasted or uploaded. */
 import { type ChangeEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, SegmentedControl, Select, TextArea } from '../../../ui/form.tsx'
@@ -8,12 +8,12 @@ import { useCall, usePages } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import type { Change, Draft } from './draft.ts'
-import { mostBytes, mostPeople, type Numbers } from './numbers.ts'
+import { maxFileBytes, maxRecipients, type RecipientList } from './parse-recipients.ts'
+import type { Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
-type AudienceProps = { draft: Draft; numbers: Numbers; fault: string | undefined; onChange: Change }
+type AudienceProps = { draft: Draft; numbers: RecipientList; fault: string | undefined; onChange: Change }
 
 export function Audience({ draft, numbers, fault, onChange }: AudienceProps) {
   return (
@@ -30,17 +30,17 @@ export function Audience({ draft, numbers, fault, onChange }: AudienceProps) {
         />
       </div>
       {draft.source === 'segment' ? (
-        <SegmentChoice draft={draft} fault={fault} onChange={onChange} />
+        <SegmentSelect draft={draft} fault={fault} onChange={onChange} />
       ) : (
-        <NumberList draft={draft} numbers={numbers} fault={fault} onChange={onChange} />
+        <NumberInput draft={draft} numbers={numbers} fault={fault} onChange={onChange} />
       )}
     </>
   )
 }
 
-function SegmentChoice({ draft: { segment_id: id }, fault, onChange }: Omit<AudienceProps, 'numbers'>) {
+function SegmentSelect({ draft: { segment_id: id }, fault, onChange }: Omit<AudienceProps, 'numbers'>) {
   const pages = usePages('GET /segments', { query: { limit: 100 } })
-  const counted = useCall('GET /segments/{id}', { params: { id } }, { enabled: id !== '' })
+  const segment = useCall('GET /segments/{id}', { params: { id } }, { enabled: id !== '' })
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
@@ -55,15 +55,15 @@ function SegmentChoice({ draft: { segment_id: id }, fault, onChange }: Omit<Audi
       </div>
     )
   }
-  const count = counted.data && text.members(counted.data.member_count)
+  const count = segment.data && text.members(segment.data.member_count)
   return (
     <Field label={text.segment} hint={id && (count ?? text.counting)} fault={fault}>
       {(wiring) => (
         <Select {...wiring} value={id} onChange={(event) => onChange({ segment_id: event.target.value })}>
           <option value="">{text.chooseSegment}</option>
-          {pages.items.map((segment) => (
-            <option key={segment.id} value={segment.id}>
-              {segment.name}
+          {pages.items.map((each) => (
+            <option key={each.id} value={each.id}>
+              {each.name}
             </option>
           ))}
         </Select>
@@ -72,16 +72,16 @@ function SegmentChoice({ draft: { segment_id: id }, fault, onChange }: Omit<Audi
   )
 }
 
-function NumberList({ draft, numbers, fault, onChange }: AudienceProps) {
-  const { people, bad, twice } = numbers
+function NumberInput({ draft, numbers, fault, onChange }: AudienceProps) {
+  const { recipients, invalid, duplicateCount } = numbers
   const [uploadFault, setUploadFault] = useState<string>()
-  const isTooMany = people.length > mostPeople
+  const isTooMany = recipients.length > maxRecipients
   return (
     <>
       <Field
         label={text.numbers}
         hint={text.numbersHint}
-        fault={isTooMany ? text.tooMany(people.length) : (uploadFault ?? fault)}
+        fault={isTooMany ? text.tooMany(recipients.length) : (uploadFault ?? fault)}
       >
         {(wiring) => (
           <TextArea
@@ -106,11 +106,11 @@ function NumberList({ draft, numbers, fault, onChange }: AudienceProps) {
           onTooLarge={() => setUploadFault(text.tooLarge)}
         />
         <span className="soft small" role="status">
-          {people.length > 0 && text.read(people.length)}
-          {twice > 0 && ` · ${text.twice(twice)}`}
+          {recipients.length > 0 && text.read(recipients.length)}
+          {duplicateCount > 0 && ` · ${text.duplicates(duplicateCount)}`}
         </span>
       </div>
-      {bad.length > 0 && <BadLines bad={bad} />}
+      {invalid.length > 0 && <InvalidLines invalid={invalid} />}
     </>
   )
 }
@@ -120,7 +120,7 @@ function Upload({ onRead, onTooLarge }: { onRead: (text: string) => void; onTooL
   const read = async (event: ChangeEvent<HTMLInputElement>) => {
     const file = event.target.files?.[0]
     if (!file) return
-    if (file.size > mostBytes) onTooLarge()
+    if (file.size > maxFileBytes) onTooLarge()
     else onRead(await file.text())
     if (input.current) input.current.value = ''
   }
@@ -141,17 +141,17 @@ function Upload({ onRead, onTooLarge }: { onRead: (text: string) => void; onTooL
   )
 }
 
-const mostShown = 5
+const maxShown = 5
 
-function BadLines({ bad }: { bad: Numbers['bad'] }) {
+function InvalidLines({ invalid }: { invalid: RecipientList['invalid'] }) {
   return (
     <Note tone="amber" icon="alert">
-      <p>{text.badLines(bad.length)}</p>
+      <p>{text.invalidLines(invalid.length)}</p>
       <ul className="broadcasts-lines">
-        {bad.slice(0, mostShown).map(({ line, text: said }) => (
-          <li key={line}>{text.badLine(line, said)}</li>
+        {invalid.slice(0, maxShown).map(({ line, text: content }) => (
+          <li key={line}>{text.invalidLine(line, content)}</li>
         ))}
-        {bad.length > mostShown && <li>{text.andMore(bad.length - mostShown)}</li>}
+        {invalid.length > maxShown && <li>{text.andMore(invalid.length - maxShown)}</li>}
       </ul>
     </Note>
   )

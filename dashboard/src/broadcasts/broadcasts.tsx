@@ -1,4 +1,4 @@
-/** Broadcasts: all of them, a new one, and one with what became of it. */
+/** Routes of the broadcast pages: list, new broadcast, detail. */
 import './broadcasts.css'
 import { Route, Switch } from 'wouter'
 import { NewBroadcast } from './compose.tsx'

@@ -1,7 +1,6 @@
 /**
- * A new broadcast, from its name to the last question before it is sent, on one
- * page. What is checked is checked while one writes; what is missing is said
- * where it is missing, but not before somebody tries to send.
+ * The new broadcast page. The draft is checked while the member edits it. Missing fields are marked after the first attempt to
+ * send.
  */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -17,29 +16,29 @@ import type { Template } from '../templates/shape.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Audience } from './audience.tsx'
-import { useCheck } from './check.ts'
-import { type Draft, useDraft } from './draft.ts'
-import { joinFaults, missingFaults, readFaults } from './faults.ts'
-import { Message } from './message.tsx'
-import { Preflight } from './preflight.tsx'
+import { mergeFaults, missingFaults, readFaults } from './faults.ts'
+import { MessageSection } from './message.tsx'
+import { Review } from './review.tsx'
 import { Schedule } from './schedule.tsx'
 import { TestSend } from './test-send.tsx'
+import { type Draft, useDraft } from './use-draft.ts'
+import { useDraftCheck } from './use-draft-check.ts'
 
 const { compose: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
 
 export function NewBroadcast() {
-  const asked = useCall('GET /templates', {}, { live: true })
-  const { draft, change, forget } = useDraft()
+  const query = useCall('GET /templates', {}, { live: true })
+  const { draft, change, discard } = useDraft()
   const [, navigate] = useLocation()
-  // What the address asked for is in the draft now; reloading must not ask for it again.
+  // The draft holds the URL parameters now. Removes them, so that a reload does not apply them again.
   useEffect(() => {
     navigate('/broadcasts/new', { replace: true })
   }, [navigate])
   return (
-    <Page title={text.title} lead={text.lead} back={back} actions={<StartOver onStart={forget} />}>
-      <QueryView query={asked}>
-        {(templates) => <Compose templates={templates} draft={draft} onChange={change} onSent={forget} />}
+    <Page title={text.title} lead={text.lead} back={back} actions={<DiscardDraft onDiscard={discard} />}>
+      <QueryView query={query}>
+        {(templates) => <ComposeForm templates={templates} draft={draft} onChange={change} onSent={discard} />}
       </QueryView>
     </Page>
   )
@@ -52,15 +51,15 @@ type ComposeProps = {
   onSent: () => void
 }
 
-function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
-  const [isTried, setTried] = useState(false)
-  const [isAsking, setAsking] = useState(false)
-  const [looked, setLooked] = useState<Template>()
+function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
+  const [isSubmitted, setSubmitted] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
+  const [previewed, setPreviewed] = useState<Template>()
   const sections = useRef<HTMLDivElement>(null)
   const toast = useToast()
   const [, navigate] = useLocation()
-  const checked = useCheck(draft, templates)
-  const { numbers, chosen, missing, todos, preview, body, isChecking } = checked
+  const check = useDraftCheck(draft, templates)
+  const { numbers, chosen, missing, todos, preview, body, isChecking } = check
 
   const create = useChange('POST /broadcasts', {
     stale: ['GET /broadcasts'],
@@ -70,25 +69,25 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
       navigate(`/broadcasts/${id}`)
     },
   })
-  // The same broadcast, tried again after the line broke, goes out once.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is sent makes it another.
+  // The `Idempotency-Key`: a retry after a lost connection does not create the broadcast twice.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed draft needs a new key.
   const idempotencyKey = useMemo(newIdempotencyKey, [body, draft.name])
-  const told = readFaults(create.error ?? checked.error)
-  const faults = isTried ? joinFaults(missingFaults(todos, missing, draft), told) : told
+  const serverFaults = readFaults(create.error ?? check.error)
+  const faults = isSubmitted ? mergeFaults(missingFaults(todos, missing, draft), serverFaults) : serverFaults
   const change = (changes: Partial<Draft>) => {
     if (create.error) create.reset()
     onChange(changes)
   }
   const trySend = () => {
-    setTried(true)
-    if (todos.length === 0 && preview) setAsking(true)
-    // What is missing is marked by the next drawing of the page.
+    setSubmitted(true)
+    if (todos.length === 0 && preview) setConfirming(true)
+    // The missing fields are marked after the next render.
     else requestAnimationFrame(() => sections.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
-  const shown = looked ?? chosen
+  const shownTemplate = previewed ?? chosen
   const count = preview?.sendable ?? 0
-  const isRefused = preview !== undefined && (count === 0 || !preview.plan.fits)
-  const deed = draft.isLater ? text.scheduleFor(count) : text.send(count)
+  const isBlocked = preview !== undefined && (count === 0 || !preview.plan.fits)
+  const action = draft.isLater ? text.scheduleFor(count) : text.send(count)
   return (
     <div className="broadcasts-compose" ref={sections}>
       <Card>
@@ -108,19 +107,19 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
         <Audience draft={draft} numbers={numbers} fault={faults.audience} onChange={change} />
       </Card>
       <Card title={text.message}>
-        <Message
+        <MessageSection
           draft={draft}
           templates={templates}
           chosen={chosen}
           fault={faults.template}
           faults={faults.values}
           onChange={change}
-          onLook={setLooked}
+          onPreview={setPreviewed}
         />
       </Card>
       <aside className="broadcasts-beside" aria-label={words.templates.preview.title}>
-        {shown ? (
-          <TemplatePreview template={shown} params={looked ? undefined : draft.params} />
+        {shownTemplate ? (
+          <TemplatePreview template={shownTemplate} params={previewed ? undefined : draft.params} />
         ) : (
           <p className="broadcasts-nothing soft">{text.previewEmpty}</p>
         )}
@@ -131,40 +130,40 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
       <Card title={text.test}>
         <TestSend
           draft={draft}
-          template={chosen && missing.length === 0 ? { ...chosenOf(chosen), params: draft.params } : undefined}
+          template={chosen && missing.length === 0 ? { ...refOf(chosen), params: draft.params } : undefined}
           onChange={change}
         />
       </Card>
       <Card title={text.check}>
-        <Preflight
+        <Review
           todos={todos}
           missingCount={missing.length}
           preview={preview}
           isChecking={isChecking}
-          fault={told.other}
+          fault={serverFaults.other}
           hasFields={JSON.stringify(draft.params).includes('{{contact.')}
-          onRetry={checked.retry}
+          onRetry={check.retry}
         />
         <div className="row">
           <Button
             variant="primary"
             icon={draft.isLater ? 'clock' : 'send'}
-            disabled={isRefused && todos.length === 0}
+            disabled={isBlocked && todos.length === 0}
             busy={isChecking}
             onClick={trySend}
           >
-            {preview && todos.length === 0 ? deed : text.sendPlain}
+            {preview && todos.length === 0 ? action : text.sendPlain}
           </Button>
         </div>
       </Card>
-      {isAsking && preview && body && (
+      {isConfirming && preview && body && (
         <Confirm
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
-          action={deed}
+          action={action}
           busy={create.isPending}
           fault={create.error ? describeError(create.error) : undefined}
           onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, idempotencyKey })}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>
           {preview.total > count && <p className="soft">{text.left(preview.total - count)}</p>}
@@ -174,27 +173,27 @@ function Compose({ templates, draft, onChange, onSent }: ComposeProps) {
   )
 }
 
-const chosenOf = ({ name, language }: Template) => ({ name, language })
+const refOf = ({ name, language }: Template) => ({ name, language })
 
-function StartOver({ onStart }: { onStart: () => void }) {
-  const [isAsking, setAsking] = useState(false)
+function DiscardDraft({ onDiscard }: { onDiscard: () => void }) {
+  const [isConfirming, setConfirming] = useState(false)
   const toast = useToast()
   return (
     <>
-      <Button variant="quiet" icon="trash" onClick={() => setAsking(true)}>
+      <Button variant="quiet" icon="trash" onClick={() => setConfirming(true)}>
         {text.discard}
       </Button>
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={text.discardTitle}
           action={text.discard}
           danger
           onConfirm={() => {
-            setAsking(false)
-            onStart()
+            setConfirming(false)
+            onDiscard()
             toast.success(text.discarded)
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>{text.discardText}</p>
         </Confirm>

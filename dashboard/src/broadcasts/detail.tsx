@@ -1,4 +1,4 @@
-/** One broadcast: its progress, what stopped it, what a member can do about it, and its recipients. */
+/** The detail page of a broadcast: status, progress, actions and recipients. */
 import { Link } from 'wouter'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
@@ -14,17 +14,17 @@ import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
 import { BroadcastProgress } from './progress.tsx'
 import { Recipients } from './recipients.tsx'
-import { type Broadcast, isCanceling, StateBadge } from './state.tsx'
+import { type Broadcast, isCanceling, StateBadge } from './status.tsx'
 
 const { detail: text } = words.broadcasts
 const back = { href: '/broadcasts', label: words.broadcasts.back }
 
 export function BroadcastDetail({ id }: { id: string }) {
-  // Where no news comes through, its progress is asked for all the same.
+  // Polls while live updates are disconnected.
   const pollMs = useLiveState() === 'live' ? false : 3_000
-  const asked = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
-  const broadcast = asked.data
-  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
+  const query = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
+  const broadcast = query.data
+  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
   return (
     <Page
       title={broadcast?.name ?? text.untitled}
@@ -32,15 +32,15 @@ export function BroadcastDetail({ id }: { id: string }) {
       back={back}
       actions={broadcast && <Actions broadcast={broadcast} />}
     >
-      <QueryView query={asked}>{(found) => <Found broadcast={found} />}</QueryView>
+      <QueryView query={query}>{(loaded) => <BroadcastContent broadcast={loaded} />}</QueryView>
     </Page>
   )
 }
 
-function Found({ broadcast }: { broadcast: Broadcast }) {
+function BroadcastContent({ broadcast }: { broadcast: Broadcast }) {
   return (
     <div className="broadcasts-detail">
-      <Standing broadcast={broadcast} />
+      <StatusNotes broadcast={broadcast} />
       <div className="broadcasts-main">
         <Card title={text.progress}>
           <BroadcastProgress broadcast={broadcast} />
@@ -51,18 +51,18 @@ function Found({ broadcast }: { broadcast: Broadcast }) {
         <Card title={text.about}>
           <About broadcast={broadcast} />
         </Card>
-        <Sent broadcast={broadcast} />
+        <MessagePreview broadcast={broadcast} />
       </div>
     </div>
   )
 }
 
-/** Why it does not go on, and when it will. */
-function Standing({ broadcast }: { broadcast: Broadcast }) {
+/** Why the broadcast is not sending, and when it continues. */
+function StatusNotes({ broadcast }: { broadcast: Broadcast }) {
   const { status, is_paused, paused_reason, cancel_reason, channel_error, again_id } = broadcast
   return (
     <>
-      {channel_error !== null && <Outage broadcast={broadcast} />}
+      {channel_error !== null && <OutageNote broadcast={broadcast} />}
       {is_paused && channel_error === null && (
         <Note tone="amber" icon="pause">
           {paused_reason ? text.pausedBecause(paused_reason) : text.paused}
@@ -74,7 +74,7 @@ function Standing({ broadcast }: { broadcast: Broadcast }) {
           {isCanceling(broadcast) && <p>{text.canceling}</p>}
         </Note>
       )}
-      {status === 'scheduled' && !is_paused && <Note icon="clock">{startOf(broadcast)}</Note>}
+      {status === 'scheduled' && !is_paused && <Note icon="clock">{startText(broadcast)}</Note>}
       {again_id && (
         <Note icon="refresh">
           {text.again} <Link href={`/broadcasts/${again_id}`}>{text.openAgain}</Link>
@@ -84,7 +84,7 @@ function Standing({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-function Outage({ broadcast: { channel_error, next_attempt_at } }: { broadcast: Broadcast }) {
+function OutageNote({ broadcast: { channel_error, next_attempt_at } }: { broadcast: Broadcast }) {
   const now = useNow()
   const waitMs = next_attempt_at === null ? 0 : Date.parse(next_attempt_at) - now
   return (
@@ -95,7 +95,7 @@ function Outage({ broadcast: { channel_error, next_attempt_at } }: { broadcast: 
   )
 }
 
-function startOf({ scheduled_at }: Broadcast): string {
+function startText({ scheduled_at }: Broadcast): string {
   return scheduled_at && Date.parse(scheduled_at) > Date.now()
     ? text.startsAt(formatTime(scheduled_at), formatAgo(scheduled_at))
     : text.startsSoon
@@ -137,14 +137,14 @@ const Fact = ({ label, children }: { label: string; children: string }) => (
 )
 
 function SegmentLink({ id }: { id: string }) {
-  const asked = useCall('GET /segments/{id}', { params: { id } })
-  if (asked.error instanceof CallError && asked.error.status === 404) return text.segmentGone
-  return asked.data ? <Link href={`/segments/${id}`}>{asked.data.name}</Link> : words.common.loading
+  const query = useCall('GET /segments/{id}', { params: { id } })
+  if (query.error instanceof CallError && query.error.status === 404) return text.segmentGone
+  return query.data ? <Link href={`/segments/${id}`}>{query.data.name}</Link> : words.common.loading
 }
 
-function Sent({ broadcast: { template, params } }: { broadcast: Broadcast }) {
-  const asked = useCall('GET /templates', {})
-  const found = asked.data?.find(({ name, language }) => name === template.name && language === template.language)
-  if (found) return <TemplatePreview template={found} params={params} />
-  return asked.data ? <p className="soft small">{text.templateGone}</p> : null
+function MessagePreview({ broadcast: { template, params } }: { broadcast: Broadcast }) {
+  const query = useCall('GET /templates', {})
+  const loaded = query.data?.find(({ name, language }) => name === template.name && language === template.language)
+  if (loaded) return <TemplatePreview template={loaded} params={params} />
+  return query.data ? <p className="soft small">{text.templateGone}</p> : null
 }

@@ -1,11 +1,7 @@
-/**
- * What is wrong with a broadcast that is being written, beside what it is
- * about: what the service refused, which names the field before a colon, and
- * what is missing.
- */
+/** Assigns errors to the fields of the new broadcast page. The service names the field before a colon. */
 import { CallError, describeError } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import type { Draft, Todo } from './draft.ts'
+import type { Draft, Todo } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
@@ -14,21 +10,21 @@ export type ComposeFaults = {
   audience?: string
   template?: string
   at?: string
-  /** By the path of the value. */
+  /** By the path of the template value. */
   values: Readonly<Record<string, string>>
-  /** About nothing on the page. */
+  /** Errors that belong to no field. */
   other?: string
 }
 
-const value = 'template.params.'
+const valuePrefix = 'template.params.'
 
 export function readFaults(error: unknown): ComposeFaults {
   if (!error) return { values: {} }
-  const message = error instanceof CallError ? error.message : ''
-  const [, field = '', rule = ''] = /^([\w.[\]]+): ([\s\S]+)$/.exec(message) ?? []
-  if (field.startsWith(value)) {
-    const told = rule.startsWith('required') ? words.templates.values.required : capitalize(rule)
-    return { values: { [field.slice(value.length)]: told } }
+  const errorMessage = error instanceof CallError ? error.message : ''
+  const [, field = '', rule = ''] = /^([\w.[\]]+): ([\s\S]+)$/.exec(errorMessage) ?? []
+  if (field.startsWith(valuePrefix)) {
+    const message = rule.startsWith('required') ? words.templates.values.required : capitalize(rule)
+    return { values: { [field.slice(valuePrefix.length)]: message } }
   }
   if (field === 'name') return { values: {}, name: capitalize(rule) }
   if (field === 'scheduled_at') return { values: {}, at: capitalize(rule) }
@@ -38,7 +34,7 @@ export function readFaults(error: unknown): ComposeFaults {
   return { values: {}, other: describeError(error) }
 }
 
-/** What nobody has written yet, for when somebody tries to send it all the same. */
+/** Errors for missing parts, shown after an attempt to send. */
 export function missingFaults(todos: readonly Todo[], missing: readonly string[], { at }: Draft): ComposeFaults {
   const has = new Set(todos)
   return {
@@ -51,11 +47,11 @@ export function missingFaults(todos: readonly Todo[], missing: readonly string[]
   }
 }
 
-/** The service's word goes before ours. */
-export const joinFaults = (ours: ComposeFaults, told: ComposeFaults): ComposeFaults => ({
-  ...ours,
-  ...told,
-  values: { ...ours.values, ...told.values },
+/** Errors of the service take precedence. */
+export const mergeFaults = (localFaults: ComposeFaults, serverFaults: ComposeFaults): ComposeFaults => ({
+  ...localFaults,
+  ...serverFaults,
+  values: { ...localFaults.values, ...serverFaults.values },
 })
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

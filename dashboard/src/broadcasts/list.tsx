@@ -1,4 +1,4 @@
-/** All broadcasts, newest first, and how far each has got while one looks. */
+/** The list of broadcasts, newest first, with live progress. */
 import { Link } from 'wouter'
 import { SegmentedControl } from '../../../ui/form.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
@@ -9,18 +9,18 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState, Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { awaitingOf, Bar, type Broadcast, StateBadge, triedCount } from './state.tsx'
+import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
 
 const { broadcasts: text } = words
 const statuses = ['scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
 
 export function BroadcastList() {
-  const [asked, setStatus] = useSearchParam('status')
-  const status = statuses.find((each) => each === asked)
-  // One that is paused has the status it had.
+  const [statusInUrl, setStatus] = useSearchParam('status')
+  const status = statuses.find((each) => each === statusInUrl)
+  // Paused is a flag of its own: a paused broadcast keeps its status.
   const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
   const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
-  const isNone = pages.isSuccess && pages.items.length === 0
+  const isEmpty = pages.isSuccess && pages.items.length === 0
   const create = (
     <LinkButton variant="primary" icon="plus" href="/broadcasts/new">
       {text.create}
@@ -41,12 +41,12 @@ export function BroadcastList() {
       </div>
       {pages.error && !pages.data && <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton />}
-      {isNone && status && (
+      {isEmpty && status && (
         <EmptyState icon="broadcasts" title={text.nothing}>
           {text.nothingText}
         </EmptyState>
       )}
-      {isNone && !status && (
+      {isEmpty && !status && (
         <EmptyState icon="broadcasts" title={text.empty} action={create}>
           {text.emptyText}
         </EmptyState>
@@ -79,10 +79,10 @@ export function BroadcastList() {
 
 function Row({ broadcast }: { broadcast: Broadcast }) {
   const { id, name, template, total_count: total, status, delivered_count, read_count } = broadcast
-  const tried = triedCount(broadcast)
-  const share = (part: number) => (tried > 0 ? formatShare(part, tried) : text.none)
-  const isUnknown = tried === 0 ? '' : undefined
-  const awaiting = awaitingOf(broadcast)
+  const attempted = attemptedCount(broadcast)
+  const share = (part: number) => (attempted > 0 ? formatShare(part, attempted) : text.none)
+  const unknown = attempted === 0 ? '' : undefined
+  const awaiting = unconfirmedCount(broadcast)
   return (
     <tr data-link="">
       <td>
@@ -110,10 +110,10 @@ function Row({ broadcast }: { broadcast: Broadcast }) {
       <td data-label={text.columns.recipients} className="end numeric">
         {total === 0 && status === 'scheduled' ? text.atStart : formatNumber(total)}
       </td>
-      <td data-label={text.columns.delivered} className="end numeric broadcasts-share" data-unknown={isUnknown}>
+      <td data-label={text.columns.delivered} className="end numeric broadcasts-share" data-unknown={unknown}>
         {share(delivered_count)}
       </td>
-      <td data-label={text.columns.read} className="end numeric broadcasts-share" data-unknown={isUnknown}>
+      <td data-label={text.columns.read} className="end numeric broadcasts-share" data-unknown={unknown}>
         {share(read_count)}
       </td>
       <td data-label={text.columns.when} className="soft">

@@ -1,4 +1,4 @@
-/** What they get: an approved template, found by its name or its words, and its values. */
+/** The message of a new broadcast: an approved template and its values. */
 import { useEffect, useRef, useState } from 'react'
 import { SearchInput } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
@@ -7,34 +7,34 @@ import { categoryWord, isUsable, TemplateQuality } from '../templates/status.tsx
 import { type Faults, TemplateValues } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
-import type { Change, Draft } from './draft.ts'
+import type { Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
-type MessageProps = {
+type MessageSectionProps = {
   draft: Draft
   templates: readonly Template[]
   chosen: Template | undefined
   fault: string | undefined
   faults: Faults
   onChange: Change
-  /** Somebody looks at one before choosing it. */
-  onLook: (template: Template | undefined) => void
+  /** Called when the member hovers or focuses a template. */
+  onPreview: (template: Template | undefined) => void
 }
 
-export function Message({ draft, templates, chosen, fault, faults, onChange, onLook }: MessageProps) {
+export function MessageSection({ draft, templates, chosen, fault, faults, onChange, onPreview }: MessageSectionProps) {
   const [isChanging, setChanging] = useState(false)
-  const change = useRef<HTMLButtonElement>(null)
+  const changeButton = useRef<HTMLButtonElement>(null)
   const wasChosen = useRef(false)
-  // Whoever chose with the keyboard goes on from where the list was.
+  // After a choice, the focus moves from the removed list to the change button.
   useEffect(() => {
-    if (wasChosen.current && !isChanging) change.current?.focus()
+    if (wasChosen.current && !isChanging) changeButton.current?.focus()
     wasChosen.current = false
   })
   const choose = ({ name, language }: Template) => {
     wasChosen.current = true
     setChanging(false)
-    onLook(undefined)
+    onPreview(undefined)
     const isSame = chosen?.name === name && chosen.language === language
     onChange({ template: { name, language }, ...(isSame ? {} : { params: {} }) })
   }
@@ -46,7 +46,7 @@ export function Message({ draft, templates, chosen, fault, faults, onChange, onL
             {text.notApproved(draft.template.name)}
           </Note>
         )}
-        <Picker templates={templates.filter(isUsable)} fault={fault} onChoose={choose} onLook={onLook} />
+        <TemplateList templates={templates.filter(isUsable)} fault={fault} onChoose={choose} onPreview={onPreview} />
       </>
     )
   }
@@ -54,8 +54,8 @@ export function Message({ draft, templates, chosen, fault, faults, onChange, onL
   return (
     <>
       <div className="broadcasts-chosen">
-        <Summary template={chosen} />
-        <button ref={change} type="button" className="button" data-size="small" onClick={() => setChanging(true)}>
+        <TemplateSummary template={chosen} />
+        <button ref={changeButton} type="button" className="button" data-size="small" onClick={() => setChanging(true)}>
           {text.change}
         </button>
       </div>
@@ -78,16 +78,16 @@ export function Message({ draft, templates, chosen, fault, faults, onChange, onL
   )
 }
 
-type PickerProps = {
+type TemplateListProps = {
   templates: readonly Template[]
   fault: string | undefined
   onChoose: (template: Template) => void
-  onLook: (template: Template | undefined) => void
+  onPreview: (template: Template | undefined) => void
 }
 
-function Picker({ templates, fault, onChoose, onLook }: PickerProps) {
+function TemplateList({ templates, fault, onChoose, onPreview }: TemplateListProps) {
   const [search, setSearch] = useState('')
-  const found = templates.filter((template) => has(template, search))
+  const found = templates.filter((template) => matchesSearch(template, search))
   if (templates.length === 0) {
     return (
       <div className="row">
@@ -109,17 +109,17 @@ function Picker({ templates, fault, onChoose, onLook }: PickerProps) {
           {fault}
         </span>
       )}
-      <ul className="broadcasts-picker" aria-label={text.template} onMouseLeave={() => onLook(undefined)}>
+      <ul className="broadcasts-picker" aria-label={text.template} onMouseLeave={() => onPreview(undefined)}>
         {found.map((template) => (
           <li key={`${template.name} ${template.language}`}>
             <button
               type="button"
-              onMouseEnter={() => onLook(template)}
-              onFocus={() => onLook(template)}
-              onBlur={() => onLook(undefined)}
+              onMouseEnter={() => onPreview(template)}
+              onFocus={() => onPreview(template)}
+              onBlur={() => onPreview(undefined)}
               onClick={() => onChoose(template)}
             >
-              <Summary template={template} />
+              <TemplateSummary template={template} />
             </button>
           </li>
         ))}
@@ -129,7 +129,7 @@ function Picker({ templates, fault, onChoose, onLook }: PickerProps) {
   )
 }
 
-const Summary = ({ template }: { template: Template }) => (
+const TemplateSummary = ({ template }: { template: Template }) => (
   <span className="broadcasts-summary">
     <span className="row">
       <strong>{template.name}</strong>
@@ -140,5 +140,5 @@ const Summary = ({ template }: { template: Template }) => (
   </span>
 )
 
-const has = (template: Template, search: string): boolean =>
+const matchesSearch = (template: Template, search: string): boolean =>
   `${template.name}\n${readTemplate(template).body?.text ?? ''}`.toLowerCase().includes(search.trim().toLowerCase())

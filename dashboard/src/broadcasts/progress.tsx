@@ -1,9 +1,9 @@
-/** How far a broadcast is, in parts of the whole, and its pace as measured while the page is open. */
+/** The progress of a broadcast by status, and its sending rate, measured while the page is open. */
 import { useEffect, useState } from 'react'
 import { useNow } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { awaitingOf, Bar, type Broadcast, colors, countsOf, recipientStatuses } from './state.tsx'
+import { Bar, type Broadcast, colors, countsOf, recipientStatuses, unconfirmedCount } from './status.tsx'
 
 const { detail: text } = words.broadcasts
 
@@ -36,22 +36,22 @@ export function BroadcastProgress({ broadcast }: { broadcast: Broadcast }) {
           </div>
         ))}
       </dl>
-      {started_at && (pending > 0 ? <Running broadcast={broadcast} /> : <Ended broadcast={broadcast} />)}
+      {started_at && (pending > 0 ? <RunningFacts broadcast={broadcast} /> : <CompletedFacts broadcast={broadcast} />)}
     </>
   )
 }
 
 type Sample = { at: number; done: number }
 
-/** The pace is measured over this time. */
-const spanMs = 15_000
+/** The rate is measured over this time. */
+const windowMs = 15_000
 
-/** Recipients a second that got an outcome lately; until that is measured, since the start. */
-function usePace(done: number, sinceMs: number): number | undefined {
+/** Recipients processed per second in the last 15 seconds; before that is measured, since the start. */
+function useSendingRate(done: number, sinceMs: number): number | undefined {
   const [samples, setSamples] = useState<readonly Sample[]>([])
   useEffect(() => {
     const at = Date.now()
-    setSamples((all) => [...all.filter((sample) => at - sample.at < spanMs), { at, done }])
+    setSamples((all) => [...all.filter((sample) => at - sample.at < windowMs), { at, done }])
   }, [done])
   const [first] = samples
   const last = samples.at(-1)
@@ -61,21 +61,21 @@ function usePace(done: number, sinceMs: number): number | undefined {
   return ((last.done - first.done) / (last.at - first.at)) * 1000
 }
 
-function Running({ broadcast }: { broadcast: Broadcast }) {
+function RunningFacts({ broadcast }: { broadcast: Broadcast }) {
   const { total_count, pending_count, skipped_count, started_at, is_paused, status } = broadcast
   const now = useNow()
   const elapsedMs = now - Date.parse(started_at ?? '')
-  const pace = usePace(total_count - pending_count - skipped_count, elapsedMs)
-  const awaiting = awaitingOf(broadcast)
+  const rate = useSendingRate(total_count - pending_count - skipped_count, elapsedMs)
+  const awaiting = unconfirmedCount(broadcast)
   const isSending = status === 'sending' && !is_paused && awaiting === 0
-  // Slower than that reads as none at all.
-  const measured = pace && pace >= 0.05 ? pace : undefined
+  // A lower rate would be shown as 0.
+  const shownRate = rate && rate >= 0.05 ? rate : undefined
   const facts = [
     ...(status === 'sending' ? [{ label: text.elapsed, value: formatSpan(elapsedMs) }] : []),
     ...(isSending
       ? [
-          { label: text.rate, value: measured ? text.perSecond(formatPace(measured)) : text.measuring },
-          { label: text.left, value: measured ? formatSpan((pending_count / measured) * 1000) : text.measuring },
+          { label: text.rate, value: shownRate ? text.perSecond(formatRate(shownRate)) : text.measuring },
+          { label: text.left, value: shownRate ? formatSpan((pending_count / shownRate) * 1000) : text.measuring },
         ]
       : []),
   ]
@@ -87,16 +87,16 @@ function Running({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-function Ended({ broadcast }: { broadcast: Broadcast }) {
+function CompletedFacts({ broadcast }: { broadcast: Broadcast }) {
   const { started_at, completed_at, sent_count, failed_count } = broadcast
   if (!started_at || !completed_at) return null
   const tookMs = Date.parse(completed_at) - Date.parse(started_at)
-  const pace = (sent_count + failed_count) / Math.max(tookMs / 1000, 1)
+  const rate = (sent_count + failed_count) / Math.max(tookMs / 1000, 1)
   return (
     <Facts
       facts={[
         { label: text.took, value: formatSpan(tookMs) },
-        { label: text.rate, value: text.perSecond(formatPace(pace)) },
+        { label: text.rate, value: text.perSecond(formatRate(rate)) },
       ]}
     />
   )
@@ -113,4 +113,4 @@ const Facts = ({ facts }: { facts: readonly { label: string; value: string }[] }
   </dl>
 )
 
-const formatPace = (pace: number): string => formatNumber(pace < 10 ? Math.round(pace * 10) / 10 : Math.round(pace))
+const formatRate = (rate: number): string => formatNumber(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate))

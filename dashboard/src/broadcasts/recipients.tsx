@@ -1,4 +1,4 @@
-/** Who got it and who did not, and why, page by page; of one status if one asks for it. */
+/** The recipients of a broadcast with status and reason, filtered by status. */
 import { Link } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -12,14 +12,14 @@ import { formatNumber } from '../lib/time.ts'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { type Broadcast, countsOf, reasonInWords, recipientStatuses, recipientTones } from './state.tsx'
+import { type Broadcast, countsOf, reasonText, recipientStatuses, recipientTones } from './status.tsx'
 
 const { recipients: text, detail } = words.broadcasts
 
 export function Recipients({ broadcast }: { broadcast: Broadcast }) {
   const { id, total_count: total } = broadcast
-  const [asked, setStatus] = useSearchParam('status')
-  const status = recipientStatuses.find((each) => each === asked)
+  const [statusInUrl, setStatus] = useSearchParam('status')
+  const status = recipientStatuses.find((each) => each === statusInUrl)
   const query = { limit: 50, ...(status ? { status } : {}) }
   const pages = usePages(
     'GET /broadcasts/{id}/recipients',
@@ -89,12 +89,12 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
 
 function Row({ recipient }: { recipient: ItemOf<'GET /broadcasts/{id}/recipients'> }) {
   const { phone, name, status, reason, contact_id, conversation_id } = recipient
-  const person = name ?? phone ?? text.erased
+  const displayName = name ?? phone ?? text.erased
   return (
     <tr>
       <td>
         <div className="broadcasts-name">
-          <span>{person}</span>
+          <span>{displayName}</span>
           {name && phone && <span className="soft small numeric">{phone}</span>}
         </div>
       </td>
@@ -102,17 +102,17 @@ function Row({ recipient }: { recipient: ItemOf<'GET /broadcasts/{id}/recipients
         <Badge tone={recipientTones[status]}>{detail.counts[status]}</Badge>
       </td>
       <td data-label={reason ? text.columns.reason : undefined} title={reason ?? undefined}>
-        {reason && reasonInWords(reason)}
+        {reason && reasonText(reason)}
       </td>
       <td className="end" data-label={conversation_id || contact_id ? text.columns.links : undefined}>
         <span className="broadcasts-links">
           {conversation_id && (
-            <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(person)}>
+            <Link href={`/inbox/${conversation_id}`} aria-label={text.conversationOf(displayName)}>
               {text.conversation}
             </Link>
           )}
           {contact_id && (
-            <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(person)}>
+            <Link href={`/contacts/${contact_id}`} aria-label={text.contactOf(displayName)}>
               {text.contact}
             </Link>
           )}

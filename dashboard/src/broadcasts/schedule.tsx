@@ -1,7 +1,7 @@
-/** When it starts: now, or at a time of the browser's own zone, which is said. */
+/** The start of a broadcast: now, or at a date and time in the browser's time zone. */
 import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
 import { words } from '../words/words.ts'
-import type { Change, Draft } from './draft.ts'
+import type { Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
@@ -39,7 +39,7 @@ export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: stri
   )
 }
 
-/** A time as such a field holds it: local, to the minute, without a zone. */
+/** A time as the value of a `datetime-local` input. */
 function toLocal(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16)
 }

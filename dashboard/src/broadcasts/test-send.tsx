@@ -1,4 +1,4 @@
-/** The message as it is now, to one number, and what becomes of it while one looks. */
+/** Sends the draft as a test to one number and shows its delivery status. */
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { Badge, type Tone } from '../../../ui/badge.tsx'
@@ -8,8 +8,8 @@ import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
 import { faultOf } from '../lib/faults.ts'
 import { words } from '../words/words.ts'
-import type { Body, Change, Draft } from './draft.ts'
-import { reasonInWords } from './state.tsx'
+import { reasonText } from './status.tsx'
+import type { Body, Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
@@ -20,7 +20,7 @@ type TestSendProps = { draft: Draft; template: Body['template'] | undefined; onC
 export function TestSend({ draft: { testTo: to }, template, onChange }: TestSendProps) {
   const toast = useToast()
   const [sent, setSent] = useState<Sent>()
-  // Tried again after the line broke, the same test goes out once; answered, the next is another.
+  // A retry after a lost connection reuses the `Idempotency-Key`. After an answer, the next test gets a new key.
   const attempt = useRef({ body: '', idempotencyKey: '' })
   const test = useChange('POST /broadcasts/test', {
     onDone: (message) => {
@@ -41,7 +41,7 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
   const fault = faultOf(test.error, 'to', 'template')
   return (
     <div className="stack">
-      <Field label={text.testTo} hint={text.testHint} fault={fault && reasonInWords(fault)}>
+      <Field label={text.testTo} hint={text.testHint} fault={fault && reasonText(fault)}>
         {(wiring) => (
           <div className="broadcasts-test">
             <Input
@@ -58,7 +58,7 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
           </div>
         )}
       </Field>
-      {sent && <Outcome key={sent.id} sent={sent} />}
+      {sent && <TestStatus key={sent.id} sent={sent} />}
     </div>
   )
 }
@@ -71,10 +71,10 @@ const tones: Partial<Record<Sent['status'], Tone>> = {
   failed: 'red',
 }
 
-function Outcome({ sent }: { sent: Sent }) {
-  const place = { params: { id: sent.conversation_id }, query: { limit: 20 } }
-  const asked = useCall('GET /conversations/{id}/messages', place, { live: true })
-  const { status, error_reason: reason } = asked.data?.find(({ id }) => id === sent.id) ?? sent
+function TestStatus({ sent }: { sent: Sent }) {
+  const input = { params: { id: sent.conversation_id }, query: { limit: 20 } }
+  const query = useCall('GET /conversations/{id}/messages', input, { live: true })
+  const { status, error_reason: reason } = query.data?.find(({ id }) => id === sent.id) ?? sent
   return (
     <p className="row" role="status">
       <span className="soft">{text.testResult}</span>

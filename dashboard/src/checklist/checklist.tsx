@@ -1,28 +1,25 @@
 /**
- * The first steps in a new workspace, ticked as they are taken: a card on the
- * overview, a slim list where the inbox has no conversation open. Who has taken
- * them all is told so once more, until somebody of the workspace hides it.
+ * The onboarding checklist: a card on the overview, a compact list in the inbox while no conversation is open. Completed, it
+ * shows a confirmation until a member hides it.
  */
 import './checklist.css'
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { type DataOf, useCall, useChange } from '../lib/api.ts'
+import { useCall, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { Step } from './step.tsx'
 
-const { checklist: said } = words
+const { checklist: labels } = words
 
-/** What a webhook came to, or what the service counts a moment later, no news tells of. */
+/** Polls, because webhook outcomes and digest counts do not trigger live updates. */
 const pollMs = 3_000
-
-export type Item = DataOf<'GET /checklist'>['items'][number]
 
 export function Checklist({ slim = false }: { slim?: boolean }) {
   const { data } = useCall('GET /checklist', {}, { live: true })
   if (!data || data.dismissed) return null
   const isDone = data.items.every(({ done }) => done)
   return (
-    <section className="checklist" data-slim={slim ? '' : undefined} aria-label={said.title}>
+    <section className="checklist" data-slim={slim ? '' : undefined} aria-label={labels.title}>
       {isDone ? <AllDone /> : <Steps />}
       <Hide />
     </section>
@@ -37,9 +34,9 @@ function Steps() {
   return (
     <>
       <div className="checklist-head">
-        <h2>{said.title}</h2>
-        <span className="checklist-count numeric">{said.progress(count, items.length)}</span>
-        <progress aria-label={said.title} max={items.length} value={count} />
+        <h2>{labels.title}</h2>
+        <span className="checklist-count numeric">{labels.progress(count, items.length)}</span>
+        <progress aria-label={labels.title} max={items.length} value={count} />
       </div>
       <ol>
         {items.map((item) => (
@@ -57,7 +54,7 @@ function AllDone() {
         <Icon name="check" />
       </span>
       <p>
-        <strong>{said.allDone}</strong> {said.allDoneText}
+        <strong>{labels.allDone}</strong> {labels.allDoneText}
       </p>
     </div>
   )
@@ -66,6 +63,6 @@ function AllDone() {
 function Hide() {
   const hide = useChange('POST /checklist/dismiss', { stale: ['GET /checklist'] })
   return (
-    <IconButton label={said.hide} icon="close" size="small" busy={hide.isPending} onClick={() => hide.mutate({})} />
+    <IconButton label={labels.hide} icon="close" size="small" busy={hide.isPending} onClick={() => hide.mutate({})} />
   )
 }

@@ -1,31 +1,31 @@
-/** One of the first steps: whether it is taken, what it is about, and where it is taken. */
+/** One step of the checklist: state, description and a link to the page where it is completed. */
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
-import { useCall } from '../lib/api.ts'
+import { type DataOf, useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import type { Item } from './checklist.tsx'
 
-const { checklist: said } = words
+const { checklist: labels } = words
 
-type Way = { text: string; link: string; href: string; isElsewhere: boolean }
+type Item = DataOf<'GET /checklist'>['items'][number]
+type StepLink = { text: string; link: string; href: string; isExternal: boolean }
 
 export function Step({ item: { name, done }, isNext }: { item: Item; isNext: boolean }) {
-  const { text, link, href, isElsewhere } = useWay(name)
+  const { text, link, href, isExternal } = useStepLink(name)
   return (
     <li data-done={done ? '' : undefined} data-next={isNext ? '' : undefined} data-step={name}>
       <span
         className="checklist-mark"
         data-done={done ? '' : undefined}
         role="img"
-        aria-label={done ? said.done : said.open}
+        aria-label={done ? labels.done : labels.open}
       >
         {done && <Icon name="check" />}
       </span>
       <div>
-        <strong>{said.steps[name].title}</strong>
+        <strong>{labels.steps[name].title}</strong>
         <p>{text}</p>
         {!done &&
-          (isElsewhere ? (
+          (isExternal ? (
             <a href={href} target="_blank" rel="noopener">
               {link}
               <Icon name="external" />
@@ -41,26 +41,26 @@ export function Step({ item: { name, done }, isNext }: { item: Item; isNext: boo
   )
 }
 
-/** Who speaks to the simulator inside the service plays the customer there; others need a channel first. */
-function useWay(name: Item['name']): Way {
+/** With the built-in simulator, the member writes as a customer there. Other workspaces connect a channel first. */
+function useStepLink(name: Item['name']): StepLink {
   const channels = useCall('GET /channels', {}, { enabled: name === 'customer_wrote' })
-  const hasPhones = channels.data?.some(({ simulator }) => simulator === 'built_in') ?? false
-  const { steps } = said
+  const hasSimulator = channels.data?.some(({ simulator }) => simulator === 'built_in') ?? false
+  const { steps } = labels
   switch (name) {
     case 'message_sent':
-      return { ...steps[name], href: '/docs', isElsewhere: true }
+      return { ...steps[name], href: '/docs', isExternal: true }
     case 'customer_wrote':
-      return hasPhones
-        ? { ...steps[name], href: '/simulator', isElsewhere: true }
+      return hasSimulator
+        ? { ...steps[name], href: '/simulator', isExternal: true }
         : {
             text: steps[name].withoutSimulator,
             link: steps[name].withoutSimulatorLink,
             href: '/settings/channels',
-            isElsewhere: false,
+            isExternal: false,
           }
     case 'key_made':
-      return { ...steps[name], href: '/settings/keys', isElsewhere: false }
+      return { ...steps[name], href: '/settings/keys', isExternal: false }
     case 'webhook_delivered':
-      return { ...steps[name], href: '/webhooks', isElsewhere: false }
+      return { ...steps[name], href: '/webhooks', isExternal: false }
   }
 }

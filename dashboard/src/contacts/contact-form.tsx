@@ -1,4 +1,4 @@
-/** What is known of a person, to be changed. Where they write from cannot be changed, since it is who they are. */
+/** Edits a contact. Phone number, username and channels identify the contact and cannot be changed. */
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
@@ -10,7 +10,7 @@ import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 
 const { contacts } = words
-const own = ['name', 'email', 'company', 'tags'] as const
+const fieldNames = ['name', 'email', 'company', 'tags'] as const
 
 export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'> }) {
   const toast = useToast()
@@ -20,26 +20,26 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
     company: contact.company ?? '',
     tags: contact.tags.map(({ name }) => name),
   }
-  /** Only what was touched: the rest follows what others change meanwhile. */
-  const [touched, setTouched] = useState<Partial<typeof stored>>({})
-  const fields = { ...stored, ...touched }
+  /** Only the edited fields. The others follow changes by other members. */
+  const [edits, setEdits] = useState<Partial<typeof stored>>({})
+  const fields = { ...stored, ...edits }
   const change = useChange('PATCH /contacts/{id}', {
     stale: ['GET /contacts/{id}', 'GET /contacts', 'GET /tags', 'GET /conversations'],
     onDone: () => {
-      setTouched({})
+      setEdits({})
       toast.success(contacts.saved)
     },
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    change.mutate({ params: { id: contact.id }, body: touched })
+    change.mutate({ params: { id: contact.id }, body: edits })
   }
   const bind = (name: 'name' | 'email' | 'company') => ({
     value: fields[name],
-    onChange: (event: { target: { value: string } }) => setTouched({ ...touched, [name]: event.target.value }),
+    onChange: (event: { target: { value: string } }) => setEdits({ ...edits, [name]: event.target.value }),
   })
-  const isChanged = Object.keys(touched).length > 0
-  const faults = faultsOf(change.error, own)
+  const isChanged = Object.keys(edits).length > 0
+  const faults = faultsOf(change.error, fieldNames)
   return (
     <form className="stack" onSubmit={submit}>
       <dl className="facts">
@@ -68,14 +68,14 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('company')} />}
       </Field>
       <Field label={contacts.tags} fault={faults.tags}>
-        {() => <TagInput names={fields.tags} onChange={(tags) => setTouched({ ...touched, tags })} />}
+        {() => <TagInput names={fields.tags} onChange={(tags) => setEdits({ ...edits, tags })} />}
       </Field>
       {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
           {words.common.save}
         </Button>
-        {isChanged && <Button onClick={() => setTouched({})}>{words.common.cancel}</Button>}
+        {isChanged && <Button onClick={() => setEdits({})}>{words.common.cancel}</Button>}
       </div>
     </form>
   )

@@ -1,4 +1,4 @@
-/** One person: what is known, what was said where, whether they want broadcasts; and forgetting them altogether. */
+/** The page of a contact: details, conversations, broadcast opt-out and erasure. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -24,12 +24,12 @@ const texts = contacts.contact
 type Contact = DataOf<'GET /contacts/{id}'>
 
 export function ContactPage({ id }: { id: string }) {
-  const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
-  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
-  return <QueryView query={asked}>{(contact) => <Contact contact={contact} />}</QueryView>
+  const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
+  return <QueryView query={query}>{(contact) => <ContactDetails contact={contact} />}</QueryView>
 }
 
-function Contact({ contact }: { contact: Contact }) {
+function ContactDetails({ contact }: { contact: Contact }) {
   const isManager = useIsManager()
   const name = nameOf(contact)
   return (
@@ -54,7 +54,7 @@ function Contact({ contact }: { contact: Contact }) {
           </Card>
           {isManager && (
             <Card title={texts.danger}>
-              <Erase contact={contact} />
+              <EraseContact contact={contact} />
             </Card>
           )}
         </div>
@@ -108,10 +108,10 @@ function Broadcasts({ contact: { id, opted_out_at: outAt, opted_out_by: by } }: 
   )
 }
 
-function Erase({ contact }: { contact: Contact }) {
+function EraseContact({ contact }: { contact: Contact }) {
   const toast = useToast()
   const [, navigate] = useLocation()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [typed, setTyped] = useState('')
   const erase = useChange('DELETE /contacts/{id}', {
     stale: ['GET /contacts', 'GET /conversations'],
@@ -120,25 +120,25 @@ function Erase({ contact }: { contact: Contact }) {
       navigate('/contacts', { replace: true })
     },
   })
-  const isSure = typed.trim().toLowerCase() === texts.eraseWord
+  const isConfirmed = typed.trim().toLowerCase() === texts.eraseWord
   const fault = erase.error ? { fault: describeError(erase.error) } : {}
   return (
     <>
       <p className="soft">{texts.eraseText}</p>
       <div>
-        <Button icon="trash" onClick={() => setAsking(true)}>
+        <Button icon="trash" onClick={() => setConfirming(true)}>
           {texts.erase}
         </Button>
       </div>
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={texts.eraseTitle(nameOf(contact))}
           action={texts.eraseDo}
           danger
           busy={erase.isPending}
           {...fault}
-          onConfirm={() => isSure && erase.mutate({ params: { id: contact.id } })}
-          onClose={() => setAsking(false)}
+          onConfirm={() => isConfirmed && erase.mutate({ params: { id: contact.id } })}
+          onClose={() => setConfirming(false)}
         >
           <div className="stack">
             <p>{texts.eraseText}</p>

@@ -1,4 +1,4 @@
-/** Contacts: the list, one of them, and bringing many at once. */
+/** Routes of the contact pages: list, import, contact. */
 import './contacts.css'
 import { Route, Switch } from 'wouter'
 import { ContactPage } from './contact.tsx'

@@ -1,9 +1,9 @@
-/** What came of a file, or would: the counts, which add up to its lines, and why some were left out. */
+/** The result of an import or of its dry run: counts that add up to the lines of the file, and the skipped lines. */
 
 import { Note } from '../../../ui/note.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { ImportReport } from './send-file.ts'
+import type { ImportReport } from './import-request.ts'
 
 const texts = words.contacts.importing
 
@@ -22,7 +22,7 @@ export function ImportResult({ report }: { report: ImportReport }) {
       </dl>
       {ignored.length > 0 && <Note tone="amber">{texts.ignored(ignored.join(', '))}</Note>}
       {failures.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
         <section className="contacts-failures" aria-label={texts.failed} tabIndex={0}>
           <table className="table">
             <thead>

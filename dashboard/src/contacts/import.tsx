@@ -1,4 +1,4 @@
-/** Many at once, from a spreadsheet: choose a file, see what would happen, then let it happen. */
+/** Imports contacts from a CSV file: a dry run shows the changes, then the member confirms. */
 import { type DragEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -9,8 +9,8 @@ import { describeError, invalidate } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
+import { type ImportReport, importFile, type Progress } from './import-request.ts'
 import { ImportResult } from './import-result.tsx'
-import { type ImportReport, type Progress, sendFile } from './send-file.ts'
 
 const texts = words.contacts.importing
 
@@ -21,21 +21,21 @@ type State = { isRunning: boolean; progress?: Progress; report?: ImportReport; f
 export function ImportPage() {
   const [file, setFile] = useState<File>()
   const [state, setState] = useState<State>({ isRunning: false })
-  const abort = useRef(new AbortController())
-  useEffect(() => () => abort.current.abort(), [])
+  const currentRequest = useRef(new AbortController())
+  useEffect(() => () => currentRequest.current.abort(), [])
 
   const send = async (chosen: File, isDry: boolean) => {
-    abort.current.abort()
-    const mine = new AbortController()
-    abort.current = mine
+    currentRequest.current.abort()
+    const controller = new AbortController()
+    currentRequest.current = controller
     setFile(chosen)
     setState({ isRunning: true })
     const onProgress = (progress: Progress) => setState((state) => ({ ...state, progress }))
     try {
-      const report = await sendFile(chosen, { isDry, onProgress, signal: mine.signal })
-      setState({ isRunning: false, ...(report ? { report } : { fault: texts.broken }) })
+      const report = await importFile(chosen, { isDry, onProgress, signal: controller.signal })
+      setState({ isRunning: false, ...(report ? { report } : { fault: texts.connectionLost }) })
     } catch (error) {
-      if (!mine.signal.aborted) setState({ isRunning: false, fault: describeError(error) })
+      if (!controller.signal.aborted) setState({ isRunning: false, fault: describeError(error) })
     }
     if (!isDry) await Promise.all(['GET /contacts', 'GET /tags'].map((name) => invalidate({ queryKey: [name] })))
   }
@@ -98,22 +98,22 @@ export function ImportPage() {
 type FileDropProps = { file: File | undefined; disabled: boolean; onChoose: (file: File) => void }
 
 function FileDrop({ file, disabled, onChoose }: FileDropProps) {
-  const [isOver, setOver] = useState(false)
+  const [isDragOver, setDragOver] = useState(false)
   const drop = (event: DragEvent) => {
     event.preventDefault()
-    setOver(false)
+    setDragOver(false)
     const [dropped] = event.dataTransfer.files
     if (dropped && !disabled) onChoose(dropped)
   }
   return (
     <label
       className="contacts-drop"
-      data-over={isOver ? '' : undefined}
+      data-over={isDragOver ? '' : undefined}
       onDragOver={(event) => {
         event.preventDefault()
-        setOver(true)
+        setDragOver(true)
       }}
-      onDragLeave={() => setOver(false)}
+      onDragLeave={() => setDragOver(false)}
       onDrop={drop}
     >
       <Icon name="upload" />
@@ -127,7 +127,7 @@ function FileDrop({ file, disabled, onChoose }: FileDropProps) {
         onChange={(event) => {
           const [chosen] = event.target.files ?? []
           if (chosen) onChoose(chosen)
-          // So that the same file, mended, can be chosen again.
+          // Allows choosing the same file again after it was edited.
           event.target.value = ''
         }}
       />

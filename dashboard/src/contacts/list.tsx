@@ -1,4 +1,4 @@
-/** Everybody, newest first: found by a few letters, a tag, a channel. What is asked for is in the address. */
+/** The list of contacts, newest first, with search and filters. Search and filters are stored in the URL. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'

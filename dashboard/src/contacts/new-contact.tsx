@@ -1,4 +1,4 @@
-/** Add one person by phone number. A number that is known already leads to whoever has it. */
+/** Adds a contact by phone number. For a known number it opens the existing contact. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -12,7 +12,7 @@ import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 
 const { contacts } = words
-const own = ['phone', 'name', 'email', 'company', 'tags'] as const
+const fieldNames = ['phone', 'name', 'email', 'company', 'tags'] as const
 
 export function NewContact({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
@@ -35,7 +35,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
     value: fields[name],
     onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
   })
-  const faults = faultsOf(create.error, own)
+  const faults = faultsOf(create.error, fieldNames)
   return (
     <Dialog title={contacts.addTitle} onClose={onClose}>
       <form onSubmit={submit}>

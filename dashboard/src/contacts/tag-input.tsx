@@ -1,4 +1,4 @@
-/** The tags of somebody: taken off by their cross, added by writing a name and Enter, with those the workspace knows offered. */
+/** An input for tags: Enter adds the typed tag, the cross removes one. Existing tags are suggested. */
 import { type KeyboardEvent, useState } from 'react'
 import { Combobox } from '../../../ui/combobox.tsx'
 import { useCall } from '../lib/api.ts'

@@ -1,4 +1,4 @@
-/** Every tag of the workspace: how many have it, another name for it, or away with it. */
+/** All tags of the workspace with their number of contacts; renames and deletes tags. */
 import { type FormEvent, type KeyboardEvent, useId, useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Confirm, Dialog } from '../../../ui/dialog.tsx'
@@ -37,11 +37,11 @@ export function TagList({ onClose }: { onClose: () => void }) {
 
 function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'GET /tags'> }) {
   const toast = useToast()
-  const [doing, setDoing] = useState<'rename' | 'delete'>()
+  const [mode, setMode] = useState<'rename' | 'delete'>()
   const [draft, setDraft] = useState(name)
   const faultId = useId()
   const done = (text: string) => () => {
-    setDoing(undefined)
+    setMode(undefined)
     toast.success(text)
   }
   const rename = useChange('PATCH /tags/{id}', { stale, onDone: done(tagList.renamed) })
@@ -50,17 +50,17 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
     event.preventDefault()
     rename.mutate({ params: { id }, body: { name: draft } })
   }
-  // Escape leaves the name as it was, and the list open.
-  const leave = (event: KeyboardEvent) => {
+  // Escape cancels renaming and keeps the dialog open.
+  const cancelRename = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return
     event.preventDefault()
     setDraft(name)
-    setDoing(undefined)
+    setMode(undefined)
     rename.reset()
   }
   return (
     <li>
-      {doing === 'rename' ? (
+      {mode === 'rename' ? (
         <form onSubmit={submit}>
           <Input
             autoFocus
@@ -69,7 +69,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             aria-describedby={rename.error ? faultId : undefined}
             value={draft}
             maxLength={80}
-            onKeyDown={leave}
+            onKeyDown={cancelRename}
             onChange={(event) => setDraft(event.target.value)}
           />
           <Button type="submit" size="small" busy={rename.isPending}>
@@ -82,17 +82,12 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             <Tag name={name} color={color} />
             <span className="soft small numeric">{tagList.contactCount(count)}</span>
           </span>
-          <IconButton
-            icon="edit"
-            size="small"
-            label={`${tagList.rename}: ${name}`}
-            onClick={() => setDoing('rename')}
-          />
+          <IconButton icon="edit" size="small" label={`${tagList.rename}: ${name}`} onClick={() => setMode('rename')} />
           <IconButton
             icon="trash"
             size="small"
             label={`${tagList.delete}: ${name}`}
-            onClick={() => setDoing('delete')}
+            onClick={() => setMode('delete')}
           />
         </>
       )}
@@ -101,7 +96,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           {faultOf(rename.error, 'name')}
         </p>
       )}
-      {doing === 'delete' && (
+      {mode === 'delete' && (
         <Confirm
           title={tagList.deleteTitle(name)}
           action={tagList.delete}
@@ -109,7 +104,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           busy={remove.isPending}
           {...(remove.error ? { fault: describeError(remove.error) } : {})}
           onConfirm={() => remove.mutate({ params: { id } })}
-          onClose={() => setDoing(undefined)}
+          onClose={() => setMode(undefined)}
         >
           {tagList.deleteText}
         </Confirm>

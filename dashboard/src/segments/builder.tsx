@@ -25,14 +25,14 @@ import { ValueInput } from './value-input.tsx'
 const { segments } = words
 const { builder } = segments
 
-type BuilderProps = { fields: Fields; filter: Filter; onChange: (filter: Filter) => void }
+type FilterBuilderProps = { fields: Fields; filter: Filter; onChange: (filter: Filter) => void }
 
 const maxRules = 50
 
-export function Builder({ fields, filter, onChange }: BuilderProps) {
+export function FilterBuilder({ fields, filter, onChange }: FilterBuilderProps) {
   return (
     <div className="stack">
-      <Match filter={filter} label={builder.match} onChange={onChange} />
+      <MatchMode filter={filter} label={builder.match} onChange={onChange} />
       <RuleList
         items={filter.rules}
         onChange={(rules) => onChange({ ...filter, rules })}
@@ -48,7 +48,7 @@ export function Builder({ fields, filter, onChange }: BuilderProps) {
           { label: builder.addGroup, create: (): Group => ({ match: 'any', rules: [firstRule(fields)] }) },
         ]}
       />
-      <Count fields={fields} filter={filter} />
+      <MatchCount fields={fields} filter={filter} />
     </div>
   )
 }
@@ -67,7 +67,7 @@ function GroupBox({ fields, group, name, onChange, onRemove }: GroupBoxProps) {
     <fieldset className="segments-group">
       <legend className="offscreen">{builder.group(name)}</legend>
       <div className="row">
-        <Match filter={group} label={builder.group(name)} onChange={onChange} />
+        <MatchMode filter={group} label={builder.group(name)} onChange={onChange} />
         {onRemove && <IconButton icon="close" size="small" label={builder.removeGroup(name)} onClick={onRemove} />}
       </div>
       <RuleList
@@ -89,7 +89,7 @@ type MatchProps<Rules extends Group | Filter> = {
   onChange: (filter: Rules) => void
 }
 
-function Match<Rules extends Group | Filter>({ filter, label, onChange }: MatchProps<Rules>) {
+function MatchMode<Rules extends Group | Filter>({ filter, label, onChange }: MatchProps<Rules>) {
   return (
     <div className="row grow">
       <span>{builder.match}</span>
@@ -106,18 +106,18 @@ function Match<Rules extends Group | Filter>({ filter, label, onChange }: MatchP
   )
 }
 
-type Editing<Item> = { name: string; change: (item: Item) => void; remove: (() => void) | undefined }
+type ItemControls<Item> = { name: string; change: (item: Item) => void; remove: (() => void) | undefined }
 type RuleListProps<Item> = {
-  /** Before the number of a rule inside a group: `2.` of rule 2.1. */
+  /** Prefix of the rule number inside a group: `2.` in rule 2.1. */
   prefix?: string
   items: readonly Item[]
   onChange: (items: Item[]) => void
-  render: (item: Item, editing: Editing<Item>) => ReactNode
+  render: (item: Item, controls: ItemControls<Item>) => ReactNode
   add: readonly { label: string; create: () => Item }[]
 }
 
 function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListProps<Item>) {
-  const editing = (position: number): Editing<Item> => ({
+  const controlsOf = (position: number): ItemControls<Item> => ({
     name: `${prefix}${position + 1}`,
     change: (changed) => onChange(items.map((item, at) => (at === position ? changed : item))),
     remove: items.length > 1 ? () => onChange(items.filter((_, at) => at !== position)) : undefined,
@@ -127,7 +127,7 @@ function RuleList<Item>({ prefix = '', items, onChange, render, add }: RuleListP
       <ol className="segments-rules">
         {items.map((item, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a rule has no identity but its position.
-          <li key={position}>{render(item, editing(position))}</li>
+          <li key={position}>{render(item, controlsOf(position))}</li>
         ))}
       </ol>
       <div className="row">
@@ -191,23 +191,23 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
   )
 }
 
-function Count({ fields, filter }: { fields: Fields; filter: Filter }) {
+function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
   const complete = completeFilter(fields, filter)
-  const still = useDebounced(complete ? JSON.stringify(complete) : '', 350)
-  const counted = useCount(still)
+  const settledFilter = useDebounced(complete ? JSON.stringify(complete) : '', 350)
+  const count = useCount(settledFilter)
   return (
-    <div className="segments-count" role="status" aria-live="polite" aria-busy={counted.isFetching}>
+    <div className="segments-count" role="status" aria-live="polite" aria-busy={count.isFetching}>
       {!complete ? (
         <span className="soft">{builder.complete}</span>
-      ) : counted.error ? (
-        <span className="segments-fault">{describeError(counted.error)}</span>
-      ) : counted.data ? (
+      ) : count.error ? (
+        <span className="segments-fault">{describeError(count.error)}</span>
+      ) : count.data ? (
         <>
-          <strong>{builder.count(counted.data.count)}</strong>
-          {counted.data.sample.length > 0 && (
+          <strong>{builder.count(count.data.count)}</strong>
+          {count.data.sample.length > 0 && (
             <span className="segments-sample">
               <span className="soft small">{builder.sample}</span>
-              {counted.data.sample.map((contact) => (
+              {count.data.sample.map((contact) => (
                 <span key={contact.id} className="segments-person">
                   <Avatar name={nameOf(contact)} size="small" />
                   <span className="cut">{nameOf(contact)}</span>
@@ -223,5 +223,5 @@ function Count({ fields, filter }: { fields: Fields; filter: Filter }) {
   )
 }
 
-/** The fields a rule can be about, which never change while the service runs. */
+/** The fields a rule can use. They do not change while the service runs. */
 export const useFields = () => useCall('GET /segments/fields', {})

@@ -1,12 +1,12 @@
-/** A filter in words: "Tag has VIP and Last wrote after 30 d". */
+/** A filter as text, such as "Tag has VIP and Last message received after 30 days ago". */
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { type Filter, isGroup, type Rule } from './rules.ts'
 
 const { segments } = words
 
-/** Tags are kept by their ids and shown by their names. */
-export function useFilterWords(): (filter: Filter) => string {
+/** Filters store tag ids; the text shows tag names. */
+export function useFilterText(): (filter: Filter) => string {
   const { data: tags = [] } = useCall('GET /tags', {})
   const names = new Map(tags.map(({ id, name }) => [id, name]))
   return (filter) => describeFilter(filter, names)

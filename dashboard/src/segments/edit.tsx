@@ -1,4 +1,4 @@
-/** Make a segment, or change one. Its kind is chosen once. */
+/** Creates or edits a segment. Its type cannot be changed later. */
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -12,7 +12,7 @@ import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Builder, useFields } from './builder.tsx'
+import { FilterBuilder, useFields } from './builder.tsx'
 import { completeFilter, type Fields, type Filter, firstRule } from './rules.ts'
 
 const { segments } = words
@@ -20,7 +20,7 @@ const kinds = ['dynamic', 'static'] as const
 
 export function NewSegment() {
   const fields = useFields()
-  return <QueryView query={fields}>{(fields) => <Editor fields={fields} />}</QueryView>
+  return <QueryView query={fields}>{(fields) => <SegmentEditor fields={fields} />}</QueryView>
 }
 
 export function EditSegment({ id }: { id: string }) {
@@ -29,12 +29,12 @@ export function EditSegment({ id }: { id: string }) {
   if (segment.error instanceof CallError && segment.error.status === 404) return <NotFound />
   return (
     <QueryView query={segment}>
-      {(segment) => <QueryView query={fields}>{(fields) => <Editor fields={fields} segment={segment} />}</QueryView>}
+      {(segment) => <QueryView query={fields}>{(fields) => <SegmentEditor fields={fields} segment={segment} />}</QueryView>}
     </QueryView>
   )
 }
 
-function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
+function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /segments/{id}'> }) {
   const [, navigate] = useLocation()
   const toast = useToast()
   const [name, setName] = useState(segment?.name ?? '')
@@ -107,7 +107,7 @@ function Editor({ fields, segment }: { fields: Fields; segment?: DataOf<'GET /se
         </Card>
         {kind === 'dynamic' && (
           <Card>
-            <Builder fields={fields} filter={filter} onChange={setFilter} />
+            <FilterBuilder fields={fields} filter={filter} onChange={setFilter} />
           </Card>
         )}
         {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}

@@ -1,4 +1,4 @@
-/** Every segment. How many are in one is counted when it is on the screen, since counting is not free. */
+/** The list of segments. The contacts of a segment are counted when its row becomes visible, because counting is expensive. */
 import { Link } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { SegmentedControl } from '../../../ui/form.tsx'
@@ -10,7 +10,7 @@ import { LoadMore } from '../ui/load-more.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
-import { useFilterWords } from './describe.ts'
+import { useFilterText } from './describe.ts'
 
 const { segments } = words
 const kinds = ['dynamic', 'static'] as const
@@ -75,7 +75,7 @@ function Row({
   segment: ItemOf<'GET /segments'>
 }) {
   const counted = useCall('GET /segments/{id}', { params: { id } })
-  const describe = useFilterWords()
+  const describe = useFilterText()
   const about = description ?? (filter ? describe(filter) : '')
   return (
     <tr data-link="">

@@ -12,12 +12,12 @@ export function opsOf(fields: Fields, field: string): FieldView['ops'] {
   return fields.find((each) => each.field === field)?.ops ?? []
 }
 
-/** What kind of value this rule wants; null: none. */
+/** The value type of a rule. Null: the rule takes no value. */
 export function valueKindOf(fields: Fields, { field, op }: Rule): FieldView['ops'][number]['value'] {
   return opsOf(fields, field).find((each) => each.op === op)?.value ?? null
 }
 
-/** Another field may not have the op, and means another kind of value. */
+/** Changes the field of a rule. Keeps the operator if the new field has it, and the value if its type is the same. */
 export function withField(fields: Fields, rule: Rule, field: string): Rule {
   const op = opsOf(fields, field).some((each) => each.op === rule.op) ? rule.op : (opsOf(fields, field)[0]?.op ?? '')
   const changed = { field, op, value: '' }

@@ -1,4 +1,4 @@
-/** One segment: its rules in words, who is in it now, and what can be done with it. */
+/** The page of a segment: its rules, its contacts and its actions. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -17,24 +17,24 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { AddPeople } from './add-people.tsx'
-import { useFilterWords } from './describe.ts'
+import { AddContacts } from './add-contacts.tsx'
+import { useFilterText } from './describe.ts'
 
 const { segments } = words
 
 type Segment = DataOf<'GET /segments/{id}'>
 
 export function SegmentPage({ id }: { id: string }) {
-  const asked = useCall('GET /segments/{id}', { params: { id } })
-  if (asked.error instanceof CallError && asked.error.status === 404) return <NotFound />
-  return <QueryView query={asked}>{(segment) => <Segment segment={segment} />}</QueryView>
+  const query = useCall('GET /segments/{id}', { params: { id } })
+  if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
+  return <QueryView query={query}>{(segment) => <Segment segment={segment} />}</QueryView>
 }
 
 function Segment({ segment }: { segment: Segment }) {
   const { id, name, description, kind, filter, member_count: count } = segment
   const [open, setOpen] = useState<'delete' | 'add'>()
   const isManager = useIsManager()
-  const describe = useFilterWords()
+  const describe = useFilterText()
   return (
     <Page
       title={name}
@@ -85,7 +85,7 @@ function Segment({ segment }: { segment: Segment }) {
         <Members segment={segment} />
       </Card>
       {open === 'delete' && <Delete segment={segment} onClose={() => setOpen(undefined)} />}
-      {open === 'add' && <AddPeople segmentId={id} onClose={() => setOpen(undefined)} />}
+      {open === 'add' && <AddContacts segmentId={id} onClose={() => setOpen(undefined)} />}
     </Page>
   )
 }

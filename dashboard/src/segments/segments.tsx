@@ -1,4 +1,4 @@
-/** Segments: the list, a new one, and one of them. */
+/** Routes of the segment pages: list, new segment, segment, edit. */
 import './segments.css'
 import { Route, Switch } from 'wouter'
 import { EditSegment, NewSegment } from './edit.tsx'

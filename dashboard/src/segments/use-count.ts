@@ -1,4 +1,4 @@
-/** How many people a filter means, asked by the text of it; the last answer stays until the next one is there. */
+/** The number of contacts that match a filter. Cached by the filter's JSON; the previous result stays while the next one loads. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../lib/api.ts'
 

@@ -1,4 +1,4 @@
-/** The value of a rule, asked for in the way of its kind. A time is a date, or an age counted back from the moment of asking. */
+/** The input for the value of a rule, by type. A time is a date, or an age relative to the time of evaluation. */
 
 import { Input, Select } from '../../../ui/form.tsx'
 import { useCall } from '../lib/api.ts'
@@ -50,7 +50,7 @@ function Choice({ value, onChange, choices }: ValueProps & { choices: readonly (
   )
 }
 
-/** A tag by its id, so that it stays the same under another name; one that is gone, or named, stays as it was written. */
+/** Stores the id of a tag, so that renaming keeps the rule. A deleted tag, or one stored by name, stays as it is. */
 function TagValue({ value, onChange }: ValueProps) {
   const tags = useCall('GET /tags', {})
   const names = (tags.data ?? []).map(
@@ -97,7 +97,7 @@ function TimeValue({ value, onChange }: ValueProps) {
   )
 }
 
-/** As the browser's field wants it: local, to the minute. */
+/** A time as the value of a `datetime-local` input. */
 function toLocal(iso: string): string {
   const time = new Date(iso)
   if (Number.isNaN(time.getTime())) return ''

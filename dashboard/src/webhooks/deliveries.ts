@@ -54,16 +54,16 @@ export function useDelivery(id: string) {
 }
 
 /** Again and again while the page is looked at; null: not at all. */
-function useEvery(everyMs: number | null, act: () => void): void {
+function useEvery(pollMs: number | null, act: () => void): void {
   const latest = useRef(act)
   latest.current = act
   useEffect(() => {
-    if (everyMs === null) return
+    if (pollMs === null) return
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') latest.current()
-    }, everyMs)
+    }, pollMs)
     return () => clearInterval(timer)
-  }, [everyMs])
+  }, [pollMs])
 }
 
 export const lastAttempt = ({ attempts }: Pick<Delivery, 'attempts'>) => attempts.at(-1)

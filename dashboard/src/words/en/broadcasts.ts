@@ -100,9 +100,9 @@ export const broadcasts = {
     upload: 'Upload CSV file',
     tooLarge: 'This file is larger than 1 MB. For more than 1,000 recipients, import contacts and use a segment.',
     read: (number: number) => recipientCount(number),
-    twice: (number: number) => `${countOf('duplicate', 'duplicates')(number)} removed`,
-    badLines: (number: number) => `${countOf('line does', 'lines do')(number)} not contain a valid phone number:`,
-    badLine: (line: number, text: string) => `Line ${line}: ${text}`,
+    duplicates: (number: number) => `${countOf('duplicate', 'duplicates')(number)} removed`,
+    invalidLines: (number: number) => `${countOf('line does', 'lines do')(number)} not contain a valid phone number:`,
+    invalidLine: (line: number, text: string) => `Line ${line}: ${text}`,
     andMore: (number: number) => `and ${number.toLocaleString()} more`,
     tooMany: (number: number) =>
       `${recipientCount(number)} entered, but the limit is 1,000. Import them as contacts and use a segment instead.`,

@@ -93,10 +93,10 @@ export const contacts = {
     text: 'Content',
     first: (count: number) => `Only the first ${count.toLocaleString()} are shown.`,
     start: (count: number) => `Import ${contactCount(count)}`,
-    nothing: 'This file contains no contacts to import.',
+    nothing: 'No contacts to import',
     other: 'Choose another file',
     done: 'Import finished',
-    broken:
+    connectionLost:
       'Connection lost before the import finished. Contacts imported so far are kept. Import the same file again to continue.',
     toContacts: 'View contacts',
   },

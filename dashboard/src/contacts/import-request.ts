@@ -1,15 +1,12 @@
-/**
- * Send a file of contacts and follow how far the service has got. Its answer
- * comes in lines: progress, and at the end what came of it.
- */
+/** Uploads a file of contacts and reads the streamed response: one JSON object per line, progress first, the report last. */
 import { type AnswerOf, CallError, pathOf, readAnswer } from '../lib/api.ts'
 
 type Line = AnswerOf<'POST /contacts/import'>
 export type ImportReport = NonNullable<Line['data']>
 export type Progress = NonNullable<Line['progress']>
 
-/** Answers undefined when the line broke before the end was told. */
-export async function sendFile(
+/** Returns undefined when the connection was lost before the report. */
+export async function importFile(
   file: Blob,
   { isDry, onProgress, signal }: { isDry: boolean; onProgress: (progress: Progress) => void; signal: AbortSignal },
 ): Promise<ImportReport | undefined> {

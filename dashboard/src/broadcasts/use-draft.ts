@@ -1,13 +1,10 @@
-/**
- * A broadcast that is being written. It stays in this tab until it is sent, so
- * that neither a fault nor a look at another page loses it.
- */
+/** The draft of a new broadcast. It is kept in the tab's session storage until it is sent or discarded. */
 import { useCallback, useEffect, useState } from 'react'
 import type { InputOf } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useSession } from '../lib/session.tsx'
 import { missingValues, type Template } from '../templates/shape.ts'
-import { mostPeople, type Numbers } from './numbers.ts'
+import { maxRecipients, type RecipientList } from './parse-recipients.ts'
 
 export type Draft = {
   name: string
@@ -17,7 +14,7 @@ export type Draft = {
   template: { name: string; language: string } | null
   params: TemplateParams
   isLater: boolean
-  /** As the browser's own field has it: in the time zone of whoever writes. */
+  /** The value of a `datetime-local` input, in the browser's time zone. */
   at: string
   testTo: string
 }
@@ -36,31 +33,31 @@ const empty: Draft = {
 
 export type Change = (changes: Partial<Draft>) => void
 
-/** What the address asks for goes before what was kept: `?template=…&language=…`, `?segment=…`. */
-export function useDraft(): { draft: Draft; change: Change; forget: () => void } {
-  const place = `parley-broadcast-${useSession().workspace.id}`
-  const [draft, setDraft] = useState(() => withAsked(readDraft(place), new URLSearchParams(location.search)))
+/** The stored draft. URL parameters override it: `?template=…&language=…`, `?segment=…`. */
+export function useDraft(): { draft: Draft; change: Change; discard: () => void } {
+  const storageKey = `parley-broadcast-${useSession().workspace.id}`
+  const [draft, setDraft] = useState(() => withUrlParams(readDraft(storageKey), new URLSearchParams(location.search)))
   useEffect(() => {
-    if (draft === empty) sessionStorage.removeItem(place)
-    else sessionStorage.setItem(place, JSON.stringify(draft))
-  }, [draft, place])
+    if (draft === empty) sessionStorage.removeItem(storageKey)
+    else sessionStorage.setItem(storageKey, JSON.stringify(draft))
+  }, [draft, storageKey])
   const change = useCallback((changes: Partial<Draft>) => setDraft((now) => ({ ...now, ...changes })), [])
-  const forget = useCallback(() => {
-    sessionStorage.removeItem(place)
+  const discard = useCallback(() => {
+    sessionStorage.removeItem(storageKey)
     setDraft(empty)
-  }, [place])
-  return { draft, change, forget }
+  }, [storageKey])
+  return { draft, change, discard }
 }
 
-function readDraft(place: string): Draft {
+function readDraft(storageKey: string): Draft {
   try {
-    return { ...empty, ...JSON.parse(sessionStorage.getItem(place) ?? '{}') }
+    return { ...empty, ...JSON.parse(sessionStorage.getItem(storageKey) ?? '{}') }
   } catch {
     return empty
   }
 }
 
-function withAsked(draft: Draft, query: URLSearchParams): Draft {
+function withUrlParams(draft: Draft, query: URLSearchParams): Draft {
   const name = query.get('template')
   const language = query.get('language') ?? 'en_US'
   const segment = query.get('segment')
@@ -74,32 +71,32 @@ function withAsked(draft: Draft, query: URLSearchParams): Draft {
 
 export type Todo = 'name' | 'segment' | 'numbers' | 'tooMany' | 'template' | 'values' | 'at'
 
-/** What is still to be done, in the order of the page. */
-export function todosOf(draft: Draft, { people }: Numbers, template: Template | undefined): Todo[] {
+/** The missing parts of a draft, in the order of the page. */
+export function todosOf(draft: Draft, { recipients }: RecipientList, template: Template | undefined): Todo[] {
   const todos: Todo[] = []
   if (!draft.name.trim()) todos.push('name')
   if (draft.source === 'segment' && !draft.segment_id) todos.push('segment')
-  if (draft.source === 'numbers' && people.length === 0) todos.push('numbers')
-  if (draft.source === 'numbers' && people.length > mostPeople) todos.push('tooMany')
+  if (draft.source === 'numbers' && recipients.length === 0) todos.push('numbers')
+  if (draft.source === 'numbers' && recipients.length > maxRecipients) todos.push('tooMany')
   if (!template) todos.push('template')
   else if (missingValues(template, draft.params).length > 0) todos.push('values')
-  if (draft.isLater && !isAhead(draft.at)) todos.push('at')
+  if (draft.isLater && !isFuture(draft.at)) todos.push('at')
   return todos
 }
 
-const isAhead = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
+const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
 
-/** What is sent, but for its name. */
+/** The request body without the name. */
 export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>
 
-type Sent = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'isLater' | 'at'>
+type BodySource = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'isLater' | 'at'>
 
-export function bodyOf(draft: Sent, { people }: Numbers): Body | undefined {
+export function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
   const { source, segment_id, template, params, isLater, at } = draft
   if (!template) return undefined
   return {
     template: { ...template, params },
-    ...(source === 'segment' ? { segment_id } : { recipients: [...people] }),
+    ...(source === 'segment' ? { segment_id } : { recipients: [...recipients] }),
     ...(isLater ? { scheduled_at: new Date(at).toISOString() } : {}),
   }
 }

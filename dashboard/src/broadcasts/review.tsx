@@ -1,29 +1,29 @@
-/** Before it is sent: whom it reaches, whom it does not and why, how long it takes, and what one of them gets. */
+/** The review before sending: recipients, skip reasons, duration, plan and a sample message. */
 
 import { Button } from '../../../ui/button.tsx'
 import { Note } from '../../../ui/note.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { formatNumber, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { Todo } from './draft.ts'
-import { reasonInWords } from './state.tsx'
+import { reasonText } from './status.tsx'
+import type { Todo } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
 type Preview = DataOf<'POST /broadcasts/preview'>
 
-type PreflightProps = {
+type ReviewProps = {
   todos: readonly Todo[]
   missingCount: number
   preview: Preview | undefined
   isChecking: boolean
-  /** What is wrong and about nothing else on the page. */
+  /** An error that belongs to no field of the page. */
   fault: string | undefined
   hasFields: boolean
   onRetry: () => void
 }
 
-export function Preflight({ todos, missingCount, preview, isChecking, fault, hasFields, onRetry }: PreflightProps) {
+export function Review({ todos, missingCount, preview, isChecking, fault, hasFields, onRetry }: ReviewProps) {
   const isReady = todos.every((todo) => todo === 'name')
   return (
     <>
@@ -52,9 +52,9 @@ export function Preflight({ todos, missingCount, preview, isChecking, fault, has
       )}
       {isReady && preview && (
         <div className="stack" aria-busy={isChecking} data-checking={isChecking ? '' : undefined}>
-          <Numbers preview={preview} />
-          <Skipped preview={preview} />
-          <Plan preview={preview} />
+          <Facts preview={preview} />
+          <SkipReasons preview={preview} />
+          <PlanNote preview={preview} />
           {hasFields && preview.values_checked < preview.sendable && (
             <p className="soft small">{text.partly(preview.values_checked)}</p>
           )}
@@ -70,7 +70,7 @@ export function Preflight({ todos, missingCount, preview, isChecking, fault, has
   )
 }
 
-function Numbers({ preview: { total, sendable, duration_seconds, plan } }: { preview: Preview }) {
+function Facts({ preview: { total, sendable, duration_seconds, plan } }: { preview: Preview }) {
   const facts = [
     { label: text.total, value: formatNumber(total) },
     { label: text.sendable, value: formatNumber(sendable), isMain: true },
@@ -90,7 +90,7 @@ function Numbers({ preview: { total, sendable, duration_seconds, plan } }: { pre
   )
 }
 
-function Skipped({ preview: { skipped } }: { preview: Preview }) {
+function SkipReasons({ preview: { skipped } }: { preview: Preview }) {
   if (skipped.length === 0) return null
   return (
     <div className="broadcasts-skipped">
@@ -98,7 +98,7 @@ function Skipped({ preview: { skipped } }: { preview: Preview }) {
       <ul>
         {skipped.map(({ reason, count }) => (
           <li key={reason}>
-            <span>{reasonInWords(reason)}</span>
+            <span>{reasonText(reason)}</span>
             <span className="numeric">{formatNumber(count)}</span>
           </li>
         ))}
@@ -107,7 +107,7 @@ function Skipped({ preview: { skipped } }: { preview: Preview }) {
   )
 }
 
-function Plan({ preview: { plan, sendable } }: { preview: Preview }) {
+function PlanNote({ preview: { plan, sendable } }: { preview: Preview }) {
   const fault = plan.state === 'lapsed' ? text.planLapsed : plan.fits ? undefined : text.planFull(plan.left ?? 0)
   if (!fault && sendable > 0) return null
   return (

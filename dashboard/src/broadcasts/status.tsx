@@ -1,4 +1,4 @@
-/** How a broadcast stands, in a word, a colour and parts of a whole: the same wherever one is shown. */
+/** Status labels, colors and counts of broadcasts and recipients. */
 
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { Progress } from '../../../ui/progress.tsx'
@@ -12,18 +12,18 @@ export type RecipientStatus = ItemOf<'GET /broadcasts/{id}/recipients'>['status'
 
 type State = keyof typeof text.statuses
 
-/** A broadcast that is held reads as paused, whether it has begun or not. */
+/** A paused broadcast shows as paused, whether it is scheduled or sending. */
 function stateOf(broadcast: Broadcast): State {
   if (broadcast.is_paused) return 'paused'
   return isCanceling(broadcast) ? 'canceling' : broadcast.status
 }
 
-/** Canceled, but some recipients are not skipped yet. */
+/** True while the service is still skipping the recipients of a canceled broadcast. */
 export const isCanceling = ({ status, pending_count, awaiting_count }: Broadcast): boolean =>
   status === 'canceled' && pending_count > awaiting_count
 
-/** Recipients that only the channel's confirmation is missing of, if no other is left to send to for the moment. */
-export function awaitingOf(broadcast: Broadcast): number {
+/** The number of unconfirmed messages, once nothing else is left to send or the broadcast is paused; otherwise 0. */
+export function unconfirmedCount(broadcast: Broadcast): number {
   const { is_paused, pending_count: pending, awaiting_count: awaiting } = broadcast
   return is_paused || pending === awaiting ? awaiting : 0
 }
@@ -42,10 +42,10 @@ export function StateBadge({ broadcast }: { broadcast: Broadcast }) {
   return <Badge tone={tones[state]}>{text.statuses[state]}</Badge>
 }
 
-/** In the order in which they lie in the bar. */
+/** In the order of the progress bar. */
 export const recipientStatuses = ['read', 'delivered', 'sent', 'failed', 'skipped', 'pending'] as const
 
-/** Everybody is in exactly one of these; the service's own counts include one another. */
+/** Recipients by status, without overlap. The service's counts overlap: `sent` includes `delivered`, which includes `read`. */
 export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> {
   const { sent_count: sent, delivered_count: delivered, read_count: read } = broadcast
   return {
@@ -58,8 +58,8 @@ export function countsOf(broadcast: Broadcast): Record<RecipientStatus, number> 
   }
 }
 
-/** Of so many it is known whether the channel took it: what shares are of. */
-export const triedCount = ({ sent_count, failed_count }: Broadcast): number => sent_count + failed_count
+/** The number of messages the provider accepted or rejected: the base of the percentages. */
+export const attemptedCount = ({ sent_count, failed_count }: Broadcast): number => sent_count + failed_count
 
 export const colors: Record<RecipientStatus, string> = {
   read: 'var(--accent)',
@@ -92,8 +92,8 @@ export function Bar({ broadcast }: { broadcast: Broadcast }) {
   )
 }
 
-/** A reason as people say it; one we have no words for, as it came. */
-export function reasonInWords(reason: string): string {
+/** The text for a reason of the service or an error code of the provider. Unknown reasons are shown as they are. */
+export function reasonText(reason: string): string {
   const [code = ''] = reason.split(':')
   const known = text.reasons[reason] ?? text.reasons[code]
   return known ?? reason.charAt(0).toUpperCase() + reason.slice(1)

@@ -1,4 +1,4 @@
-/** Put people into a list: search, mark, add. */
+/** Adds contacts to a static segment: search, select, add. */
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -14,12 +14,12 @@ import { words } from '../words/words.ts'
 
 const { segments } = words
 
-export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: () => void }) {
+export function AddContacts({ segmentId, onClose }: { segmentId: string; onClose: () => void }) {
   const toast = useToast()
   const [search, setSearch] = useState('')
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const wanted = useDebounced(search.trim())
-  const pages = usePages('GET /contacts', { query: wanted ? { search: wanted } : {} }, { keepPrevious: true })
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const searchText = useDebounced(search.trim())
+  const pages = usePages('GET /contacts', { query: searchText ? { search: searchText } : {} }, { keepPrevious: true })
   const add = useChange('POST /segments/{id}/contacts', {
     stale: ['GET /segments/{id}', 'GET /segments/{id}/contacts'],
     onDone: ({ added }) => {
@@ -27,11 +27,11 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
       onClose()
     },
   })
-  const toggle = (id: string, isIn: boolean) => {
-    const next = new Set(chosen)
-    if (isIn) next.add(id)
+  const toggle = (id: string, isSelected: boolean) => {
+    const next = new Set(selected)
+    if (isSelected) next.add(id)
     else next.delete(id)
-    setChosen(next)
+    setSelected(next)
   }
   return (
     <Dialog title={segments.addTitle} onClose={onClose}>
@@ -53,8 +53,8 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
                     key={contact.id}
                     label={nameOf(contact)}
                     hint={contact.name ? contact.phone : undefined}
-                    checked={chosen.has(contact.id)}
-                    disabled={!chosen.has(contact.id) && chosen.size >= 1_000}
+                    checked={selected.has(contact.id)}
+                    disabled={!selected.has(contact.id) && selected.size >= 1_000}
                     onChange={(event) => toggle(contact.id, event.target.checked)}
                   />
                 ))}
@@ -69,11 +69,11 @@ export function AddPeople({ segmentId, onClose }: { segmentId: string; onClose: 
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button
           variant="primary"
-          disabled={chosen.size === 0}
+          disabled={selected.size === 0}
           busy={add.isPending}
-          onClick={() => add.mutate({ params: { id: segmentId }, body: { contact_ids: [...chosen] } })}
+          onClick={() => add.mutate({ params: { id: segmentId }, body: { contact_ids: [...selected] } })}
         >
-          {segments.addDo(chosen.size)}
+          {segments.addDo(selected.size)}
         </Button>
       </div>
     </Dialog>
