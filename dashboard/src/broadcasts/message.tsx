@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { SearchInput } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { missingValues, readTemplate, type Template } from '../templates/shape.ts'
-import { categoryWord, isUsable, TemplateQuality } from '../templates/status.tsx'
+import { missingValues, parseTemplate, type Template } from '../templates/parse-template.ts'
+import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.tsx'
 import { type Faults, TemplateValues } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
@@ -133,12 +133,12 @@ const TemplateSummary = ({ template }: { template: Template }) => (
   <span className="broadcasts-summary">
     <span className="row">
       <strong>{template.name}</strong>
-      <span className="soft small">{`${template.language} · ${categoryWord(template.category)}`}</span>
+      <span className="soft small">{`${template.language} · ${categoryLabel(template.category)}`}</span>
       <TemplateQuality quality={template.quality} />
     </span>
-    <span className="soft small cut">{readTemplate(template).body?.text}</span>
+    <span className="soft small cut">{parseTemplate(template).body?.text}</span>
   </span>
 )
 
 const matchesSearch = (template: Template, search: string): boolean =>
-  `${template.name}\n${readTemplate(template).body?.text ?? ''}`.toLowerCase().includes(search.trim().toLowerCase())
+  `${template.name}\n${parseTemplate(template).body?.text ?? ''}`.toLowerCase().includes(search.trim().toLowerCase())

@@ -1,5 +1,6 @@
 /** The start of a broadcast: now, or at a date and time in the browser's time zone. */
 import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
+import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './use-draft.ts'
 
@@ -28,7 +29,7 @@ export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: stri
             <Input
               {...wiring}
               type="datetime-local"
-              min={toLocal(Date.now())}
+              min={toDatetimeLocal(Date.now())}
               value={draft.at}
               onChange={(event) => onChange({ at: event.target.value })}
             />
@@ -39,9 +40,4 @@ export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: stri
   )
 }
 
-/** A time as the value of a `datetime-local` input. */
-function toLocal(at: number): string {
-  return new Date(at - new Date(at).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16)
-}
-
-const nextHour = (): string => toLocal(Math.ceil((Date.now() + 5 * minuteMs) / (60 * minuteMs)) * 60 * minuteMs)
+const nextHour = (): string => toDatetimeLocal(Math.ceil((Date.now() + 5 * minuteMs) / (60 * minuteMs)) * 60 * minuteMs)

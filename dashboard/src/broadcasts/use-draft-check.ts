@@ -5,7 +5,7 @@
 import { useMemo } from 'react'
 import { useCall } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
-import { missingValues, type Template } from '../templates/shape.ts'
+import { missingValues, type Template } from '../templates/parse-template.ts'
 import { isUsable } from '../templates/status.tsx'
 import { parseRecipients } from './parse-recipients.ts'
 import { bodyOf, type Draft, todosOf } from './use-draft.ts'

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'react'
 import type { InputOf } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useSession } from '../lib/session.tsx'
-import { missingValues, type Template } from '../templates/shape.ts'
+import { missingValues, type Template } from '../templates/parse-template.ts'
 import { maxRecipients, type RecipientList } from './parse-recipients.ts'
 
 export type Draft = {

@@ -33,14 +33,14 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
   }
   return (
     <form className="inbox-contact-form" onSubmit={submit} noValidate>
-      {names.map((name, place) => (
+      {names.map((name, index) => (
         <Field key={name} label={labels[name]} fault={faults[name]}>
           {(wiring) => (
             <Input
               {...wiring}
               type={name === 'email' ? 'email' : 'text'}
               autoComplete="off"
-              autoFocus={place === 0}
+              autoFocus={index === 0}
               value={fields[name]}
               onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
             />

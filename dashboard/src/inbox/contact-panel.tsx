@@ -21,10 +21,10 @@ import { useConversations } from './live-pages.ts'
 const { contact: labels } = words.inbox
 
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
-  const asked = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
   return (
     <div className="inbox-contact">
-      <QueryView query={asked} lines={8}>
+      <QueryView query={query} lines={8}>
         {(contact) => (
           <>
             <Identity contact={contact} />

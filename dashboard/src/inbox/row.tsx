@@ -79,7 +79,7 @@ function LastMessage({
   const line = text || (last ? typeLabelOf(last) : list.noMessages)
   const isOutbound = last?.direction === 'outbound'
   return (
-    <span className="inbox-row-said cut" data-failed={last?.status === 'failed' ? '' : undefined}>
+    <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
       {isOutbound && <StatusIcon status={last.status} />}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
       <bdi>{line}</bdi>

@@ -15,7 +15,7 @@ const icons: Record<Message['status'], IconName> = {
 export function StatusIcon({ status }: { status: Message['status'] }) {
   const label = words.inbox.message.statuses[status]
   return (
-    <span className="inbox-ticks" data-status={status} title={label}>
+    <span className="inbox-status-icon" data-status={status} title={label}>
       <Icon name={icons[status]} />
       <span className="offscreen">{label}</span>
     </span>

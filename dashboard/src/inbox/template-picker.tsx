@@ -8,7 +8,7 @@ import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { readTemplate, type Template } from '../templates/shape.ts'
+import { parseTemplate, type Template } from '../templates/parse-template.ts'
 import { TemplateQuality } from '../templates/status.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { QueryView } from '../ui/page.tsx'
@@ -126,4 +126,4 @@ function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
   )
 }
 
-const bodyOf = (template: Template): string => readTemplate(template).body?.text ?? ''
+const bodyOf = (template: Template): string => parseTemplate(template).body?.text ?? ''

@@ -3,7 +3,7 @@
  * The text is never inserted as HTML.
  */
 import type { ReactNode } from 'react'
-import { format } from '../templates/formatted.tsx'
+import { format } from '../templates/formatted-text.tsx'
 import { webUrl } from './parse-content.ts'
 
 /** One to three emoji, each possibly a sequence. Tested on short texts only, because the expression can backtrack. */

@@ -1,4 +1,4 @@
-/** One connection of a tool: how it does, a test that is followed to its end, its log, and the way out. */
+/** A connection of an automation tool: state, test event, delivery log and disconnect. */
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -7,9 +7,9 @@ import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
+import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
-import { TestOutcome } from './test-outcome.tsx'
+import { TestResult } from './test-result.tsx'
 import type { Tool } from './tools.tsx'
 
 const { integrations } = words
@@ -19,7 +19,7 @@ export function Connection({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
   return (
     <li>
       <div className="row spread">
-        <Address url={endpoint.url} />
+        <EndpointUrl url={endpoint.url} />
         <StateBadge endpoint={endpoint} />
       </div>
       <div className="row tools-facts">
@@ -29,7 +29,7 @@ export function Connection({ endpoint, tool }: { endpoint: Endpoint; tool: Tool 
         </span>
       </div>
       {isManager ? (
-        <Deeds endpoint={endpoint} tool={tool} />
+        <ConnectionActions endpoint={endpoint} tool={tool} />
       ) : (
         <div className="row">
           <LogLink endpoint={endpoint} />
@@ -52,16 +52,16 @@ const LogLink = ({ endpoint }: { endpoint: Endpoint }) => (
   </Link>
 )
 
-function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
+function ConnectionActions({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
   const toast = useToast()
-  const [isLeaving, setLeaving] = useState(false)
+  const [isDisconnecting, setDisconnecting] = useState(false)
   const [testId, setTestId] = useState('')
   const test = useChange('POST /integrations/{id}/test', {
     stale: ['GET /webhooks/{id}/deliveries'],
     onDone: ({ id }) => setTestId(id),
     onFailed: toast.error,
   })
-  const switchOn = useChange('PATCH /webhooks/{id}', {
+  const enable = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
     onDone: () => toast.success(integrations.enabled),
     onFailed: toast.error,
@@ -84,19 +84,19 @@ function Deeds({ endpoint, tool }: { endpoint: Endpoint; tool: Tool }) {
           <Button
             size="small"
             icon="play"
-            busy={switchOn.isPending}
-            onClick={() => switchOn.mutate({ params, body: { is_active: true } })}
+            busy={enable.isPending}
+            onClick={() => enable.mutate({ params, body: { is_active: true } })}
           >
             {integrations.enable}
           </Button>
         )}
         <LogLink endpoint={endpoint} />
-        <Button size="small" variant="quiet" icon="off" onClick={() => setLeaving(true)}>
+        <Button size="small" variant="quiet" icon="off" onClick={() => setDisconnecting(true)}>
           {integrations.disconnect.action}
         </Button>
       </div>
-      {testId && <TestOutcome key={testId} id={testId} endpointId={endpoint.id} />}
-      {isLeaving && <Disconnect endpoint={endpoint} tool={tool} onClose={() => setLeaving(false)} />}
+      {testId && <TestResult key={testId} id={testId} endpointId={endpoint.id} />}
+      {isDisconnecting && <Disconnect endpoint={endpoint} tool={tool} onClose={() => setDisconnecting(false)} />}
     </>
   )
 }

@@ -1,8 +1,4 @@
-/**
- * Automation tools that are told what happens: a card a tool, with its
- * connections. A connection is a webhook endpoint that the tool owns; its
- * delivery log is the same as everybody's.
- */
+/** Automation tools: one card per tool with its connections. A connection is a webhook endpoint that belongs to the tool. */
 import '../webhooks/webhooks.css'
 import './integrations.css'
 import { useState } from 'react'
@@ -16,17 +12,17 @@ import { useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import type { Endpoint } from '../webhooks/endpoint.tsx'
 import { EndpointForm } from '../webhooks/endpoint-form.tsx'
-import { lookAgainMs } from '../webhooks/list.tsx'
-import { SecretOnce } from '../webhooks/secret.tsx'
+import { endpointPollMs } from '../webhooks/list.tsx'
+import { SigningSecret } from '../webhooks/secret.tsx'
 import { words } from '../words/words.ts'
 import { Connection } from './connection.tsx'
 import type { Tool } from './tools.tsx'
-import { ToolMark, tools } from './tools.tsx'
+import { ToolLogo, tools } from './tools.tsx'
 
 const { integrations } = words
 
 export default function Integrations() {
-  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: endpointPollMs })
   return (
     <Page title={integrations.title} lead={integrations.lead}>
       <QueryView query={endpoints}>
@@ -39,7 +35,7 @@ export default function Integrations() {
         )}
       </QueryView>
       <p className="soft small">
-        {integrations.ownTitle} {integrations.ownText} <Link href="/webhooks">{integrations.toWebhooks}</Link>
+        {integrations.ownText} <Link href="/webhooks">{integrations.toWebhooks}</Link>
       </p>
     </Page>
   )
@@ -53,7 +49,7 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
   return (
     <section className="card tools-card" aria-label={name}>
       <header className="tools-head">
-        <ToolMark tool={tool} />
+        <ToolLogo tool={tool} />
         <div className="grow">
           <h2>{name}</h2>
           <code className="soft">{tool}</code>
@@ -96,14 +92,14 @@ function ToolCard({ tool, connections }: { tool: Tool; connections: readonly End
 function Connect({ tool, onClose }: { tool: Tool; onClose: () => void }) {
   const [secret, setSecret] = useState('')
   const { name, steps } = integrations.tools[tool]
-  const { form, secret: said } = integrations
+  const { form, secret: labels } = integrations
   const connect = useChange('POST /integrations', {
     stale: ['GET /webhooks'],
     onDone: (made) => setSecret(made.secret),
   })
-  if (secret) return <SecretOnce title={said.title(name)} text={said.text} secret={secret} onClose={onClose} />
+  if (secret) return <SigningSecret title={labels.title(name)} text={labels.text} secret={secret} onClose={onClose} />
   return (
-    // Closing it now would lose the secret that is on its way.
+    // Closing the dialog during the request would lose the secret.
     <Dialog title={form.title(name)} onClose={() => !connect.isPending && onClose()}>
       <p className="soft">{steps}</p>
       <EndpointForm

@@ -1,11 +1,11 @@
-/** What became of the messages sent in the range: each bar is a part of the one above it; those that failed stand apart. */
+/** Delivery of the messages sent in the period. Each bar is a share of the sent messages; failed is a share of all attempts. */
 
 import { Card } from '../../../ui/card.tsx'
 import { formatNumber, formatShare } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import type { OverviewView } from './scale.ts'
+import type { OverviewView } from './metrics.ts'
 
-const { funnel: said } = words.overview
+const { funnel: labels } = words.overview
 
 export function Funnel({ funnel: { sent, delivered, read, failed } }: { funnel: OverviewView['funnel'] }) {
   const rows = [
@@ -15,16 +15,16 @@ export function Funnel({ funnel: { sent, delivered, read, failed } }: { funnel: 
     { name: 'failed', value: failed, whole: sent + failed },
   ] as const
   return (
-    <Card title={said.title}>
+    <Card title={labels.title}>
       {sent + failed === 0 ? (
-        <p className="soft">{said.none}</p>
+        <p className="soft">{labels.none}</p>
       ) : (
         <ul className="overview-funnel">
           {rows.map(({ name, value, whole }) => (
             <li key={name} data-name={name}>
               <div className="row spread">
                 <span>
-                  <strong>{said[name]}</strong> <small>{said.hints[name]}</small>
+                  <strong>{labels[name]}</strong> <small>{labels.hints[name]}</small>
                 </span>
                 <span className="numeric nowrap">
                   {formatNumber(value)} <small>{formatShare(value, whole)}</small>

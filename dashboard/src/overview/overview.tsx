@@ -1,4 +1,4 @@
-/** How the workspace is doing, over 7, 30 or 90 days. QueryView again every few seconds: charts that jump tell nobody more. */
+/** Metrics of the workspace over 7, 30 or 90 days. Polled every few seconds instead of on each live update, to keep charts calm. */
 import '../webhooks/webhooks.css'
 import './overview.css'
 import { SegmentedControl } from '../../../ui/form.tsx'
@@ -7,15 +7,15 @@ import { useCall } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { FirstSteps } from './first-steps.tsx'
+import { EmptyOverview } from './empty-overview.tsx'
 import { Funnel } from './funnel.tsx'
+import { type OverviewView, totalOf } from './metrics.ts'
 import { Responses } from './responses.tsx'
-import { type OverviewView, totalOf } from './scale.ts'
 import { Tiles } from './tiles.tsx'
 import { Traffic } from './traffic.tsx'
 import { WebhookHealth } from './webhook-health.tsx'
 
-const { overview: said } = words
+const { overview: labels } = words
 
 const ranges = ['7', '30', '90'] as const
 const usual = '30'
@@ -27,20 +27,20 @@ export default function Overview() {
   const overview = useCall('GET /overview', { query: { days } }, { keepPrevious: true, pollMs })
   return (
     <Page
-      title={said.title}
-      lead={said.lead}
+      title={labels.title}
+      lead={labels.lead}
       actions={
         <SegmentedControl
-          label={said.range}
+          label={labels.range}
           value={days}
-          options={ranges.map((value) => ({ value, label: said.ranges[value] }))}
+          options={ranges.map((value) => ({ value, label: labels.ranges[value] }))}
           onChange={(value) => setWanted(value === usual ? '' : value)}
         />
       }
     >
       <Checklist />
       <QueryView query={overview} lines={12}>
-        {(data) => (isNew(data) ? <FirstSteps /> : <Charts overview={data} />)}
+        {(data) => (isNew(data) ? <EmptyOverview /> : <Charts overview={data} />)}
       </QueryView>
     </Page>
   )

@@ -1,12 +1,12 @@
-/** How soon customers were answered: on average, within what, and from day to day. */
+/** Response times: average, shares within a limit, and average per day. */
 
 import { Card } from '../../../ui/card.tsx'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { Plot, type Scale } from './chart.tsx'
-import { longDay, type OverviewView, spanTicks } from './scale.ts'
+import { DayChart, type Scale } from './day-chart.tsx'
+import { formatLongDay, type OverviewView, spanTicks } from './metrics.ts'
 
-const { responses: said } = words.overview
+const { responses: labels } = words.overview
 
 type Answers = OverviewView['responses']
 type AnswerDay = Answers['days'][number]
@@ -19,23 +19,23 @@ export function Responses({ responses }: { responses: Answers }) {
   const { count, average_seconds, within, days } = responses
   if (count === 0 || average_seconds === null) {
     return (
-      <Card title={said.title}>
-        <p className="soft">{said.none}</p>
+      <Card title={labels.title}>
+        <p className="soft">{labels.none}</p>
       </Card>
     )
   }
   return (
-    <Card title={said.title}>
+    <Card title={labels.title}>
       <div className="overview-answers">
         <p>
-          <span className="soft small">{said.average}</span>
+          <span className="soft small">{labels.average}</span>
           <strong className="numeric">{spanOf(average_seconds)}</strong>
-          <span className="soft small">{said.answers(formatNumber(count), count)}</span>
+          <span className="soft small">{labels.answers(formatNumber(count), count)}</span>
         </p>
         <ul>
           {spans.map((span) => (
             <li key={span}>
-              <span>{said.within[span]}</span>
+              <span>{labels.within[span]}</span>
               <span className="numeric">{formatShare(within[span], count)}</span>
               <div className="overview-bar" aria-hidden="true">
                 <span style={{ width: `${(within[span] / count) * 100}%` }} />
@@ -50,61 +50,63 @@ export function Responses({ responses }: { responses: Answers }) {
 }
 
 function Course({ days }: { days: readonly AnswerDay[] }) {
-  const most = Math.max(1, ...days.map(({ average_seconds }) => average_seconds ?? 0))
+  const max = Math.max(1, ...days.map(({ average_seconds }) => average_seconds ?? 0))
   return (
-    <Plot
+    <DayChart
       key={days.length}
-      label={said.chart}
+      label={labels.chart}
       days={days.map(({ day }) => day)}
-      up={spanTicks(most)}
+      up={spanTicks(max)}
       format={spanOf}
       height={170}
-      say={(place) => sayOf(days[place])}
-      tip={(place) => <Tip day={days[place]} />}
+      describe={(index) => describeDay(days[index])}
+      tip={(index) => <Tip day={days[index]} />}
     >
-      {(scale, place) => <Line days={days} scale={scale} place={place} />}
-    </Plot>
+      {(scale, activeIndex) => <Line days={days} scale={scale} activeIndex={activeIndex} />}
+    </DayChart>
   )
 }
 
-/** A line over neighbouring days; days without an answer leave a gap, and a day alone is a point. */
-function Line({ days, scale: { x, y }, place }: { days: readonly AnswerDay[]; scale: Scale; place: number | null }) {
+type LineProps = { days: readonly AnswerDay[]; scale: Scale; activeIndex: number | null }
+
+/** A line over consecutive days. Days without replies leave a gap; a single day is drawn as a point. */
+function Line({ days, scale: { x, y }, activeIndex }: LineProps) {
   const points = days.flatMap(({ day, average_seconds }, at) =>
     average_seconds === null ? [] : [{ day, at, x: x(at), y: y(average_seconds) }],
   )
   const path = points
     .map((point, at) => `${points[at - 1]?.at === point.at - 1 ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
     .join('')
-  const isLonely = (at: number) =>
+  const isIsolated = (at: number) =>
     points[at - 1]?.at !== (points[at]?.at ?? 0) - 1 && points[at + 1]?.at !== (points[at]?.at ?? 0) + 1
   return (
     <g className="overview-line">
       <path d={path} />
       {points
-        .filter(({ at }, index) => at === place || isLonely(index))
+        .filter(({ at }, index) => at === activeIndex || isIsolated(index))
         .map((point) => (
-          <circle key={point.day} cx={point.x} cy={point.y} r={point.at === place ? 4 : 2.5} />
+          <circle key={point.day} cx={point.x} cy={point.y} r={point.at === activeIndex ? 4 : 2.5} />
         ))}
     </g>
   )
 }
 
-const sayOf = (day: AnswerDay | undefined): string => {
+const describeDay = (day: AnswerDay | undefined): string => {
   if (!day) return ''
   return day.average_seconds === null
-    ? said.saidNone(longDay(day.day))
-    : said.said(longDay(day.day), spanOf(day.average_seconds), day.count)
+    ? labels.noRepliesText(formatLongDay(day.day))
+    : labels.dayText(formatLongDay(day.day), spanOf(day.average_seconds), day.count)
 }
 
 function Tip({ day }: { day: AnswerDay | undefined }) {
   if (!day) return null
   return (
     <>
-      <strong>{longDay(day.day)}</strong>
+      <strong>{formatLongDay(day.day)}</strong>
       <p>
         {day.average_seconds === null
-          ? said.noAnswers
-          : `${spanOf(day.average_seconds)} · ${said.answers(formatNumber(day.count), day.count)}`}
+          ? labels.noAnswers
+          : `${spanOf(day.average_seconds)} · ${labels.answers(formatNumber(day.count), day.count)}`}
       </p>
     </>
   )

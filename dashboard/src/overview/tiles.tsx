@@ -1,13 +1,13 @@
-/** The headline: what the range comes to, and whether its second half did more or less than its first. */
+/** The key metrics of the period, with the change from its first to its second half. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './scale.ts'
+import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './metrics.ts'
 
-const { tiles, change: said } = words.overview
+const { tiles, change: labels } = words.overview
 
-/** Conversations are counted no further. */
+/** The service counts conversations up to this number. */
 const maxConversations = 10_000
 
 export function Tiles({ overview }: { overview: OverviewView }) {
@@ -58,7 +58,7 @@ function Tile({ label, value, href, spark, children }: TileProps) {
   )
 }
 
-/** More answers are neither good nor bad, quicker ones are good. */
+/** Message counts have no color. A shorter response time is green, a longer one amber. */
 function Trend({ change, lessIsBetter = false }: { change: Change | undefined; lessIsBetter?: boolean }) {
   if (!change) return null
   const { share, days } = change
@@ -66,17 +66,17 @@ function Trend({ change, lessIsBetter = false }: { change: Change | undefined; l
   const tone = !lessIsBetter || isSame ? undefined : share < 0 ? 'green' : 'amber'
   const size = formatShare(Math.round(Math.abs(share) * 100), 100)
   return (
-    <span data-tone={tone} title={said.about(days)}>
-      {isSame ? said.same(days) : share > 0 ? said.up(size, days) : said.down(size, days)}
+    <span data-tone={tone} title={labels.about(days)}>
+      {isSame ? labels.same(days) : share > 0 ? labels.up(size, days) : labels.down(size, days)}
     </span>
   )
 }
 
-/** The course of it, behind the number. */
+/** The sparkline behind the number. */
 function Spark({ values }: { values: readonly number[] }) {
-  const most = Math.max(1, ...values)
+  const max = Math.max(1, ...values)
   const points = values.map(
-    (value, place) => `${(place / Math.max(1, values.length - 1)) * 100},${28 - (value / most) * 26}`,
+    (value, index) => `${(index / Math.max(1, values.length - 1)) * 100},${28 - (value / max) * 26}`,
   )
   return (
     <svg

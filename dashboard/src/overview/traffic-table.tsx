@@ -1,7 +1,7 @@
-/** The same numbers as the chart of messages, for whoever reads rather than looks. Newest first, the sum at the end. */
+/** The data of the message chart as a table, newest day first, with totals in the last row. */
 import { formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { type Channel, channels, type Day, type Direction, longDay, sumOf, totalOf } from './scale.ts'
+import { type Channel, channels, type Day, type Direction, formatLongDay, sumOf, totalOf } from './metrics.ts'
 
 const { traffic } = words.overview
 
@@ -21,7 +21,7 @@ const countOf = (day: Day, { direction, channel }: Column): number =>
 
 export function TrafficTable({ days }: { days: readonly Day[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, so the keyboard must reach it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className="overview-scroll" tabIndex={0} aria-label={traffic.table}>
       <table className="overview-table" aria-label={traffic.table}>
         <thead>
@@ -45,7 +45,7 @@ export function TrafficTable({ days }: { days: readonly Day[] }) {
         </thead>
         <tbody>
           {days.toReversed().map((day) => (
-            <Row key={day.day} label={longDay(day.day)} days={[day]} />
+            <Row key={day.day} label={formatLongDay(day.day)} days={[day]} />
           ))}
           <Row label={traffic.total} days={days} isSum />
         </tbody>

@@ -1,4 +1,4 @@
-/** Messages per day and channel: received above the line, sent below it, or one of them alone; or as a table. */
+/** Messages per day and channel as a chart (received above the axis, sent below) or as a table. */
 
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -6,19 +6,19 @@ import { SegmentedControl } from '../../../ui/form.tsx'
 import { useSearchParam } from '../lib/hooks.ts'
 import { formatCompact, formatNumber } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { Plot, type Scale } from './chart.tsx'
-import { channels, countTicks, type Day, type Direction, longDay, totalOf } from './scale.ts'
+import { DayChart, type Scale } from './day-chart.tsx'
+import { channels, countTicks, type Day, type Direction, formatLongDay, totalOf } from './metrics.ts'
 import { TrafficTable } from './traffic-table.tsx'
 
 const { traffic } = words.overview
 
-const shows = ['both', 'received', 'sent'] as const
-type Show = (typeof shows)[number]
+const directions = ['both', 'received', 'sent'] as const
+type DirectionFilter = (typeof directions)[number]
 
 export function Traffic({ days }: { days: readonly Day[] }) {
-  const [wanted, setWanted] = useSearchParam('show')
+  const [directionInUrl, setDirection] = useSearchParam('show')
   const [view, setView] = useSearchParam('as')
-  const show = shows.find((each) => each === wanted) ?? 'both'
+  const show = directions.find((each) => each === directionInUrl) ?? 'both'
   const isTable = view === 'table'
   return (
     <Card
@@ -29,8 +29,8 @@ export function Traffic({ days }: { days: readonly Day[] }) {
             <SegmentedControl
               label={traffic.show}
               value={show}
-              options={shows.map((value) => ({ value, label: traffic[value] }))}
-              onChange={(next) => setWanted(next === 'both' ? '' : next)}
+              options={directions.map((value) => ({ value, label: traffic[value] }))}
+              onChange={(next) => setDirection(next === 'both' ? '' : next)}
             />
           )}
           <Button
@@ -56,51 +56,51 @@ export function Traffic({ days }: { days: readonly Day[] }) {
   )
 }
 
-function Bars({ days, show }: { days: readonly Day[]; show: Show }) {
-  const most = (direction: Direction) => Math.max(1, ...days.map((day) => totalOf(day, direction)))
+function Bars({ days, show }: { days: readonly Day[]; show: DirectionFilter }) {
+  const maxOf = (direction: Direction) => Math.max(1, ...days.map((day) => totalOf(day, direction)))
   const above: Direction = show === 'sent' ? 'outbound' : 'inbound'
   const isBoth = show === 'both'
-  // The same step on both sides, so that lengths can be compared.
-  const step = countTicks(isBoth ? Math.max(most('inbound'), most('outbound')) : most(above))[1] ?? 1
-  const ticksTo = (max: number) => Array.from({ length: Math.ceil(max / step) + 1 }, (_, place) => place * step)
-  const say = (place: number) => {
-    const day = days[place]
+  // Both sides use the same step, so that bars are comparable.
+  const step = countTicks(isBoth ? Math.max(maxOf('inbound'), maxOf('outbound')) : maxOf(above))[1] ?? 1
+  const ticksTo = (max: number) => Array.from({ length: Math.ceil(max / step) + 1 }, (_, index) => index * step)
+  const describe = (index: number) => {
+    const day = days[index]
     if (!day) return ''
     return isBoth
-      ? traffic.said(longDay(day.day), totalOf(day, 'inbound'), totalOf(day, 'outbound'))
-      : traffic.saidOne(longDay(day.day), totalOf(day, above), traffic[show])
+      ? traffic.dayText(formatLongDay(day.day), totalOf(day, 'inbound'), totalOf(day, 'outbound'))
+      : traffic.dayTextOf(formatLongDay(day.day), totalOf(day, above), traffic[show])
   }
   return (
-    <Plot
+    <DayChart
       key={show}
       label={traffic.chart}
       days={days.map(({ day }) => day)}
-      up={ticksTo(most(above))}
-      down={isBoth ? ticksTo(most('outbound')) : []}
+      up={ticksTo(maxOf(above))}
+      down={isBoth ? ticksTo(maxOf('outbound')) : []}
       {...(isBoth ? { sides: { up: traffic.received, down: traffic.sent } } : {})}
       format={formatCompact}
       height={isBoth ? 300 : 260}
-      say={say}
-      tip={(place) => <Tip day={days[place]} show={show} />}
+      describe={describe}
+      tip={(index) => <Tip day={days[index]} show={show} />}
     >
       {(scale) => (
         <g className="overview-bars" style={{ transformOrigin: `0 ${scale.y(0)}px` }}>
-          {days.map((day, place) => (
-            <Stack key={day.day} day={day} direction={above} sign={1} x={scale.x(place)} scale={scale} />
+          {days.map((day, index) => (
+            <Stack key={day.day} day={day} direction={above} sign={1} x={scale.x(index)} scale={scale} />
           ))}
           {isBoth &&
-            days.map((day, place) => (
-              <Stack key={day.day} day={day} direction="outbound" sign={-1} x={scale.x(place)} scale={scale} />
+            days.map((day, index) => (
+              <Stack key={day.day} day={day} direction="outbound" sign={-1} x={scale.x(index)} scale={scale} />
             ))}
         </g>
       )}
-    </Plot>
+    </DayChart>
   )
 }
 
 type StackProps = { day: Day; direction: Direction; sign: 1 | -1; x: number; scale: Scale }
 
-/** The channels of a day, one on the other, with a hair between them. */
+/** The stacked bars of a day, one per channel, with a gap of one pixel. */
 function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
   const width = Math.max(1, Math.min(28, band * 0.68))
   let from = 0
@@ -125,7 +125,7 @@ function Stack({ day, direction, sign, x, scale: { y, band } }: StackProps) {
   })
 }
 
-function Tip({ day, show }: { day: Day | undefined; show: Show }) {
+function Tip({ day, show }: { day: Day | undefined; show: DirectionFilter }) {
   if (!day) return null
   const columns = [
     ...(show === 'sent' ? [] : [{ direction: 'inbound' as const, label: traffic.received }]),
@@ -135,7 +135,7 @@ function Tip({ day, show }: { day: Day | undefined; show: Show }) {
     <table>
       <thead>
         <tr>
-          <th>{longDay(day.day)}</th>
+          <th>{formatLongDay(day.day)}</th>
           {columns.map(({ label }) => (
             <th key={label}>{label}</th>
           ))}

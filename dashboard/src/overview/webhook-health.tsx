@@ -1,12 +1,12 @@
-/** Whether events arrive where they should: endpoints in trouble first. */
+/** The state of webhook endpoints, failing ones first. */
 import { Link } from 'wouter'
 import { Card } from '../../../ui/card.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { Address, type EndpointState, LastAttempt, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
+import { type EndpointState, EndpointUrl, LastAttempt, StateBadge, stateOf } from '../webhooks/endpoint.tsx'
 import { words } from '../words/words.ts'
-import type { OverviewView } from './scale.ts'
+import type { OverviewView } from './metrics.ts'
 
-const { webhooks: said } = words.overview
+const { webhooks: labels } = words.overview
 
 type Health = OverviewView['webhooks'][number]
 
@@ -19,23 +19,23 @@ export function WebhookHealth({ webhooks }: { webhooks: readonly Health[] }) {
   return (
     <Card
       flush={webhooks.length > 0}
-      title={said.title}
+      title={labels.title}
       actions={
         <LinkButton href="/webhooks" size="small" variant="quiet">
-          {said.all}
+          {labels.all}
         </LinkButton>
       }
     >
       {webhooks.length === 0 ? (
         <p className="soft">
-          {said.none} <Link href="/webhooks">{said.add}</Link>
+          {labels.none} <Link href="/webhooks">{labels.add}</Link>
         </p>
       ) : (
         <ul className="overview-hooks">
           {worstFirst.slice(0, shown).map((webhook) => (
             <Row key={webhook.id} webhook={webhook} />
           ))}
-          {hidden > 0 && <li className="soft small">{said.more(hidden)}</li>}
+          {hidden > 0 && <li className="soft small">{labels.more(hidden)}</li>}
         </ul>
       )}
     </Card>
@@ -47,10 +47,10 @@ function Row({ webhook }: { webhook: Health }) {
   return (
     <li data-link="">
       <Link href={`/webhooks/${id}`}>
-        <Address url={url} />
+        <EndpointUrl url={url} />
       </Link>
       <span className="row">
-        {waiting_count > 0 && <span className="soft small numeric">{said.waiting(waiting_count)}</span>}
+        {waiting_count > 0 && <span className="soft small numeric">{labels.waiting(waiting_count)}</span>}
         <span className="small">
           <LastAttempt endpoint={webhook} />
         </span>

@@ -2,6 +2,7 @@
 
 import { Input, Select } from '../../../ui/form.tsx'
 import { useCall } from '../lib/api.ts'
+import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { words } from '../words/words.ts'
 import type { FieldView } from './rules.ts'
 
@@ -69,7 +70,7 @@ function TimeValue({ value, onChange }: ValueProps) {
         <Input
           type="datetime-local"
           aria-label={builder.time}
-          value={toLocal(value)}
+          value={toInputValue(value)}
           onChange={(event) => onChange(event.target.value ? new Date(event.target.value).toISOString() : '0d')}
         />
       ) : (
@@ -97,9 +98,5 @@ function TimeValue({ value, onChange }: ValueProps) {
   )
 }
 
-/** A time as the value of a `datetime-local` input. */
-function toLocal(iso: string): string {
-  const time = new Date(iso)
-  if (Number.isNaN(time.getTime())) return ''
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
+/** An invalid stored time shows as an empty input. */
+const toInputValue = (iso: string): string => (Number.isNaN(Date.parse(iso)) ? '' : toDatetimeLocal(Date.parse(iso)))

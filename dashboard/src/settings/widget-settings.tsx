@@ -51,7 +51,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
     save.mutate({ body: { title, greeting, color, position, ask_details: askDetails, allowed_origins } })
   }
   return (
-    <form className="settings-look" onSubmit={submit}>
+    <form className="settings-widget" onSubmit={submit}>
       <div className="settings-form">
         <Field label={text.name} hint={text.nameHint} fault={faults.title ?? faults.rest}>
           {(wiring) => (
@@ -153,18 +153,18 @@ function WidgetPreview({
 }: Pick<Widget, 'color' | 'position'> & Record<string, string>) {
   const colors = { background: color, color: readableOn(color) }
   return (
-    <div className="settings-picture" data-side={position} aria-hidden="true">
-      <div className="settings-picture-panel">
-        <div className="settings-picture-head" style={colors}>
+    <div className="settings-widget-preview" data-side={position} aria-hidden="true">
+      <div className="settings-widget-preview-panel">
+        <div className="settings-widget-preview-head" style={colors}>
           <strong dir="auto">{title}</strong>
           <p dir="auto">{greeting}</p>
         </div>
-        <p className="settings-picture-theirs">{text.sampleAnswer}</p>
-        <p className="settings-picture-own" style={colors}>
+        <p className="settings-widget-preview-theirs">{text.sampleAnswer}</p>
+        <p className="settings-widget-preview-own" style={colors}>
           {text.sampleQuestion}
         </p>
       </div>
-      <span className="settings-picture-button" style={colors}>
+      <span className="settings-widget-preview-button" style={colors}>
         <Icon name="chat" />
       </span>
     </div>

@@ -1,4 +1,4 @@
-/** Somebody follows their invitation: a name, a password, and they are in. */
+/** Accepts an invitation: the new member enters a name and chooses a password. */
 import { type FormEvent, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -11,8 +11,8 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
-import { Door } from './door.tsx'
-import { enterAs } from './enter.ts'
+import { SignInPage } from './sign-in-page.tsx'
+import { startSession } from './start-session.ts'
 
 const { signIn } = words
 const { invitation } = signIn
@@ -22,36 +22,36 @@ export default function Invitation() {
   const [, navigate] = useLocation()
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
-  const asked = useCall('GET /invitations/{token}', { params: { token } })
+  const query = useCall('GET /invitations/{token}', { params: { token } })
   const join = useChange('POST /invitations/{token}', {
     onDone: (session) => {
-      enterAs(session)
+      startSession(session)
       navigate('/inbox', { replace: true })
     },
   })
-  if (isGone(asked.error) || isGone(join.error)) {
+  if (isInvalid(query.error) || isInvalid(join.error)) {
     return (
-      <Door title={invitation.gone} lead={invitation.goneText}>
+      <SignInPage title={invitation.gone} lead={invitation.goneText}>
         <LinkButton href="/sign-in">{invitation.toSignIn}</LinkButton>
-      </Door>
+      </SignInPage>
     )
   }
-  if (!asked.data) {
+  if (!query.data) {
     return (
-      <Door title={invitation.title}>
-        {asked.error ? <ErrorState error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={5} />}
-      </Door>
+      <SignInPage title={invitation.title}>
+        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={5} />}
+      </SignInPage>
     )
   }
-  const { email, role, workspace_name: workspace } = asked.data
+  const { email, role, workspace_name: workspace } = query.data
   const faults = faultsOf(join.error, ['name', 'password'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     join.mutate({ params: { token }, body: { name, password } })
   }
   return (
-    // Another one than while it loads: its first field is there to be typed into.
-    <Door key="form" title={invitation.titleOf(workspace)} lead={invitation.lead(words.roles[role])}>
+    // A new key mounts the page again after loading, which focuses the first input.
+    <SignInPage key="form" title={invitation.titleOf(workspace)} lead={invitation.lead(words.roles[role])}>
       <form noValidate onSubmit={submit}>
         <Field label={signIn.email}>
           {(wiring) => <Input {...wiring} type="email" autoComplete="username" value={email} readOnly />}
@@ -88,9 +88,9 @@ export default function Invitation() {
           {invitation.submit}
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   )
 }
 
-/** Used, taken back or too old: the service knows it no more. */
-const isGone = (error: unknown): boolean => error instanceof CallError && error.status === 404
+/** Shown for an invitation that was used, revoked or has expired. */
+const isInvalid = (error: unknown): boolean => error instanceof CallError && error.status === 404

@@ -1,7 +1,6 @@
 /**
- * The first run of a real install: whoever started it makes the workspace and
- * becomes its owner. The link that was printed then carries the code; whoever
- * comes without it types it.
+ * The first-run setup: creates the workspace and its owner. The link that the service prints at start contains the setup code;
+ * without the link, the operator types the code.
  */
 import { type FormEvent, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
@@ -16,8 +15,8 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
-import { Door } from './door.tsx'
-import { enterAs } from './enter.ts'
+import { SignInPage } from './sign-in-page.tsx'
+import { startSession } from './start-session.ts'
 
 const { signIn } = words
 const { setup } = signIn
@@ -35,27 +34,27 @@ export default function Setup() {
     email: '',
     password: '',
   })
-  const asked = useCall('GET /setup', {})
+  const query = useCall('GET /setup', {})
   const create = useChange('POST /setup', {
     onDone: (session) => {
-      enterAs(session)
+      startSession(session)
       navigate('/settings/channels', { replace: true })
     },
   })
-  if (!asked.data) {
+  if (!query.data) {
     return (
-      <Door title={setup.title}>
-        {asked.error ? <ErrorState error={asked.error} onRetry={() => void asked.refetch()} /> : <Skeleton lines={6} />}
-      </Door>
+      <SignInPage title={setup.title}>
+        {query.error ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : <Skeleton lines={6} />}
+      </SignInPage>
     )
   }
-  if (!asked.data.needed) {
+  if (!query.data.needed) {
     return (
-      <Door title={setup.done} lead={setup.doneText}>
+      <SignInPage title={setup.done} lead={setup.doneText}>
         <LinkButton href="/sign-in" variant="primary">
           {signIn.submit}
         </LinkButton>
-      </Door>
+      </SignInPage>
     )
   }
   const faults = faultsOf(create.error, names)
@@ -68,7 +67,7 @@ export default function Setup() {
     create.mutate({ body: fields })
   }
   return (
-    <Door key="form" title={setup.title} lead={setup.lead}>
+    <SignInPage key="form" title={setup.title} lead={setup.lead}>
       <form noValidate onSubmit={submit}>
         {(!given || faults.token) && (
           <Field label={setup.token} hint={setup.tokenHint} fault={faults.token}>
@@ -109,6 +108,6 @@ export default function Setup() {
           {setup.submit}
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   )
 }

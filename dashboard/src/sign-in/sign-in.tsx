@@ -1,7 +1,4 @@
-/**
- * The door. In a demo it says how to get in. Whoever was wrong too often is
- * told when to try again, and the button waits as long.
- */
+/** Sign-in. In a demo it offers the demo account. After too many failed attempts the button is disabled until the limit ends. */
 import { type FormEvent, useState } from 'react'
 import { Redirect, useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -12,37 +9,37 @@ import { useNow } from '../lib/hooks.ts'
 import { formatSpan } from '../lib/time.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
-import { Door } from './door.tsx'
-import { enterAs } from './enter.ts'
+import { SignInPage } from './sign-in-page.tsx'
+import { startSession } from './start-session.ts'
 
 const { signIn } = words
 
 export default function SignIn() {
   const [, navigate] = useLocation()
-  const wanted = new URLSearchParams(useSearch()).get('to') ?? ''
+  const returnPath = new URLSearchParams(useSearch()).get('to') ?? ''
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [againAt, setAgainAt] = useState(0)
+  const [retryAt, setRetryAt] = useState(0)
   const setup = useCall('GET /setup', {})
   const demo = setup.data?.demo
   const enter = useChange('POST /session', {
     onDone: (session) => {
-      enterAs(session)
-      // Only to a page of ours.
-      navigate(/^\/[a-z]/.test(wanted) ? wanted : '/inbox', { replace: true })
+      startSession(session)
+      // Redirects only to a path of the dashboard.
+      navigate(/^\/[a-z]/.test(returnPath) ? returnPath : '/inbox', { replace: true })
     },
-    onFailed: (error) => setAgainAt(timeToTryAgain(error)),
+    onFailed: (error) => setRetryAt(retryTimeOf(error)),
   })
-  const waitMs = againAt - useNow()
+  const waitMs = retryAt - useNow()
   if (setup.data?.needed) return <Redirect to="/setup" replace />
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     enter.mutate({ body: { email, password } })
   }
-  const fault = !enter.error ? undefined : againAt === 0 ? describeError(enter.error) : undefined
+  const fault = !enter.error ? undefined : retryAt === 0 ? describeError(enter.error) : undefined
   return (
-    <Door title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
+    <SignInPage title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
       {demo && (
         <Note icon="bolt">
           <p>{demo.password ? signIn.demo : `${signIn.demo} ${signIn.demoEmail(demo.email)}`}</p>
@@ -58,7 +55,7 @@ export default function SignIn() {
           >
             {signIn.demoEnter}
           </Button>
-          <p className="door-or">{signIn.or}</p>
+          <p className="sign-in-or">{signIn.or}</p>
         </>
       )}
       <form noValidate onSubmit={submit}>
@@ -87,7 +84,7 @@ export default function SignIn() {
             />
           )}
         </Field>
-        {againAt > 0 && (
+        {retryAt > 0 && (
           <Note tone="amber" icon="clock">
             <p role="alert">{signIn.tooMany}</p>
             <p>{waitMs > 0 ? signIn.againIn(formatSpan(waitMs)) : signIn.againNow}</p>
@@ -102,12 +99,12 @@ export default function SignIn() {
           {signIn.submit}
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   )
 }
 
-/** The service says after how many seconds; 0 when it was refused for another reason. */
-function timeToTryAgain(error: unknown): number {
+/** The time of the next allowed attempt, from the seconds in the service's message. 0 for other errors. */
+function retryTimeOf(error: unknown): number {
   if (!(error instanceof CallError) || error.code !== 'rate_limited') return 0
   const [, seconds = '60'] = /(\d+) s\b/.exec(error.message) ?? []
   return Date.now() + Number(seconds) * 1_000

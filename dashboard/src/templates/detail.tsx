@@ -1,4 +1,4 @@
-/** One template: how customers see it, what it needs, and the way to send it to many. */
+/** The page of a template: details, preview and a link to use it in a broadcast. */
 import { useState } from 'react'
 import { Card } from '../../../ui/card.tsx'
 import { Note } from '../../../ui/note.tsx'
@@ -9,20 +9,20 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
+import { missingValues, parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
-import { missingValues, readTemplate, type Template } from './shape.ts'
-import { categoryWord, isUsable, statusWord, TemplateStatus } from './status.tsx'
+import { categoryLabel, isUsable, statusLabel, TemplateStatus } from './status.tsx'
 import { TemplateValues } from './values.tsx'
 
 const { templates: text } = words
 const back = { href: '/templates', label: text.back }
 
 export function TemplateDetail({ name, language }: { name: string; language: string }) {
-  const asked = useCall('GET /templates', {}, { live: true })
-  const found = asked.data?.find((template) => template.name === name && template.language === language)
+  const query = useCall('GET /templates', {}, { live: true })
+  const found = query.data?.find((template) => template.name === name && template.language === language)
   return (
     <Page title={name} back={back} actions={found && isUsable(found) && <Use template={found} />}>
-      <QueryView query={asked}>
+      <QueryView query={query}>
         {() =>
           found ? (
             <Found key={`${name} ${language}`} template={found} />
@@ -58,7 +58,7 @@ function Found({ template }: { template: Template }) {
       <div className="stack">
         {!isUsable(template) && (
           <Note tone="amber" icon="alert">
-            {text.unusable(statusWord(template.status))} {template.status_reason}
+            {text.unusable(statusLabel(template.status))} {template.status_reason}
           </Note>
         )}
         <Card title={text.about}>
@@ -71,9 +71,9 @@ function Found({ template }: { template: Template }) {
             <dd>{template.language}</dd>
             <dt>{text.columns.category}</dt>
             <dd>
-              {categoryWord(template.category)}
+              {categoryLabel(template.category)}
               {template.previous_category && (
-                <p className="soft small">{text.wasCategory(categoryWord(template.previous_category))}</p>
+                <p className="soft small">{text.wasCategory(categoryLabel(template.previous_category))}</p>
               )}
             </dd>
             <dt>{text.quality}</dt>
@@ -102,7 +102,7 @@ const qualityWord = (quality: string | null): string =>
   Object.entries(text.qualities).find(([score]) => score === quality)?.[1] ?? text.notRated
 
 function formatOf(template: Template): string {
-  const { body, cards } = readTemplate(template)
+  const { body, cards } = parseTemplate(template)
   const variables = [body, ...cards.map((card) => card.body)].flatMap((each) => each?.variables ?? [])
   return variables.some(({ isNamed }) => isNamed) ? text.formats.named : text.formats.positional
 }

@@ -1,7 +1,4 @@
-/**
- * Every template of the channel. Where there is room, the one under the
- * pointer or the keyboard is shown beside the list as customers see it.
- */
+/** The list of templates. On a wide window, the hovered or focused template is previewed beside it. */
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -15,18 +12,18 @@ import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
+import { parseTemplate, type Template } from './parse-template.ts'
 import { TemplatePreview } from './preview.tsx'
-import { readTemplate, type Template } from './shape.ts'
-import { categoryWord, hrefOf, statusWord, TemplateQuality, TemplateStatus } from './status.tsx'
+import { categoryLabel, hrefOf, statusLabel, TemplateQuality, TemplateStatus } from './status.tsx'
 
 const { templates: text } = words
 
 export function TemplateList() {
-  const asked = useCall('GET /templates', {}, { live: true })
+  const query = useCall('GET /templates', {}, { live: true })
   const isManager = useIsManager()
   return (
     <Page title={text.title} lead={text.lead} actions={isManager && <Refresh />}>
-      <QueryView query={asked}>
+      <QueryView query={query}>
         {(templates) =>
           templates.length > 0 ? (
             <Found templates={templates} />
@@ -62,9 +59,9 @@ function Refresh() {
 function Found({ templates }: { templates: readonly Template[] }) {
   const [search, setSearch] = useSearchParam('search')
   const [status, setStatus] = useSearchParam('status')
-  const [looked, setLooked] = useState<string>()
+  const [activeKey, setActiveKey] = useState<string>()
   const found = templates.filter((template) => (!status || template.status === status) && has(template, search))
-  const shown = found.find((template) => keyOf(template) === looked) ?? found[0]
+  const shown = found.find((template) => keyOf(template) === activeKey) ?? found[0]
   const statuses = [...new Set(templates.map((template) => template.status))].sort()
   return (
     <>
@@ -74,7 +71,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
           <option value="">{text.anyStatus}</option>
           {statuses.map((each) => (
             <option key={each} value={each}>
-              {statusWord(each)}
+              {statusLabel(each)}
             </option>
           ))}
         </Select>
@@ -98,7 +95,7 @@ function Found({ templates }: { templates: readonly Template[] }) {
                     key={keyOf(template)}
                     template={template}
                     isShown={template === shown}
-                    onLook={() => setLooked(keyOf(template))}
+                    onLook={() => setActiveKey(keyOf(template))}
                   />
                 ))}
               </tbody>
@@ -139,11 +136,11 @@ function Row({ template, isShown, onLook }: { template: Template; isShown: boole
           <Link className="row-link" href={hrefOf(template)} onFocus={onLook}>
             {name}
           </Link>
-          <span className="soft small cut">{readTemplate(template).body?.text}</span>
+          <span className="soft small cut">{parseTemplate(template).body?.text}</span>
         </div>
       </td>
       <td data-label={text.columns.language}>{language}</td>
-      <td data-label={text.columns.category}>{categoryWord(category)}</td>
+      <td data-label={text.columns.category}>{categoryLabel(category)}</td>
       <td data-label={text.columns.status}>
         <div className="row">
           <TemplateStatus status={status} />
@@ -159,13 +156,13 @@ function Row({ template, isShown, onLook }: { template: Template; isShown: boole
 
 const keyOf = ({ name, language }: Template): string => `${name} ${language}`
 
-/** By name, or by what it says. */
+/** Matches the name or the body text. */
 function has(template: Template, search: string): boolean {
-  const { header, body, footer } = readTemplate(template)
-  const said = [template.name, template.language, header?.kind === 'text' ? header.text : '', body?.text, footer]
-  const looked = said.join('\n').toLowerCase()
+  const { header, body, footer } = parseTemplate(template)
+  const parts = [template.name, template.language, header?.kind === 'text' ? header.text : '', body?.text, footer]
+  const haystack = parts.join('\n').toLowerCase()
   return search
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => looked.includes(word))
+    .every((word) => haystack.includes(word))
 }

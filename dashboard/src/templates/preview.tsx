@@ -1,8 +1,6 @@
 /**
- * A template as the customer sees it in their chat. With `params` it shows
- * those, and marks what is still missing; without, the examples it was approved
- * with. Fields of the contact in values (`{{contact.name|there}}`) are marked
- * too, since everybody gets their own.
+ * A template as the customer sees it. With `params` it shows their values and highlights missing ones; without, it shows the
+ * examples from the approval. Contact fields in values (`{{contact.name|there}}`) are highlighted, since they differ by recipient.
  */
 import './preview.css'
 import { type ReactNode, useState } from 'react'
@@ -10,13 +8,21 @@ import { Icon, type IconName } from '../../../ui/icon.tsx'
 import type { TemplateParams } from '../lib/calls.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { words } from '../words/words.ts'
-import { Formatted } from './formatted.tsx'
-import { type Button, givenValue, type Header, type Part, readTemplate, type Template, type Values } from './shape.ts'
+import { Formatted } from './formatted-text.tsx'
+import {
+  type Button,
+  type Header,
+  type Part,
+  parseTemplate,
+  type Template,
+  type Values,
+  variableValue,
+} from './parse-template.ts'
 
 const { preview } = words.templates
 
 export function TemplatePreview({ template, params }: { template: Template; params?: TemplateParams | undefined }) {
-  const part = readTemplate(template)
+  const part = parseTemplate(template)
   const isEmpty = !part.header && !part.body && part.cards.length === 0
   return (
     <figure className="preview" aria-label={preview.of(template.name)}>
@@ -29,12 +35,12 @@ export function TemplatePreview({ template, params }: { template: Template; para
           </div>
         )}
         {part.cards.length > 0 && (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
           <ul className="preview-cards" aria-label={preview.cards} tabIndex={0}>
-            {part.cards.map((card, place) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: cards have nothing but their places.
-              <li key={place} className="preview-bubble">
-                <Bubble part={card} values={params && (params.cards?.[place] ?? {})} />
+            {part.cards.map((card, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the order of the cards is fixed.
+              <li key={index} className="preview-bubble">
+                <Bubble part={card} values={params && (params.cards?.[index] ?? {})} />
               </li>
             ))}
           </ul>
@@ -44,11 +50,11 @@ export function TemplatePreview({ template, params }: { template: Template; para
   )
 }
 
-/** `values` are absent where examples are to be shown. */
+/** Undefined `values`: shows the examples. */
 function Bubble({ part: { header, body, footer, buttons }, values }: { part: Part; values: Values | undefined }) {
   return (
     <>
-      {header && header.kind !== 'text' && <Attached header={header} values={values} />}
+      {header && header.kind !== 'text' && <HeaderMedia header={header} values={values} />}
       {(header?.kind === 'text' || body || footer) && (
         <div className="preview-text">
           {header?.kind === 'text' && (
@@ -67,7 +73,7 @@ function Bubble({ part: { header, body, footer, buttons }, values }: { part: Par
                 text={body.text}
                 show={(name, key) => {
                   const found = body.variables.find((each) => each.name === name)
-                  const value = found && (values ? givenValue(found, values) : found.example)
+                  const value = found && (values ? variableValue(found, values) : found.example)
                   return <Value key={key} name={name} value={value} />
                 }}
               />
@@ -78,12 +84,12 @@ function Bubble({ part: { header, body, footer, buttons }, values }: { part: Par
       )}
       {buttons.length > 0 && (
         <ul className="preview-buttons">
-          {buttons.map((button, place) => (
-            <ButtonLine
-              // biome-ignore lint/suspicious/noArrayIndexKey: buttons keep their places.
-              key={place}
+          {buttons.map((button, index) => (
+            <ButtonPreview
+              // biome-ignore lint/suspicious/noArrayIndexKey: the order of the buttons is fixed.
+              key={index}
               button={button}
-              value={values ? values.buttonParams?.[place] : button.example}
+              value={values ? values.buttonParams?.[index] : button.example}
             />
           ))}
         </ul>
@@ -94,40 +100,40 @@ function Bubble({ part: { header, body, footer, buttons }, values }: { part: Par
 
 const reference = /\{\{\s*contact\.(\w+)\s*(?:\|([^{}]*))?\}\}/g
 
-/** A value in its place; without one, the place. */
+/** The value of a variable, or its placeholder if the value is missing. */
 function Value({ name, value }: { name: string; value: string | null | undefined }) {
   if (!value) return <mark className="preview-missing">{preview.missing(name)}</mark>
-  const shown: ReactNode[] = []
+  const parts: ReactNode[] = []
   let end = 0
   for (const match of value.matchAll(reference)) {
-    const [whole, field = '', word] = match
+    const [whole, field = '', fallback] = match
     const label = preview.fields[field]
     if (!label) continue
-    shown.push(value.slice(end, match.index))
-    shown.push(
+    parts.push(value.slice(end, match.index))
+    parts.push(
       <span key={match.index} className="preview-field">
-        {word ? preview.fieldOr(label, word) : label}
+        {fallback ? preview.fieldOr(label, fallback) : label}
       </span>,
     )
     end = match.index + whole.length
   }
   return (
     <mark className="preview-value">
-      {shown}
+      {parts}
       {value.slice(end)}
     </mark>
   )
 }
 
-function Attached({ header, values }: { header: Exclude<Header, { kind: 'text' }>; values: Values | undefined }) {
+function HeaderMedia({ header, values }: { header: Exclude<Header, { kind: 'text' }>; values: Values | undefined }) {
   if (header.kind === 'location') {
-    const place = values?.headerLocation
+    const location = values?.headerLocation
     return (
       <div className="preview-media">
         <Icon name="location" />
         <span>
-          {place?.name || preview.location}
-          {place?.address && <small>{place.address}</small>}
+          {location?.name || preview.location}
+          {location?.address && <small>{location.address}</small>}
         </span>
       </div>
     )
@@ -143,20 +149,20 @@ function Attached({ header, values }: { header: Exclude<Header, { kind: 'text' }
   )
 }
 
-/** Only what the page's policy allows is fetched, and not while its address is being written. */
+/** Loads the image after a debounce, and only from sources that the page's content security policy allows. */
 function Picture({ url }: { url: string }) {
-  const still = useDebounced(url, 400)
+  const settledUrl = useDebounced(url, 400)
   const [broken, setBroken] = useState('')
-  const source = URL.parse(still)
-  const isShown = source !== null && (source.protocol === 'https:' || source.origin === location.origin)
-  if (isShown && broken !== still) {
+  const source = URL.parse(settledUrl)
+  const isShown = source !== null && (source.protocol === 'https:' || source.origin === window.location.origin)
+  if (isShown && broken !== settledUrl) {
     return (
       <img
         className="preview-picture"
-        src={still}
+        src={settledUrl}
         alt={preview.image}
         referrerPolicy="no-referrer"
-        onError={() => setBroken(still)}
+        onError={() => setBroken(settledUrl)}
       />
     )
   }
@@ -177,7 +183,7 @@ const icons: Record<string, IconName> = {
   FLOW: 'document',
 }
 
-function ButtonLine({ button, value }: { button: Button; value: string | null | undefined }) {
+function ButtonPreview({ button, value }: { button: Button; value: string | null | undefined }) {
   const { type, text, url, needs } = button
   const isCode = type === 'COPY_CODE' || type === 'OTP'
   const address = url?.replace(/\{\{\s*\w+\s*\}\}/, value || '…')

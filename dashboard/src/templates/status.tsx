@@ -1,7 +1,7 @@
-/** Status, quality and category of a template as the channel reported them, and the address of its own page. */
+/** Status, quality, category and path of a template. */
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import { words } from '../words/words.ts'
-import type { Template } from './shape.ts'
+import type { Template } from './parse-template.ts'
 
 const { templates } = words
 
@@ -16,15 +16,15 @@ const tones: Record<string, Tone> = {
 
 export const isUsable = ({ status }: Template): boolean => status === 'APPROVED'
 
-export const statusWord = (status: string): string => templates.statuses[status] ?? inWords(status)
+export const statusLabel = (status: string): string => templates.statuses[status] ?? humanize(status)
 
-export const categoryWord = (category: string): string => templates.categories[category] ?? inWords(category)
+export const categoryLabel = (category: string): string => templates.categories[category] ?? humanize(category)
 
 export const TemplateStatus = ({ status }: { status: string }) => (
-  <Badge tone={tones[status]}>{statusWord(status)}</Badge>
+  <Badge tone={tones[status]}>{statusLabel(status)}</Badge>
 )
 
-/** How customers take it, where the provider warns: a template of low quality is paused next. */
+/** A warning for medium or low quality: the provider pauses templates of low quality. */
 export function TemplateQuality({ quality }: Pick<Template, 'quality'>) {
   if (quality !== 'YELLOW' && quality !== 'RED') return null
   return <Badge tone={quality === 'RED' ? 'red' : 'amber'}>{templates.qualities[quality]}</Badge>
@@ -33,8 +33,8 @@ export function TemplateQuality({ quality }: Pick<Template, 'quality'>) {
 export const hrefOf = ({ name, language }: Pick<Template, 'name' | 'language'>): string =>
   `/templates/${encodeURIComponent(name)}/${encodeURIComponent(language)}`
 
-/** A state we have no word for is better said in the channel's than not at all. */
-function inWords(state: string): string {
+/** Fallback for values of the provider without a label: `PENDING_REVIEW` becomes "Pending review". */
+function humanize(state: string): string {
   const text = state.toLowerCase().replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

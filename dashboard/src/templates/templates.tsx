@@ -1,4 +1,4 @@
-/** Templates: all of them, and one by its name and language. */
+/** Routes of the template pages: list, and template by name and language. */
 import './templates.css'
 import { Route, Switch } from 'wouter'
 import { TemplateDetail } from './detail.tsx'
@@ -15,7 +15,7 @@ export default function Templates() {
   )
 }
 
-/** What was typed by hand may be no encoding at all. */
+/** Returns the input if its percent-encoding is invalid. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -1,26 +1,25 @@
 /**
- * Everything a template needs to be sent, asked for part by part: header, text,
- * buttons, and the same for each card. A template that needs nothing shows
- * nothing.
+ * The form for a template's values: header, body, buttons, and the same for each card. Renders nothing for a template without
+ * values.
  *
- * `faults` are shown beside the value at their path (see `shape.ts`). With
- * `withContact` a value may take a field of whoever gets it, as broadcasts can.
+ * `faults` are shown at the value with the same path (see `parse-template.ts`). With `withContact`, values can contain contact
+ * fields, which only broadcasts support.
  */
 import './values.css'
 import type { TemplateParams } from '../lib/calls.ts'
 import { words } from '../words/words.ts'
 import {
   type Button,
-  givenValue,
   type Header,
   type Part,
-  pathOfVariable,
-  readTemplate,
+  parseTemplate,
   type Template,
   type Values,
   type Variable,
-} from './shape.ts'
-import { TextValue } from './text-value.tsx'
+  variablePath,
+  variableValue,
+} from './parse-template.ts'
+import { ValueInput } from './value-input.tsx'
 
 const { values: text } = words.templates
 
@@ -35,10 +34,10 @@ type TemplateValuesProps = {
 }
 
 export function TemplateValues({ template, params, onChange, faults = {}, withContact = false }: TemplateValuesProps) {
-  const part = readTemplate(template)
-  const changeCard = (place: number, values: Values) => {
+  const part = parseTemplate(template)
+  const changeCard = (index: number, values: Values) => {
     const cards = part.cards.map((_, at) => params.cards?.[at] ?? {})
-    cards[place] = values
+    cards[index] = values
     onChange({ ...params, cards })
   }
   return (
@@ -51,17 +50,17 @@ export function TemplateValues({ template, params, onChange, faults = {}, withCo
         withContact={withContact}
         onChange={(values) => onChange({ ...params, ...values })}
       />
-      {part.cards.map((card, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: cards have nothing but their places.
-        <fieldset key={place} className="values-card">
-          <legend>{text.card(place + 1)}</legend>
+      {part.cards.map((card, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the order of the cards is fixed.
+        <fieldset key={index} className="values-card">
+          <legend>{text.card(index + 1)}</legend>
           <PartValues
             part={card}
-            values={params.cards?.[place] ?? {}}
-            path={`cards[${place}].`}
+            values={params.cards?.[index] ?? {}}
+            path={`cards[${index}].`}
             faults={faults}
             withContact={withContact}
-            onChange={(values) => changeCard(place, values)}
+            onChange={(values) => changeCard(index, values)}
           />
         </fieldset>
       ))}
@@ -78,7 +77,7 @@ type PartProps = {
   onChange: (values: Values) => void
 }
 
-type Ask = {
+type ValueField = {
   path: string
   label: string
   value: string
@@ -88,38 +87,42 @@ type Ask = {
 }
 
 function PartValues({ part: { header, body, buttons }, values, path, faults, withContact, onChange }: PartProps) {
-  const asked = [
-    ...asksOfHeader(header, values, onChange),
+  const fields = [
+    ...headerFields(header, values, onChange),
     ...(body?.variables ?? []).map((variable) =>
-      askOfVariable(variable, body?.variables.length ?? 0, values, onChange),
+      variableField(variable, body?.variables.length ?? 0, values, onChange),
     ),
-    ...buttons.flatMap((button, place) => asksOfButton(button, place, values, onChange)),
+    ...buttons.flatMap((button, index) => buttonFields(button, index, values, onChange)),
   ]
-  return asked.map(({ path: name, ...ask }) => (
-    <TextValue key={name} {...ask} fault={faults[path + name]} withContact={withContact} />
+  return fields.map(({ path: name, ...field }) => (
+    <ValueInput key={name} {...field} fault={faults[path + name]} withContact={withContact} />
   ))
 }
 
-function asksOfHeader(header: Header | null, values: Values, onChange: PartProps['onChange']): Ask[] {
-  const ask = (path: 'headerText' | 'headerMediaUrl' | 'headerFilename', label: string, hint?: string): Ask => ({
+function headerFields(header: Header | null, values: Values, onChange: PartProps['onChange']): ValueField[] {
+  const field = (
+    path: 'headerText' | 'headerMediaUrl' | 'headerFilename',
+    label: string,
+    hint?: string,
+  ): ValueField => ({
     path,
     label,
     hint,
     value: values[path] ?? '',
-    // The service refuses a value that is present but empty.
+    // The service rejects empty strings.
     onChange: (value) => onChange({ ...values, [path]: value || undefined }),
   })
   if (header?.kind === 'text') {
-    return header.variable ? [ask('headerText', text.headerText, exampleOf(header.variable.example))] : []
+    return header.variable ? [field('headerText', text.headerText, exampleOf(header.variable.example))] : []
   }
-  if (header?.kind === 'location') return asksOfPlace(values, onChange)
+  if (header?.kind === 'location') return locationFields(values, onChange)
   if (!header) return []
-  const media = { ...ask('headerMediaUrl', text.media[header.kind], text.mediaHint), isFile: true }
-  return header.kind === 'document' ? [media, ask('headerFilename', text.filename, text.filenameHint)] : [media]
+  const media = { ...field('headerMediaUrl', text.media[header.kind], text.mediaHint), isFile: true }
+  return header.kind === 'document' ? [media, field('headerFilename', text.filename, text.filenameHint)] : [media]
 }
 
-function asksOfPlace(values: Values, onChange: PartProps['onChange']): Ask[] {
-  const place = values.headerLocation ?? { latitude: '', longitude: '' }
+function locationFields(values: Values, onChange: PartProps['onChange']): ValueField[] {
+  const location = values.headerLocation ?? { latitude: '', longitude: '' }
   const names = ['latitude', 'longitude', 'name', 'address'] as const
   const labels = {
     latitude: text.latitude,
@@ -130,21 +133,21 @@ function asksOfPlace(values: Values, onChange: PartProps['onChange']): Ask[] {
   return names.map((name) => ({
     path: `headerLocation.${name}`,
     label: labels[name],
-    value: place[name] ?? '',
+    value: location[name] ?? '',
     onChange: (value) => {
       const isRequired = name === 'latitude' || name === 'longitude'
-      onChange({ ...values, headerLocation: { ...place, [name]: value || (isRequired ? '' : undefined) } })
+      onChange({ ...values, headerLocation: { ...location, [name]: value || (isRequired ? '' : undefined) } })
     },
   }))
 }
 
-function askOfVariable(variable: Variable, count: number, values: Values, onChange: PartProps['onChange']): Ask {
+function variableField(variable: Variable, count: number, values: Values, onChange: PartProps['onChange']): ValueField {
   const { name, index, isNamed, example } = variable
   return {
-    path: pathOfVariable(variable),
+    path: variablePath(variable),
     label: isNamed ? text.named(name) : text.positional(name),
     hint: exampleOf(example),
-    value: givenValue(variable, values),
+    value: variableValue(variable, values),
     onChange: (value) => {
       if (isNamed) return onChange({ ...values, bodyNamed: { ...values.bodyNamed, [name]: value } })
       const body = Array.from({ length: count }, (_, at) => values.body?.[at] ?? '')
@@ -154,15 +157,15 @@ function askOfVariable(variable: Variable, count: number, values: Values, onChan
   }
 }
 
-function asksOfButton(button: Button, place: number, values: Values, onChange: PartProps['onChange']): Ask[] {
+function buttonFields(button: Button, index: number, values: Values, onChange: PartProps['onChange']): ValueField[] {
   if (!button.needs) return []
   return [
     {
-      path: `buttonParams.${place}`,
+      path: `buttonParams.${index}`,
       label: text[button.needs](button.text),
       hint: button.needs === 'url' ? (button.url ?? undefined) : exampleOf(button.example),
-      value: values.buttonParams?.[place] ?? '',
-      onChange: (value) => onChange({ ...values, buttonParams: { ...values.buttonParams, [place]: value } }),
+      value: values.buttonParams?.[index] ?? '',
+      onChange: (value) => onChange({ ...values, buttonParams: { ...values.buttonParams, [index]: value } }),
     },
   ]
 }

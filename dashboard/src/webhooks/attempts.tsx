@@ -1,24 +1,24 @@
-/** Every attempt of a delivery, newest first: when, how long, what came back, and why it did not count. */
+/** The attempts of a delivery, newest first: time, duration, response and error. */
 
 import { Badge } from '../../../ui/badge.tsx'
 import { Code } from '../../../ui/copy.tsx'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
-import { type Attempt, statusTones } from './deliveries.ts'
-import { prettyJson } from './pretty.ts'
+import { prettyJson } from './pretty-json.ts'
+import { type Attempt, statusTones } from './use-deliveries.ts'
 
-const { delivery: said, log } = words.webhooks
+const { delivery: labels, log } = words.webhooks
 
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed()
   return (
     <section className="hooks-part">
-      <h3>{said.attempts}</h3>
-      {newestFirst.length === 0 && <p className="soft">{said.noAttempts}</p>}
+      <h3>{labels.attempts}</h3>
+      {newestFirst.length === 0 && <p className="soft">{labels.noAttempts}</p>}
       <ol className="hooks-attempts">
-        {newestFirst.map((attempt, place) => (
+        {newestFirst.map((attempt, index) => (
           <li key={attempt.at + attempt.attempt}>
-            <Tried attempt={attempt} isNewest={place === 0} />
+            <AttemptItem attempt={attempt} isNewest={index === 0} />
           </li>
         ))}
       </ol>
@@ -26,21 +26,21 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   )
 }
 
-function Tried({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }) {
+function AttemptItem({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }) {
   const { attempt: number, status, http_status, duration_ms, error, response, at } = attempt
-  // After an attempt that failed the delivery may still be pending: of the attempt itself that is a failure.
+  // `pending` here means that the attempt failed and the delivery will be retried.
   const tone = status === 'pending' ? 'amber' : statusTones[status]
   return (
     <>
       <div className="row spread">
         <div className="row">
-          <strong>{said.attempt(number)}</strong>
+          <strong>{labels.attempt(number)}</strong>
           {http_status === null ? (
             <span className="hooks-reason" data-tone={tone}>
               {error ?? log.statuses[status]}
             </span>
           ) : (
-            <Badge tone={tone}>{said.answered(http_status)}</Badge>
+            <Badge tone={tone}>{labels.answered(http_status)}</Badge>
           )}
         </div>
         <span className="soft small numeric">
@@ -50,8 +50,8 @@ function Tried({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }) {
       </div>
       {http_status !== null && (
         <details className="hooks-fold" open={isNewest}>
-          <summary>{said.response}</summary>
-          {response ? <Code text={prettyJson(response)} /> : <p className="soft small">{said.noResponse}</p>}
+          <summary>{labels.response}</summary>
+          {response ? <Code text={prettyJson(response)} /> : <p className="soft small">{labels.noResponse}</p>}
         </details>
       )}
     </>

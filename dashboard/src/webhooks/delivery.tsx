@@ -1,8 +1,4 @@
-/**
- * One delivery, whole: what was sent, what came back on every attempt, and a
- * way to send it again. Followed while it is under way; sent again, the new
- * one takes its place.
- */
+/** The dialog of a delivery: request, attempts and resend. Polled while pending. After a resend it shows the new delivery. */
 import { useState } from 'react'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
@@ -17,47 +13,47 @@ import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
 import { Attempts } from './attempts.tsx'
-import { statusTones, useDelivery, waitOf } from './deliveries.ts'
 import type { Endpoint } from './endpoint.tsx'
-import { prettyJson } from './pretty.ts'
+import { prettyJson } from './pretty-json.ts'
+import { nextAttemptText, statusTones, useDelivery } from './use-deliveries.ts'
 
-const { delivery: said, log } = words.webhooks
+const { delivery: labels, log } = words.webhooks
 
-type Whole = NonNullable<ReturnType<typeof useDelivery>['data']>
+type DeliveryView = NonNullable<ReturnType<typeof useDelivery>['data']>
 
 type DeliveryProps = {
   id: string
   endpoint: Endpoint
-  /** Another delivery is looked at instead. */
-  onOther: (id: string) => void
+  /** Shows another delivery in the dialog. */
+  onShow: (id: string) => void
   onClose: () => void
 }
 
-export function DeliveryDialog({ id, endpoint, onOther, onClose }: DeliveryProps) {
+export function DeliveryDialog({ id, endpoint, onShow, onClose }: DeliveryProps) {
   const delivery = useDelivery(id)
-  const [newest, setNewest] = useState('')
-  const goTo = (other: string) => {
-    setNewest(other)
-    onOther(other)
+  const [resentId, setResentId] = useState('')
+  const showNew = (other: string) => {
+    setResentId(other)
+    onShow(other)
   }
-  const isGone = delivery.error instanceof CallError && delivery.error.status === 404
+  const isNotFound = delivery.error instanceof CallError && delivery.error.status === 404
   return (
-    <Dialog title={delivery.data?.event ?? said.facts} size="wide" onClose={onClose}>
-      {isGone ? (
-        <EmptyState icon="search" title={said.gone} />
+    <Dialog title={delivery.data?.event ?? labels.facts} size="wide" onClose={onClose}>
+      {isNotFound ? (
+        <EmptyState icon="search" title={labels.gone} />
       ) : (
         <QueryView query={delivery}>
-          {(whole) => (
+          {(loaded) => (
             <>
-              {newest === id && (
+              {resentId === id && (
                 <Note tone="green" icon="check">
-                  <p>{said.seeNew}</p>
+                  <p>{labels.seeNew}</p>
                 </Note>
               )}
-              <Facts delivery={whole} />
-              <Attempts attempts={whole.attempts} />
-              <Request request={whole.request} />
-              <Again delivery={whole} endpoint={endpoint} onOther={goTo} onClose={onClose} />
+              <Facts delivery={loaded} />
+              <Attempts attempts={loaded.attempts} />
+              <Request request={loaded.request} />
+              <ResendBar delivery={loaded} endpoint={endpoint} onShow={showNew} onClose={onClose} />
             </>
           )}
         </QueryView>
@@ -66,11 +62,11 @@ export function DeliveryDialog({ id, endpoint, onOther, onClose }: DeliveryProps
   )
 }
 
-function Facts({ delivery }: { delivery: Whole }) {
-  const wait = waitOf(delivery)
+function Facts({ delivery }: { delivery: DeliveryView }) {
+  const wait = nextAttemptText(delivery)
   return (
-    <dl className="facts" aria-label={said.facts}>
-      <dt>{said.status}</dt>
+    <dl className="facts" aria-label={labels.facts}>
+      <dt>{labels.status}</dt>
       <dd className="row" aria-live="polite">
         <Badge tone={statusTones[delivery.status]}>{log.statuses[delivery.status]}</Badge>
         {wait && <span className="soft small">{wait}</span>}
@@ -79,31 +75,31 @@ function Facts({ delivery }: { delivery: Whole }) {
       <dd>
         <RelativeTime at={delivery.created_at} />
       </dd>
-      <dt>{said.eventId}</dt>
+      <dt>{labels.eventId}</dt>
       <dd className="mono">{delivery.event_id}</dd>
     </dl>
   )
 }
 
-function Request({ request: { headers, body } }: { request: Whole['request'] }) {
+function Request({ request: { headers, body } }: { request: DeliveryView['request'] }) {
   return (
     <section className="hooks-part">
-      <h3>{said.request}</h3>
+      <h3>{labels.request}</h3>
       {body === null ? (
         <Note>
-          <p>{said.notKept}</p>
+          <p>{labels.notKept}</p>
         </Note>
       ) : (
         <Code text={prettyJson(body)} />
       )}
       <details className="hooks-fold">
-        <summary>{said.headers}</summary>
+        <summary>{labels.headers}</summary>
         <dl className="facts hooks-headers">
           {headers.map(({ name, value }) => (
             <Header key={name} name={name} value={value} />
           ))}
         </dl>
-        <p className="soft small">{said.signed}</p>
+        <p className="soft small">{labels.signed}</p>
       </details>
     </section>
   )
@@ -116,22 +112,22 @@ const Header = ({ name, value }: { name: string; value: string }) => (
   </>
 )
 
-type AgainProps = { delivery: Whole } & Omit<DeliveryProps, 'id'>
+type ResendBarProps = { delivery: DeliveryView } & Omit<DeliveryProps, 'id'>
 
-function Again({ delivery, endpoint, onOther, onClose }: AgainProps) {
+function ResendBar({ delivery, endpoint, onShow, onClose }: ResendBarProps) {
   const isManager = useIsManager()
   const toast = useToast()
   const redeliver = useChange('POST /deliveries/{id}/redeliver', {
     stale: ['GET /webhooks/{id}/deliveries'],
     onDone: ({ id }) => {
-      toast.success(said.redelivered)
-      onOther(id)
+      toast.success(labels.redelivered)
+      onShow(id)
     },
   })
   return (
     <>
       {redeliver.error && <ErrorNote>{describeError(redeliver.error)}</ErrorNote>}
-      {isManager && !endpoint.is_active && <p className="soft small">{said.disabled}</p>}
+      {isManager && !endpoint.is_active && <p className="soft small">{labels.disabled}</p>}
       <div className="dialog-foot hooks-foot">
         <Button onClick={onClose}>{words.common.close}</Button>
         {isManager && delivery.request.body !== null && (
@@ -142,7 +138,7 @@ function Again({ delivery, endpoint, onOther, onClose }: AgainProps) {
             disabled={!endpoint.is_active}
             onClick={() => redeliver.mutate({ params: { id: delivery.id } })}
           >
-            {said.redeliver}
+            {labels.redeliver}
           </Button>
         )}
       </div>

@@ -1,4 +1,4 @@
-/** One endpoint: what it is, how it does, everything that was sent to it. Managers change it here. */
+/** The page of an endpoint: details, health, delivery log and, for owners and admins, actions. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button, IconButton } from '../../../ui/button.tsx'
@@ -18,7 +18,7 @@ import { words } from '../words/words.ts'
 import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
 import { EndpointHealth } from './health.tsx'
-import { lookAgainMs } from './list.tsx'
+import { endpointPollMs } from './list.tsx'
 import { DeliveryLog } from './log.tsx'
 import { ReplayDialog } from './replay.tsx'
 
@@ -26,31 +26,31 @@ const { webhooks } = words
 const { detail } = webhooks
 
 export function EndpointPage({ id }: { id: string }) {
-  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: endpointPollMs })
   return (
     <QueryView query={endpoints}>
       {(all) => {
         const endpoint = all.find((each) => each.id === id)
-        return endpoint ? <Shown endpoint={endpoint} /> : <Gone />
+        return endpoint ? <EndpointDetails endpoint={endpoint} /> : <EndpointNotFound />
       }}
     </QueryView>
   )
 }
 
-const placeOf = ({ provider }: Endpoint) =>
+const backLinkOf = ({ provider }: Endpoint) =>
   provider === 'api'
     ? { href: '/webhooks', label: detail.back }
     : { href: '/integrations', label: detail.backToIntegrations }
 
-function Shown({ endpoint }: { endpoint: Endpoint }) {
+function EndpointDetails({ endpoint }: { endpoint: Endpoint }) {
   const isManager = useIsManager()
   return (
     <Page
       title={splitUrl(endpoint.url).host}
-      back={placeOf(endpoint)}
+      back={backLinkOf(endpoint)}
       actions={isManager && <Actions endpoint={endpoint} />}
     >
-      <Trouble endpoint={endpoint} />
+      <StateNote endpoint={endpoint} />
       <div className="hooks-top">
         <Card title={detail.facts} actions={<StateBadge endpoint={endpoint} />}>
           <dl className="facts">
@@ -87,8 +87,8 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
   )
 }
 
-/** What keeps events from arriving, and the way out of it. */
-function Trouble({ endpoint }: { endpoint: Endpoint }) {
+/** Why events are not delivered, and how to fix it. */
+function StateNote({ endpoint }: { endpoint: Endpoint }) {
   const isManager = useIsManager()
   const toast = useToast()
   const state = stateOf(endpoint)
@@ -108,7 +108,7 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
     )
   }
   return (
-    <div className="note hooks-trouble" data-tone={state === 'stopped' ? 'red' : 'amber'}>
+    <div className="note hooks-state-note" data-tone={state === 'stopped' ? 'red' : 'amber'}>
       <div className="grow">
         {state === 'stopped' && <strong>{detail.stoppedTitle}</strong>}
         <p>{state === 'stopped' ? detail.stoppedText : detail.inactiveText}</p>
@@ -127,7 +127,7 @@ function Trouble({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function Actions({ endpoint }: { endpoint: Endpoint }) {
-  const [open, setOpen] = useState<'edit' | 'replay' | 'off' | 'delete' | null>(null)
+  const [open, setOpen] = useState<'edit' | 'replay' | 'disable' | 'delete' | null>(null)
   const close = () => setOpen(null)
   return (
     <>
@@ -141,21 +141,21 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
         label={detail.more}
         button={<IconButton label={detail.more} icon="more" variant="quiet" />}
         items={[
-          ...(endpoint.is_active ? [{ label: detail.disable, onSelect: () => setOpen('off') }] : []),
+          ...(endpoint.is_active ? [{ label: detail.disable, onSelect: () => setOpen('disable') }] : []),
           { label: detail.delete, danger: true, onSelect: () => setOpen('delete') },
         ]}
       />
       {open === 'edit' && <EditDialog endpoint={endpoint} onClose={close} />}
       {open === 'replay' && <ReplayDialog endpointId={endpoint.id} onClose={close} />}
-      {open === 'off' && <SwitchOff endpoint={endpoint} onClose={close} />}
+      {open === 'disable' && <DisableEndpoint endpoint={endpoint} onClose={close} />}
       {open === 'delete' && <DeleteEndpoint endpoint={endpoint} onClose={close} />}
     </>
   )
 }
 
-type DeedProps = { endpoint: Endpoint; onClose: () => void }
+type ActionProps = { endpoint: Endpoint; onClose: () => void }
 
-function EditDialog({ endpoint, onClose }: DeedProps) {
+function EditDialog({ endpoint, onClose }: ActionProps) {
   const toast = useToast()
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks'],
@@ -183,7 +183,7 @@ function EditDialog({ endpoint, onClose }: DeedProps) {
   )
 }
 
-function SwitchOff({ endpoint, onClose }: DeedProps) {
+function DisableEndpoint({ endpoint, onClose }: ActionProps) {
   const toast = useToast()
   const change = useChange('PATCH /webhooks/{id}', {
     stale: ['GET /webhooks', 'GET /webhooks/{id}/deliveries'],
@@ -206,14 +206,14 @@ function SwitchOff({ endpoint, onClose }: DeedProps) {
   )
 }
 
-function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
+function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
   const toast = useToast()
   const [, navigate] = useLocation()
   const remove = useChange('DELETE /webhooks/{id}', {
     onDone: () => {
       toast.success(webhooks.delete.done)
-      // First away from here, or the page would say for a moment that there is no such endpoint.
-      navigate(placeOf(endpoint).href)
+      // Navigates first; otherwise the page would briefly show "Endpoint not found".
+      navigate(backLinkOf(endpoint).href)
       void invalidate({ queryKey: ['GET /webhooks'] })
     },
   })
@@ -232,7 +232,7 @@ function DeleteEndpoint({ endpoint, onClose }: DeedProps) {
   )
 }
 
-function Gone() {
+function EndpointNotFound() {
   return (
     <Page title={webhooks.title}>
       <EmptyState

@@ -1,7 +1,6 @@
 /**
- * The form of an endpoint: its URL and events. Used to add and edit endpoints,
- * and to connect an automation tool. The service checks the URL; the form shows
- * its refusal beside the field, and for a private address what to do instead.
+ * The form of an endpoint: URL and events. Used to add and edit endpoints and to connect automation tools. For a private
+ * address, which the service rejects, it explains the alternatives.
  */
 import { type FormEvent, useId, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
@@ -20,7 +19,7 @@ type FormProps = {
   urlLabel?: string
   action: string
   busy: boolean
-  /** What the service refused with. */
+  /** The error of the service. */
   error: unknown
   onSubmit: (fields: EndpointFields) => void
   onClose: () => void
@@ -73,7 +72,7 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
   )
 }
 
-/** How the service refuses an address that is not public. */
+/** The service's error for a private address. */
 const isPrivateAddress = /not a public address$/
 
 function PrivateAddressHelp() {

@@ -1,4 +1,4 @@
-/** The parts of an endpoint that several pages show: its state, address, events and last attempt. */
+/** Parts of an endpoint that several pages show: state, URL, events and last attempt. */
 
 import { Badge, type Tone } from '../../../ui/badge.tsx'
 import type { ItemOf } from '../lib/api.ts'
@@ -10,7 +10,7 @@ const { webhooks } = words
 export type Endpoint = ItemOf<'GET /webhooks'>
 export type EventName = Endpoint['events'][number]
 
-/** In the order in which they are offered. */
+/** In the order of the form. */
 export const eventNames = [
   'message.received',
   'message.status_updated',
@@ -18,14 +18,14 @@ export const eventNames = [
   'contact.created',
 ] as const satisfies readonly EventName[]
 
-/** An endpoint is switched off after this many failed events in a row. */
+/** The service disables an endpoint after this many consecutive failed events. */
 const maxFailures = 15
 
 type LastAttempt = Pick<Endpoint, 'last_attempt_at' | 'last_attempt_http_status' | 'last_attempt_error'>
 type Health = Pick<Endpoint, 'is_active' | 'failure_count' | 'last_attempt_error'>
 export type EndpointState = keyof typeof webhooks.states
 
-/** An endpoint fails from its first failed attempt on, not only once an event has failed for good. */
+/** An endpoint is failing from its first failed attempt, before an event has failed finally. */
 export function stateOf({ is_active, failure_count, last_attempt_error }: Health): EndpointState {
   if (is_active) return failure_count > 0 || last_attempt_error !== null ? 'failing' : 'active'
   return failure_count >= maxFailures ? 'stopped' : 'inactive'
@@ -43,8 +43,8 @@ export function StateBadge({ endpoint }: { endpoint: Health }) {
   return <Badge tone={tones[state]}>{webhooks.states[state]}</Badge>
 }
 
-/** The host stands out, since that is what people know a receiver by. */
-export function Address({ url }: { url: string }) {
+/** A URL with the host emphasized. */
+export function EndpointUrl({ url }: { url: string }) {
   const { host, rest } = splitUrl(url)
   return (
     <span className="hooks-address" title={url}>
@@ -72,21 +72,21 @@ export function EventList({ events }: { events: readonly EventName[] }) {
   )
 }
 
-/** The status that came back, or why none did. Undefined: the last attempt was a success. */
+/** The HTTP status or error of the last attempt. Undefined if it succeeded. */
 export function failureOf({ last_attempt_http_status: status, last_attempt_error }: LastAttempt): string | undefined {
   if (last_attempt_error === null) return undefined
   return status === null ? last_attempt_error : String(status)
 }
 
-/** "Failed: 500 · 2 min ago"; as a sentence, "Last attempt failed: 500 · 2 min ago", where no label stands beside it. */
+/** "Failed: 500 · 2 min ago". With `isSentence`, for places without a label: "Last attempt failed: 500 · 2 min ago". */
 export function LastAttempt({ endpoint, isSentence = false }: { endpoint: LastAttempt; isSentence?: boolean }) {
   const { lastAttempt } = webhooks
-  const said = isSentence ? lastAttempt.sentence : lastAttempt
+  const labels = isSentence ? lastAttempt.sentence : lastAttempt
   if (!endpoint.last_attempt_at) return <span className="soft">{lastAttempt.never}</span>
   const failure = failureOf(endpoint)
   return (
     <span>
-      {failure === undefined ? said.delivered : <span className="hooks-failure">{said.failed(failure)}</span>}{' '}
+      {failure === undefined ? labels.delivered : <span className="hooks-failure">{labels.failed(failure)}</span>}{' '}
       <span className="soft nowrap">
         {'· '}
         <RelativeTime at={endpoint.last_attempt_at} />

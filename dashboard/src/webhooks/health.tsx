@@ -1,29 +1,29 @@
-/** How an endpoint does, at a glance: the last deliveries as a strip, newest at the right, and what they come to. */
+/** The health of an endpoint: success rate, median response time, and the last deliveries as a strip, newest at the right. */
 
 import { Card } from '../../../ui/card.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatShare, formatTime } from '../lib/time.ts'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { type Delivery, lastAttempt } from './deliveries.ts'
-import { lookAgainMs } from './list.tsx'
+import { endpointPollMs } from './list.tsx'
+import { type Delivery, lastAttempt } from './use-deliveries.ts'
 
 const { health, log } = words.webhooks
 
-/** So many are looked at. */
-const shown = 50
+/** The number of deliveries to evaluate. */
+const maxDeliveries = 50
 
 export function EndpointHealth({ endpointId }: { endpointId: string }) {
   const recent = useCall(
     'GET /webhooks/{id}/deliveries',
-    { params: { id: endpointId }, query: { limit: shown } },
-    { live: true, pollMs: lookAgainMs },
+    { params: { id: endpointId }, query: { limit: maxDeliveries } },
+    { live: true, pollMs: endpointPollMs },
   )
   return (
     <Card title={health.title}>
       <QueryView query={recent} lines={3}>
         {(deliveries) => {
-          const last = deliveries.slice(0, shown)
+          const last = deliveries.slice(0, maxDeliveries)
           return last.length > 0 ? <Summary deliveries={last} /> : <p className="soft">{health.none}</p>
         }}
       </QueryView>
@@ -32,16 +32,16 @@ export function EndpointHealth({ endpointId }: { endpointId: string }) {
 }
 
 function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
-  const over = deliveries.filter(({ status }) => status === 'delivered' || status === 'failed')
-  const delivered = over.filter(({ status }) => status === 'delivered').length
+  const settled = deliveries.filter(({ status }) => status === 'delivered' || status === 'failed')
+  const delivered = settled.filter(({ status }) => status === 'delivered').length
   const retried = deliveries.filter(({ attempt_count }) => attempt_count > 1).length
   const median = medianOf(deliveries.flatMap((delivery) => lastAttempt(delivery)?.duration_ms ?? []))
   return (
     <>
       <dl className="hooks-numbers">
         <div>
-          <dt>{health.success(over.length)}</dt>
-          <dd>{over.length > 0 ? formatShare(delivered, over.length) : '–'}</dd>
+          <dt>{health.success(settled.length)}</dt>
+          <dd>{settled.length > 0 ? formatShare(delivered, settled.length) : '–'}</dd>
         </div>
         <div>
           <dt>{health.median}</dt>
@@ -53,13 +53,13 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
         </div>
       </dl>
       <div>
-        <div className="hooks-strip" role="img" aria-label={health.label(delivered, over.length)}>
-          {Array.from({ length: shown - deliveries.length }, (_, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike.
-            <span key={place} />
+        <div className="hooks-strip" role="img" aria-label={health.label(delivered, settled.length)}>
+          {Array.from({ length: maxDeliveries - deliveries.length }, (_, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the items are identical.
+            <span key={index} />
           ))}
           {deliveries.toReversed().map((delivery) => (
-            <span key={delivery.id} data-look={lookOf(delivery)} title={titleOf(delivery)} />
+            <span key={delivery.id} data-outcome={outcomeOf(delivery)} title={titleOf(delivery)} />
           ))}
         </div>
         <div className="hooks-ends" aria-hidden="true">
@@ -71,8 +71,8 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
   )
 }
 
-/** A delivery that needs or needed several attempts is a warning, even if it arrives. */
-const lookOf = ({ status, attempt_count, attempts }: Delivery): string => {
+/** A delivery with several attempts is shown as a warning, even if it was delivered. */
+const outcomeOf = ({ status, attempt_count, attempts }: Delivery): string => {
   if (status === 'pending') return attempts.length > 0 ? 'again' : status
   return status === 'delivered' && attempt_count > 1 ? 'again' : status
 }

@@ -1,7 +1,4 @@
-/**
- * Every endpoint that somebody made, with how it does. Those of connected
- * tools are on the page of integrations, and only counted here.
- */
+/** The webhook endpoints with their state. Endpoints of integrations are only counted here. */
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -13,20 +10,20 @@ import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { Address, type Endpoint, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
+import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
 import { EndpointForm } from './endpoint-form.tsx'
-import { SecretOnce } from './secret.tsx'
+import { SigningSecret } from './secret.tsx'
 
 const { webhooks } = words
 const { columns } = webhooks
 
-/** No news tells of deliveries, so the list is asked again so often. */
-export const lookAgainMs = 5_000
+/** Poll interval of endpoints: deliveries trigger no live updates. */
+export const endpointPollMs = 5_000
 
 export function EndpointList() {
   const isManager = useIsManager()
   const [isAdding, setAdding] = useState(false)
-  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: lookAgainMs })
+  const endpoints = useCall('GET /webhooks', {}, { live: true, pollMs: endpointPollMs })
   const add = isManager && (
     <Button variant="primary" icon="plus" onClick={() => setAdding(true)}>
       {webhooks.add}
@@ -70,7 +67,7 @@ function Table({ endpoints }: { endpoints: readonly Endpoint[] }) {
           <tr key={endpoint.id} data-link="">
             <td>
               <Link href={`/webhooks/${endpoint.id}`} className="row-link">
-                <Address url={endpoint.url} />
+                <EndpointUrl url={endpoint.url} />
               </Link>
             </td>
             <td data-label={columns.events} className="hooks-wide">
@@ -129,10 +126,10 @@ function AddEndpoint({ onClose }: { onClose: () => void }) {
     stale: ['GET /webhooks'],
     onDone: (made) => setSecret(made.secret),
   })
-  const { form, secret: said } = webhooks
-  if (secret) return <SecretOnce title={said.title} text={said.text} secret={secret} onClose={onClose} />
+  const { form, secret: labels } = webhooks
+  if (secret) return <SigningSecret title={labels.title} text={labels.text} secret={secret} onClose={onClose} />
   return (
-    // Closing it now would lose the secret that is on its way.
+    // Closing the dialog during the request would lose the secret.
     <Dialog title={form.create} onClose={() => !create.isPending && onClose()}>
       <EndpointForm
         action={form.submit}

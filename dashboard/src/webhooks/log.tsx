@@ -1,4 +1,4 @@
-/** The delivery log of an endpoint: one row a delivery, newest first, by status; a row opens the whole of it. */
+/** The delivery log of an endpoint, newest first, filtered by status. A row opens the delivery. */
 import { Link, useSearch } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Card } from '../../../ui/card.tsx'
@@ -9,9 +9,17 @@ import { LoadMore } from '../ui/load-more.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
-import { type Delivery, type DeliveryStatus, lastAttempt, statuses, statusTones, useLog, waitOf } from './deliveries.ts'
 import { DeliveryDialog } from './delivery.tsx'
 import type { Endpoint } from './endpoint.tsx'
+import {
+  type Delivery,
+  type DeliveryStatus,
+  lastAttempt,
+  nextAttemptText,
+  statuses,
+  statusTones,
+  useDeliveryLog,
+} from './use-deliveries.ts'
 
 const { log } = words.webhooks
 const { columns } = log
@@ -20,7 +28,7 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
   const [wanted, setWanted] = useSearchParam('status')
   const [open, setOpen] = useSearchParam('delivery')
   const status = statuses.find((each) => each === wanted)
-  const pages = useLog(endpoint.id, status)
+  const pages = useDeliveryLog(endpoint.id, status)
   const options: { value: DeliveryStatus | ''; label: string }[] = [
     { value: '', label: log.all },
     ...statuses.map((value) => ({ value, label: log.statuses[value] })),
@@ -49,7 +57,7 @@ export function DeliveryLog({ endpoint }: { endpoint: Endpoint }) {
           )
         }
       </QueryView>
-      {open && <DeliveryDialog id={open} endpoint={endpoint} onOther={setOpen} onClose={() => setOpen('')} />}
+      {open && <DeliveryDialog id={open} endpoint={endpoint} onShow={setOpen} onClose={() => setOpen('')} />}
     </Card>
   )
 }
@@ -86,7 +94,7 @@ function Row({ endpointId, delivery }: { endpointId: string; delivery: Delivery 
   const search = new URLSearchParams(useSearch())
   search.set('delivery', delivery.id)
   const attempt = lastAttempt(delivery)
-  const wait = waitOf(delivery)
+  const wait = nextAttemptText(delivery)
   return (
     <tr data-link="">
       <td>
@@ -118,7 +126,7 @@ function Row({ endpointId, delivery }: { endpointId: string; delivery: Delivery 
 
 const dash = '–'
 
-/** The status that came back, or why none did. */
+/** The HTTP status or error of the last attempt. */
 function Answer({ delivery }: { delivery: Delivery }) {
   const attempt = lastAttempt(delivery)
   if (!attempt) return <span className="soft">{dash}</span>

@@ -1,18 +1,18 @@
-/** The signing secret of an endpoint just made: shown once, with how to use it. */
+/** Shows the signing secret of a new endpoint once, with how to verify signatures. */
 import { Icon } from '../../../ui/icon.tsx'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 
-const { secret: said } = words.webhooks
+const { secret: labels } = words.webhooks
 
 type SecretProps = { title: string; text: string; secret: string; onClose: () => void }
 
-export function SecretOnce({ title, text, secret, onClose }: SecretProps) {
+export function SigningSecret({ title, text, secret, onClose }: SecretProps) {
   return (
-    <SecretDialog title={title} warning={<p>{text}</p>} secret={secret} done={said.done} onDone={onClose}>
-      <p className="soft small">{said.verify}</p>
+    <SecretDialog title={title} warning={<p>{text}</p>} secret={secret} done={labels.done} onDone={onClose}>
+      <p className="soft small">{labels.verify}</p>
       <a className="hooks-link small" href="/docs#verifying" target="_blank" rel="noopener">
-        {said.toVerify}
+        {labels.toVerify}
         <Icon name="external" />
       </a>
     </SecretDialog>

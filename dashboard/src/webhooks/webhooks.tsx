@@ -1,4 +1,4 @@
-/** Webhooks: the list of endpoints, and one of them with everything that was sent to it. */
+/** Routes of the webhook pages: list of endpoints, endpoint. */
 import './webhooks.css'
 import { Route, Switch } from 'wouter'
 import { NotFound } from '../shell/not-found.tsx'

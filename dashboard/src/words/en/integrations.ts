@@ -48,7 +48,6 @@ export const integrations = {
     text: (url: string) => `No more events are sent to ${url}. If you reconnect, the connection gets a new secret.`,
     done: (tool: string) => `${tool} disconnected`,
   },
-  ownTitle: 'Your own server',
-  ownText: 'Use webhooks to send the same events to your own server.',
+  ownText: 'To send the same events to your own server, use webhooks.',
   toWebhooks: 'View webhooks',
 }

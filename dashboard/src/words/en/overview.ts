@@ -42,8 +42,8 @@ export const overview = {
     asTable: 'Table',
     asChart: 'Chart',
     chart: 'Messages per day. Use the arrow keys to move between days.',
-    said: (day: string, received: number, sent: number) => `${day}: ${received} received, ${sent} sent`,
-    saidOne: (day: string, number: number, what: string) => `${day}: ${number} ${what.toLowerCase()}`,
+    dayText: (day: string, received: number, sent: number) => `${day}: ${received} received, ${sent} sent`,
+    dayTextOf: (day: string, number: number, what: string) => `${day}: ${number} ${what.toLowerCase()}`,
     table: 'Messages per day and channel',
     day: 'Day',
     total: 'Total',
@@ -68,9 +68,9 @@ export const overview = {
     average: 'Average',
     within: { five_minutes: 'Within 5 minutes', one_hour: 'Within 1 hour', one_day: 'Within 1 day' },
     chart: 'Average response time per day. Use the arrow keys to move between days.',
-    said: (day: string, span: string, number: number) =>
+    dayText: (day: string, span: string, number: number) =>
       `${day}: ${span} on average, ${countOf('reply', 'replies')(number)}`,
-    saidNone: (day: string) => `${day}: no replies`,
+    noRepliesText: (day: string) => `${day}: no replies`,
     noAnswers: 'No replies',
     answers: replies,
     none: 'No replies were sent in this period.',

@@ -1,12 +1,11 @@
 /**
- * Text as the messaging app shows it: *bold*, _italic_, ~struck~, `code` and
- * ```code```. It becomes elements, never HTML.
+ * Formats text like the messaging app: *bold*, _italic_, ~strikethrough~, `code` and ```code```. Returns React elements,
+ * never HTML.
  *
- * A mark starts at the start of a word and ends at the end of one, on one line.
- * Only three backticks span several lines.
+ * A mark opens at the start of a word and closes at the end of one, on one line. Only three backticks span several lines.
  */
 import type { ReactNode } from 'react'
-import { variable } from './shape.ts'
+import { variable } from './parse-template.ts'
 
 type Show = (name: string, key: string) => ReactNode
 /** Renders text without marks; the keys of its elements start with `at`. */

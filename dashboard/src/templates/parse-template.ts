@@ -1,17 +1,15 @@
 /**
- * A template's components, which are the provider's own words, read into what
- * the pages show and ask for. Whatever cannot be read is left out, never thrown
- * at: the service says what is wrong with it when it is sent.
+ * Parses the provider's template components for the pages. Unknown parts are ignored; the service validates the template when
+ * it is sent.
  *
- * A value has a path, the same as the service names it by: `body[0]`,
- * `bodyNamed.time`, `cards[1].buttonParams.0`.
+ * A value has the same path as in the service's errors: `body[0]`, `bodyNamed.time`, `cards[1].buttonParams.0`.
  */
 import type { ItemOf } from '../lib/api.ts'
 import type { TemplateParams } from '../lib/calls.ts'
 
 export type Template = ItemOf<'GET /templates'>
 
-/** Values of a whole template or of one of its cards, which have fewer. */
+/** The values of a template or of one of its cards. */
 export type Values = Omit<TemplateParams, 'cards'>
 
 export type Variable = { name: string; index: number; isNamed: boolean; example: string | null }
@@ -24,7 +22,7 @@ export type Button = {
   type: string
   text: string
   url: string | null
-  /** What must be given for it, if anything. */
+  /** The required value, if there is one. */
   needs: 'url' | 'code' | null
   example: string | null
 }
@@ -36,10 +34,10 @@ export type Part = {
   cards: readonly Part[]
 }
 
-/** `{{1}}` or `{{name}}`, as they stand in a text. */
+/** `{{1}}` or `{{name}}` in a text. */
 export const variable = /\{\{\s*(\w+)\s*\}\}/g
 
-export const readTemplate = ({ components, parameter_format }: Template): Part =>
+export const parseTemplate = ({ components, parameter_format }: Template): Part =>
   readPart(components, parameter_format.toUpperCase() === 'NAMED')
 
 function readPart(components: unknown, isNamed: boolean): Part {
@@ -52,9 +50,10 @@ function readPart(components: unknown, isNamed: boolean): Part {
     if (type === 'BUTTONS') part.buttons = recordsOf(component.buttons).map(readButton)
     if (type === 'CAROUSEL') part.cards = recordsOf(component.cards).map((card) => readPart(card.components, isNamed))
   }
-  // The code on such a button is the one in the body, so it need not be said twice.
-  const isSaid = (part.body?.variables.length ?? 0) > 0
-  if (isSaid) part.buttons = part.buttons.map((button) => (button.type === 'OTP' ? { ...button, needs: null } : button))
+  // A one-time password button uses the code in the body, so the code is entered once.
+  const hasBodyCode = (part.body?.variables.length ?? 0) > 0
+  if (hasBodyCode)
+    part.buttons = part.buttons.map((button) => (button.type === 'OTP' ? { ...button, needs: null } : button))
   return part
 }
 
@@ -69,21 +68,21 @@ function readHeader(component: Json, isNamed: boolean): Header | null {
   if (format !== 'text' || text === null) return null
   const [name] = variablesOf(text, isNamed)
   const named = recordsOf(example?.header_text_named_params)[0]
-  const shown = textOf(listOf(example?.header_text)[0]) ?? textOf(named?.example)
-  return { kind: 'text', text, variable: name ? { name, index: 0, isNamed: true, example: shown } : null }
+  const headerExample = textOf(listOf(example?.header_text)[0]) ?? textOf(named?.example)
+  return { kind: 'text', text, variable: name ? { name, index: 0, isNamed: true, example: headerExample } : null }
 }
 
 function readBody(component: Json, isNamed: boolean): Part['body'] {
   const text = textOf(component.text)
   if (text === null) return null
   const example = recordOf(component.example)
-  const byPlace = listOf(listOf(example?.body_text)[0])
+  const positional = listOf(listOf(example?.body_text)[0])
   const byName = recordsOf(example?.body_text_named_params)
   const variables = variablesOf(text, isNamed).map((name, index) => ({
     name,
     index,
     isNamed: !isPositional(name, isNamed),
-    example: textOf(byName.find(({ param_name }) => param_name === name)?.example) ?? textOf(byPlace[index]),
+    example: textOf(byName.find(({ param_name }) => param_name === name)?.example) ?? textOf(positional[index]),
   }))
   return { text, variables }
 }
@@ -101,14 +100,14 @@ function readButton(button: Json): Button {
   }
 }
 
-/** An example of an address is a whole one; what is asked for is only what stands in its variable's place. */
+/** The example of a URL button is a full URL. Returns only the part that replaces the variable. */
 function exampleOfButton(example: string | null, url: string | null): string | null {
   const [before = '', after = ''] = url?.split(/\{\{\s*\w+\s*\}\}/) ?? []
   if (!example?.startsWith(before) || !example.endsWith(after)) return example
   return example.slice(before.length, example.length - after.length) || null
 }
 
-/** Each variable once: by number, or where they have names, as they appear. */
+/** The distinct variables of a text: numbered ones sorted, named ones in order of appearance. */
 function variablesOf(text: string, isNamed: boolean): string[] {
   const names = [...new Set(Array.from(text.matchAll(variable), ([, name = '']) => name))]
   return names.every((name) => isPositional(name, isNamed)) ? names.sort((a, b) => Number(a) - Number(b)) : names
@@ -116,12 +115,12 @@ function variablesOf(text: string, isNamed: boolean): string[] {
 
 const isPositional = (name: string, isNamed: boolean): boolean => !isNamed && /^\d+$/.test(name)
 
-/** The paths of all values that a template needs and `params` lack, in the order in which they are asked for. */
+/** The paths of the required values that `params` lacks, in the order of the form. */
 export function missingValues(template: Template, params: TemplateParams): string[] {
-  const part = readTemplate(template)
+  const part = parseTemplate(template)
   return [
     ...missingOf(part, params, ''),
-    ...part.cards.flatMap((card, place) => missingOf(card, params.cards?.[place] ?? {}, `cards[${place}].`)),
+    ...part.cards.flatMap((card, index) => missingOf(card, params.cards?.[index] ?? {}, `cards[${index}].`)),
   ]
 }
 
@@ -134,17 +133,17 @@ function missingOf({ header, body, buttons }: Part, values: Values, path: string
     if (!values.headerLocation?.latitude) missing.push('headerLocation.latitude')
     if (!values.headerLocation?.longitude) missing.push('headerLocation.longitude')
   }
-  for (const each of body?.variables ?? []) if (!givenValue(each, values)) missing.push(pathOfVariable(each))
-  buttons.forEach(({ needs }, place) => {
-    if (needs && !values.buttonParams?.[place]) missing.push(`buttonParams.${place}`)
+  for (const each of body?.variables ?? []) if (!variableValue(each, values)) missing.push(variablePath(each))
+  buttons.forEach(({ needs }, index) => {
+    if (needs && !values.buttonParams?.[index]) missing.push(`buttonParams.${index}`)
   })
   return missing.map((name) => path + name)
 }
 
-export const pathOfVariable = ({ name, index, isNamed }: Variable): string =>
+export const variablePath = ({ name, index, isNamed }: Variable): string =>
   isNamed ? `bodyNamed.${name}` : `body[${index}]`
 
-export const givenValue = ({ name, index, isNamed }: Variable, values: Values): string =>
+export const variableValue = ({ name, index, isNamed }: Variable, values: Values): string =>
   (isNamed ? values.bodyNamed?.[name] : values.body?.[index]) ?? ''
 
 type Json = Record<string, unknown>

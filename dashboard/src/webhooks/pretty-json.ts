@@ -1,12 +1,12 @@
 /**
- * JSON with one thing a line, for people to read. The text is only spread out, never read and written again: a number
- * too large for the browser stays the number that was sent. What is not JSON comes back as it is.
+ * Indents JSON without parsing and serializing it, so that numbers beyond the precision of JavaScript stay exact. Returns
+ * other text unchanged.
  */
 export function prettyJson(text: string): string {
   if (!isJson(text)) return text
   let depth = 0
   const line = () => `\n${'  '.repeat(depth)}`
-  // A string, a bracket with nothing in it, a mark, blank, or anything else up to the next of these.
+  // Tokens: a string, an empty object or array, a structural character, white space, or any other value.
   const parts = text.match(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+|[^\s{}[\],:"]+/g) ?? []
   return parts
     .map((part) => {

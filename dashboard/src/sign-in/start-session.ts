@@ -1,8 +1,8 @@
-/** Somebody is in: what was asked before, perhaps by somebody else, is forgotten. */
+/** Starts a session in the browser. Clears the cache, which can hold data of another member. */
 import { queryClient } from '../lib/api.ts'
 import type { SessionView } from '../lib/session.tsx'
 
-export function enterAs(session: SessionView): void {
+export function startSession(session: SessionView): void {
   queryClient.clear()
   queryClient.setQueryData(['GET /session', {}], session)
 }

@@ -1,4 +1,4 @@
-/** What a workspace in which nothing happened yet is shown instead of empty charts: what brings life into it. What else comes first is in the checklist. */
+/** Shown instead of charts in a workspace without messages: links to connect a channel and add contacts. */
 import { Link } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
@@ -11,7 +11,7 @@ const steps: readonly { name: keyof typeof first.steps; icon: IconName; href: st
   { name: 'contacts', icon: 'contacts', href: '/contacts' },
 ]
 
-export function FirstSteps() {
+export function EmptyOverview() {
   return (
     <div className="card overview-first">
       <EmptyState icon="overview" title={first.title}>

@@ -1,7 +1,4 @@
-/**
- * One value of a template. Where it may take a field of the contact, a menu puts that where the cursor was; where it is the
- * address of a file, a file from here can be brought instead.
- */
+/** The input of one template value. A menu inserts contact fields at the cursor; for a media URL a file can be uploaded. */
 import { useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field } from '../../../ui/form.tsx'
@@ -18,7 +15,7 @@ const fields = [
   { label: text.fields.company, reference: '{{contact.company}}' },
 ]
 
-type TextValueProps = {
+type ValueInputProps = {
   label: string
   value: string
   hint?: string | undefined
@@ -28,8 +25,8 @@ type TextValueProps = {
   onChange: (value: string) => void
 }
 
-export function TextValue({ label, value, hint, fault, withContact, isFile = false, onChange }: TextValueProps) {
-  const [refused, setRefused] = useState('')
+export function ValueInput({ label, value, hint, fault, withContact, isFile = false, onChange }: ValueInputProps) {
+  const [uploadFaultText, setUploadFault] = useState('')
   const input = useRef<HTMLInputElement>(null)
   const insert = (reference: string) => {
     const from = input.current?.selectionStart ?? value.length
@@ -38,7 +35,7 @@ export function TextValue({ label, value, hint, fault, withContact, isFile = fal
     input.current?.focus()
   }
   return (
-    <Field label={label} hint={hint} fault={refused || fault}>
+    <Field label={label} hint={hint} fault={uploadFaultText || fault}>
       {(wiring) => (
         <div className="values-line">
           <input
@@ -50,7 +47,7 @@ export function TextValue({ label, value, hint, fault, withContact, isFile = fal
             value={value}
             onChange={(event) => onChange(event.target.value)}
           />
-          {isFile && <FileButton onBrought={onChange} onRefused={setRefused} />}
+          {isFile && <FileButton onUploaded={onChange} onFault={setUploadFault} />}
           {withContact && !isFile && (
             <Menu
               label={text.insert(label)}
@@ -68,17 +65,17 @@ export function TextValue({ label, value, hint, fault, withContact, isFile = fal
   )
 }
 
-type FileButtonProps = { onBrought: (url: string) => void; onRefused: (fault: string) => void }
+type FileButtonProps = { onUploaded: (url: string) => void; onFault: (fault: string) => void }
 
-function FileButton({ onBrought, onRefused }: FileButtonProps) {
+function FileButton({ onUploaded, onFault }: FileButtonProps) {
   const [isBusy, setBusy] = useState(false)
-  const bring = async (file: File | undefined) => {
+  const uploadFile = async (file: File | undefined) => {
     if (!file) return
     setBusy(true)
-    onRefused('')
+    onFault('')
     await upload(new XMLHttpRequest(), file, () => {})
-      .then(({ media_url: url }) => onBrought(url))
-      .catch((error: unknown) => onRefused(uploadFault(error)))
+      .then(({ media_url: url }) => onUploaded(url))
+      .catch((error: unknown) => onFault(uploadFault(error)))
     setBusy(false)
   }
   return (
@@ -87,7 +84,7 @@ function FileButton({ onBrought, onRefused }: FileButtonProps) {
         type="file"
         className="offscreen"
         disabled={isBusy}
-        onChange={(event) => void bring(event.target.files?.[0])}
+        onChange={(event) => void uploadFile(event.target.files?.[0])}
       />
       {text.upload}
     </label>

@@ -1,4 +1,4 @@
-/** Numbers behind the charts: days as they are counted (UTC), marks of an axis, one half of a range against the other. */
+/** Calculations for the overview: days (UTC), axis ticks and changes between two halves of a period. */
 import type { DataOf } from '../lib/api.ts'
 
 export type OverviewView = DataOf<'GET /overview'>
@@ -6,21 +6,21 @@ export type Day = OverviewView['days'][number]
 export type Channel = Exclude<keyof Day, 'day'>
 export type Direction = keyof Day[Channel]
 
-/** From the axis outwards. */
+/** In the order in which bars are stacked, from the axis. */
 export const channels = ['msgapp', 'social', 'web'] as const satisfies readonly Channel[]
 
 const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const long = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-/** A day is one of the service's, not of the browser's zone. */
-export const shortDay = (day: string): string => short.format(new Date(day))
-export const longDay = (day: string): string => long.format(new Date(day))
+/** Days are in UTC, not in the browser's time zone. */
+export const formatShortDay = (day: string): string => short.format(new Date(day))
+export const formatLongDay = (day: string): string => long.format(new Date(day))
 
 export const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 export const totalOf = (day: Day, direction: Direction): number =>
   sumOf(channels.map((channel) => day[channel][direction]))
 
-/** Round marks from 0 to beyond `max`, about three of them, whole numbers. */
+/** About three round integer ticks from 0 to at least `max`. */
 export function countTicks(max: number): number[] {
   const rough = Math.max(1, max / 3)
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -33,7 +33,7 @@ const hour = 60 * minute
 const day = 24 * hour
 const spans = [10, 30, minute, 2 * minute, 5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 6 * hour, 12 * hour]
 
-/** Likewise for seconds, at spans people think in. */
+/** Like `countTicks`, for seconds: at usual time spans. */
 export function spanTicks(max: number): number[] {
   const rough = max / 3
   return ticksBy(spans.find((each) => each >= rough) ?? Math.ceil(rough / day) * day, max)
@@ -41,10 +41,10 @@ export function spanTicks(max: number): number[] {
 
 function ticksBy(step: number, max: number): number[] {
   const count = Math.max(1, Math.ceil(max / step))
-  return Array.from({ length: count + 1 }, (_, place) => place * step)
+  return Array.from({ length: count + 1 }, (_, index) => index * step)
 }
 
-/** How the last half of a range did against the half before; undefined when there was nothing before. */
+/** The change from the first to the second half of a period. Undefined if the first half is empty. */
 export type Change = { share: number; days: number }
 
 export function changeOf(values: readonly number[]): Change | undefined {
@@ -55,7 +55,7 @@ export function changeOf(values: readonly number[]): Change | undefined {
 
 type AnswerDay = OverviewView['responses']['days'][number]
 
-/** The same for averages, each day by its weight. */
+/** Like `changeOf`, for averages weighted by the count of each day. */
 export function averageChangeOf(answers: readonly AnswerDay[]): Change | undefined {
   const days = Math.floor(answers.length / 2)
   const average = (part: readonly AnswerDay[]) =>

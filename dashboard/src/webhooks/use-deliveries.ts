@@ -1,7 +1,4 @@
-/**
- * Deliveries as they go on. No news tells of them, so they are asked for
- * again: every second while one is under way, every few seconds otherwise.
- */
+/** Webhook deliveries. They trigger no live updates, so they are polled: every second while one is pending, else every 3 seconds. */
 import { useEffect, useRef, useState } from 'react'
 import type { Tone } from '../../../ui/badge.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
@@ -23,13 +20,13 @@ export const statusTones: Record<DeliveryStatus, Tone | undefined> = {
   canceled: undefined,
 }
 
-const soonMs = 1_000
-const laterMs = 3_000
-/** Whoever has gone so far back looks for something old. */
-const maxRefreshedPages = 3
+const activePollMs = 1_000
+const idlePollMs = 3_000
+/** Beyond this number of loaded pages the member is looking at old deliveries, and polling stops. */
+const maxPolledPages = 3
 
-/** The log of an endpoint, newest first, kept fresh. */
-export function useLog(endpointId: string, status: DeliveryStatus | undefined) {
+/** The delivery log of an endpoint, newest first, polled. */
+export function useDeliveryLog(endpointId: string, status: DeliveryStatus | undefined) {
   const query = status ? { status } : {}
   const pages = usePages(
     'GET /webhooks/{id}/deliveries',
@@ -37,26 +34,26 @@ export function useLog(endpointId: string, status: DeliveryStatus | undefined) {
     { live: true, keepPrevious: true },
   )
   const { refetch, items } = pages
-  const isUnderWay = items.some((delivery) => delivery.status === 'pending')
-  const isDeep = (pages.data?.pages.length ?? 0) > maxRefreshedPages
-  useEvery(isDeep ? null : isUnderWay ? soonMs : laterMs, () => void refetch())
+  const hasPending = items.some((delivery) => delivery.status === 'pending')
+  const isBeyondLimit = (pages.data?.pages.length ?? 0) > maxPolledPages
+  useInterval(isBeyondLimit ? null : hasPending ? activePollMs : idlePollMs, () => void refetch())
   return pages
 }
 
-/** One delivery with what was sent; followed until it is over. */
+/** One delivery with its request, polled until it is settled. */
 export function useDelivery(id: string) {
-  const [isOver, setOver] = useState(false)
-  const delivery = useCall('GET /deliveries/{id}', { params: { id } }, { pollMs: isOver ? false : soonMs })
+  const [isSettled, setSettled] = useState(false)
+  const delivery = useCall('GET /deliveries/{id}', { params: { id } }, { pollMs: isSettled ? false : activePollMs })
   const status = delivery.data?.status
-  const isGone = delivery.error !== null
-  useEffect(() => setOver(isGone || (status !== undefined && status !== 'pending')), [status, isGone])
+  const hasFailed = delivery.error !== null
+  useEffect(() => setSettled(hasFailed || (status !== undefined && status !== 'pending')), [status, hasFailed])
   return delivery
 }
 
-/** Again and again while the page is looked at; null: not at all. */
-function useEvery(pollMs: number | null, act: () => void): void {
-  const latest = useRef(act)
-  latest.current = act
+/** Runs `callback` at an interval while the page is visible. Null: never. */
+function useInterval(pollMs: number | null, callback: () => void): void {
+  const latest = useRef(callback)
+  latest.current = callback
   useEffect(() => {
     if (pollMs === null) return
     const timer = setInterval(() => {
@@ -68,8 +65,8 @@ function useEvery(pollMs: number | null, act: () => void): void {
 
 export const lastAttempt = ({ attempts }: Pick<Delivery, 'attempts'>) => attempts.at(-1)
 
-/** What a waiting delivery waits for. */
-export function waitOf({ status, next_attempt_at, attempt_count }: Delivery): string {
+/** When the next attempt of a pending delivery takes place. */
+export function nextAttemptText({ status, next_attempt_at, attempt_count }: Delivery): string {
   if (status !== 'pending') return ''
   if (next_attempt_at === null) return log.sendingNow
   if (attempt_count === 0) return ''

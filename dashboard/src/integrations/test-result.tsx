@@ -1,9 +1,9 @@
-/** What becomes of a test event, told as it goes: sent, tried again, arrived or not. */
+/** The status of a test event, updated until it is delivered or has failed. */
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
-import { describeError, invalidate } from '../lib/api.ts'
-import { lastAttempt, useDelivery } from '../webhooks/deliveries.ts'
+import { invalidate, describeError } from '../lib/api.ts'
+import { lastAttempt, useDelivery } from '../webhooks/use-deliveries.ts'
 import { words } from '../words/words.ts'
 
 const { test } = words.integrations
@@ -11,10 +11,10 @@ const { log } = words.webhooks
 
 type Outcome = { tone: 'green' | 'amber' | 'red' | 'blue'; text: string }
 
-export function TestOutcome({ id, endpointId }: { id: string; endpointId: string }) {
+export function TestResult({ id, endpointId }: { id: string; endpointId: string }) {
   const delivery = useDelivery(id)
   const status = delivery.data?.status
-  // What it did to the endpoint is shown beside it.
+  // The test changes the state of the endpoint, which the page shows.
   useEffect(() => {
     if (status && status !== 'pending') void invalidate({ queryKey: ['GET /webhooks'] })
   }, [status])

@@ -1,59 +1,68 @@
 /**
- * The frame of every chart over days: axis, grid, a line at the day that is
- * looked at and a tip beside it. Marks are drawn by the caller.
+ * The frame of a chart over days: axis, grid, cursor and tooltip. The caller draws the data.
  *
- * A day is chosen with the pointer or, since there is a slider in front of the
- * drawing, with the keys of one: arrows, Home, End, Page Up and Down. The
- * slider says the day's numbers, so whoever hears the page walks over the days
- * too. Widths are measured, never scaled: text keeps its size.
+ * A day is selected with the pointer or with the keyboard, through an invisible range input: arrows, Home, End, Page Up and
+ * Page Down. The input announces the values of the day to screen readers. The chart is drawn at the measured width, not
+ * scaled, so text keeps its size.
  */
 import { type PointerEvent, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
-import { shortDay } from './scale.ts'
+import { formatShortDay } from './metrics.ts'
 
 export type Scale = {
-  /** The middle of a day. */
-  x: (place: number) => number
-  /** Of a value; below zero is drawn downwards. */
+  /** The center of a day. */
+  x: (index: number) => number
+  /** The position of a value. Negative values are below the axis. */
   y: (value: number) => number
   /** The width of a day. */
   band: number
 }
 
-type PlotProps = {
+type DayChartProps = {
   label: string
   days: readonly string[]
-  /** Marks of the axis, from 0 upwards, and from 0 downwards where values go there. */
+  /** Ticks of the axis from 0, above it and below it. */
   up: readonly number[]
   down?: readonly number[]
-  /** What lies above the line, and what below it. */
+  /** Labels of the two sides of the axis. */
   sides?: { up: string; down: string }
   format: (value: number) => string
   height: number
-  /** What a day says, in a sentence. */
-  say: (place: number) => string
-  /** What a day says, beside the pointer. */
-  tip: (place: number) => ReactNode
-  children: (scale: Scale, place: number | null) => ReactNode
+  /** The values of a day as text, for screen readers. */
+  describe: (index: number) => string
+  /** The tooltip of a day. */
+  tip: (index: number) => ReactNode
+  children: (scale: Scale, index: number | null) => ReactNode
 }
 
 const margin = { top: 8, right: 4, bottom: 24 }
 const labelWidth = 64
-const letterWidth = 7
+const characterWidth = 7
 const sideWidth = 20
 const tipGap = 20
 
-export function Plot({ label, days, up, down = [], sides, format, height, say, tip, children }: PlotProps) {
+export function DayChart({
+  label,
+  days,
+  up,
+  down = [],
+  sides,
+  format,
+  height,
+  describe,
+  tip,
+  children,
+}: DayChartProps) {
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
   const [hovered, setHovered] = useState<number | null>(null)
   const [chosen, setChosen] = useState(days.length - 1)
   const [isFocused, setFocused] = useState(false)
   const last = days.length - 1
-  const place = hovered ?? (isFocused ? Math.min(chosen, last) : null)
+  const index = hovered ?? (isFocused ? Math.min(chosen, last) : null)
 
   const ticks = [...new Set([...up, ...down.map((value) => 0 - value)])]
   const left =
-    10 + (sides ? sideWidth : 0) + letterWidth * Math.max(...ticks.map((value) => format(Math.abs(value)).length))
+    10 + (sides ? sideWidth : 0) + characterWidth * Math.max(...ticks.map((value) => format(Math.abs(value)).length))
   const top = up.at(-1) ?? 1
   const bottom = down.at(-1) ?? 0
   const band = Math.max(1, (width - left - margin.right) / days.length)
@@ -78,10 +87,10 @@ export function Plot({ label, days, up, down = [], sides, format, height, say, t
     >
       {width > 0 && (
         <svg width={width} height={height} aria-hidden="true" focusable="false">
-          {place !== null && (
+          {index !== null && (
             <rect
               className="overview-cursor"
-              x={scale.x(place) - band / 2}
+              x={scale.x(index) - band / 2}
               y={margin.top}
               width={band}
               height={inner}
@@ -93,7 +102,7 @@ export function Plot({ label, days, up, down = [], sides, format, height, say, t
               {format(Math.abs(value))}
             </Grid>
           ))}
-          {labelled(days, band).map((at) => (
+          {labeledDays(days, band).map((at) => (
             <DayLabel key={at} day={days[at] ?? ''} x={scale.x(at)} y={height - 6} width={width} />
           ))}
           {sides && (
@@ -102,7 +111,7 @@ export function Plot({ label, days, up, down = [], sides, format, height, say, t
               <Side y={scale.y(-bottom / 2)}>{sides.down}</Side>
             </>
           )}
-          {children(scale, place)}
+          {children(scale, index)}
         </svg>
       )}
       <input
@@ -113,14 +122,14 @@ export function Plot({ label, days, up, down = [], sides, format, height, say, t
         max={last}
         step={1}
         value={Math.min(chosen, last)}
-        aria-valuetext={say(Math.min(chosen, last))}
+        aria-valuetext={describe(Math.min(chosen, last))}
         onChange={(event) => setChosen(Number(event.target.value))}
         onFocus={() => setFocused(true)}
         onBlur={() => setFocused(false)}
       />
-      {place !== null && width > 0 && (
-        <Tip x={scale.x(place)} isLeft={place > last / 2} width={width}>
-          {tip(place)}
+      {index !== null && width > 0 && (
+        <Tip x={scale.x(index)} isLeft={index > last / 2} width={width}>
+          {tip(index)}
         </Tip>
       )}
     </div>
@@ -129,18 +138,18 @@ export function Plot({ label, days, up, down = [], sides, format, height, say, t
 
 type TipProps = { x: number; isLeft: boolean; width: number; children: ReactNode }
 
-/** Beside its day, towards the middle; where there is no room for that, over it. */
+/** Placed beside its day, towards the center. Overlaps the day if there is no space. */
 function Tip({ x, isLeft, width, children }: TipProps) {
   const ref = useRef<HTMLDivElement>(null)
-  const [own, setOwn] = useState(0)
-  useLayoutEffect(() => setOwn(ref.current?.offsetWidth ?? 0))
-  const wanted = isLeft ? x - tipGap - own : x + tipGap
+  const [tipWidth, setTipWidth] = useState(0)
+  useLayoutEffect(() => setTipWidth(ref.current?.offsetWidth ?? 0))
+  const preferredLeft = isLeft ? x - tipGap - tipWidth : x + tipGap
   return (
     <div
       ref={ref}
       className="overview-tip"
       aria-hidden="true"
-      style={{ left: Math.max(0, Math.min(wanted, width - own)) }}
+      style={{ left: Math.max(0, Math.min(preferredLeft, width - tipWidth)) }}
     >
       {children}
     </div>
@@ -165,12 +174,12 @@ const Grid = ({ y, left, width, isZero, children }: GridProps) => (
   </>
 )
 
-/** Under its day, but never over the edge. */
+/** Centered below its day, but never beyond the right edge. */
 function DayLabel({ day, x, y, width }: { day: string; x: number; y: number; width: number }) {
-  const text = shortDay(day)
-  const most = width - (text.length * letterWidth) / 2
+  const text = formatShortDay(day)
+  const max = width - (text.length * characterWidth) / 2
   return (
-    <text className="overview-axis" x={Math.min(x, most)} y={y} textAnchor="middle">
+    <text className="overview-axis" x={Math.min(x, max)} y={y} textAnchor="middle">
       {text}
     </text>
   )
@@ -182,14 +191,14 @@ const Side = ({ y, children }: { y: number; children: string }) => (
   </text>
 )
 
-/** The days that are written under the axis: today, and back from it as often as there is room. */
-function labelled(days: readonly string[], band: number): number[] {
+/** The indexes of the days with a label: the last day, and earlier days at the interval that fits. */
+function labeledDays(days: readonly string[], band: number): number[] {
   const every = Math.max(1, Math.ceil(labelWidth / band))
   const half = labelWidth / 2 / band
   return days.map((_, at) => at).filter((at) => (days.length - 1 - at) % every === 0 && at + 0.5 >= half - 1)
 }
 
-/** How wide an element is, kept true. */
+/** The width of an element, updated on resize. */
 function useWidth(ref: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {
