@@ -216,7 +216,7 @@ test('a channel is connected step by step, and a wrong token is said beside its 
   await page.getByLabel('Messages per second').fill('40')
   await page.getByRole('button', { name: 'Save changes' }).last().click()
   await page.getByRole('link', { name: 'Channels' }).first().click()
-  await card.getByText('40 messages per second').waitFor()
+  await card.getByText('40 per second').waitFor()
 
   const web = page.getByRole('region', { name: 'Web chat' })
   await web.getByText(`data-site="${provider.connections.web.id}"`).waitFor()

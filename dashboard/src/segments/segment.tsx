@@ -12,6 +12,7 @@ import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, describeError, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { formatNumber } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
@@ -71,7 +72,7 @@ function Segment({ segment }: { segment: Segment }) {
         title={
           <span className="row">
             {segments.members}
-            <Badge tone="accent">{segments.contactCount(count)}</Badge>
+            <Badge tone="accent">{formatNumber(count)}</Badge>
           </span>
         }
         actions={

@@ -79,7 +79,7 @@ function Row({ apiKey: key, onRevoke }: { apiKey: Key; onRevoke: ((key: Key) => 
             <strong>{key.name}</strong> <StateBadge apiKey={key} />
           </p>
           <p className="soft">
-            <code>{text.shortened(key.prefix)}</code>
+            <code className="nowrap">{text.shortened(key.prefix)}</code>
           </p>
           <Expiry apiKey={key} />
         </div>

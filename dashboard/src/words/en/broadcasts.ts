@@ -109,7 +109,7 @@ export const broadcasts = {
     message: 'Message',
     template: 'Template',
     searchTemplates: 'Search approved templates',
-    change: 'Change template',
+    change: 'Change',
     noTemplates: 'No approved templates. Templates are created and approved with your provider.',
     toTemplates: 'View templates',
     noneFound: 'No matching templates.',

@@ -10,7 +10,7 @@ export const checklist = {
   steps: {
     message_sent: {
       title: 'Send a message',
-      text: 'Reply to a customer in the inbox, or call POST /v1/messages.',
+      text: 'Reply to a customer in the inbox, or call POST /v1/messages.',
       link: 'View API reference',
     },
     customer_wrote: {
@@ -27,7 +27,7 @@ export const checklist = {
     },
     webhook_delivered: {
       title: 'Receive a webhook',
-      text: 'Parley sends each event to your server as a signed request. To test on your own machine, run npx parley listen.',
+      text: 'Parley sends each event to your server as a signed request. To test on your own machine, run npx parley listen.',
       link: 'Add endpoint',
     },
   },

@@ -4,12 +4,12 @@ const contactCount = countOf('contact', 'contacts')
 
 export const contacts = {
   title: 'Contacts',
-  lead: 'Customers who wrote to you and contacts you added or imported.',
+  lead: 'Customers who wrote to you, and contacts you added.',
   add: 'Add contact',
   import: 'Import',
   export: 'Export',
   tags: 'Tags',
-  search: 'Search by name, phone, email or company',
+  search: 'Search contacts',
   anyTag: 'All tags',
   anyChannel: 'All channels',
   optedOut: 'Opted out',

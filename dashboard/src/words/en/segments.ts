@@ -20,7 +20,6 @@ export const segments = {
   all: 'All types',
   size: 'Contacts',
   updated: 'Updated',
-  contactCount,
   builder: {
     match: 'Contacts that match',
     all: 'all rules',

@@ -42,7 +42,7 @@ export const channels = {
   lastCheck: 'Last check',
   lastReport: 'Last callback',
   rate: 'Sending rate',
-  perSecond: (number: string) => `${number} messages per second`,
+  perSecond: (number: string) => `${number} per second`,
   rateLabel: 'Messages per second',
   rateHint:
     'The maximum rate of broadcasts. The default is 80. Use a higher rate only if the provider raised the limit of your number.',

@@ -53,7 +53,7 @@ export const settings = {
   channels,
   keys: {
     title: 'API keys',
-    lead: 'Keys give your programs access to this workspace, limited to the scopes you select.',
+    lead: 'Give your programs access to this workspace.',
     make: 'Create API key',
     onlyManagers: 'Only owners and admins can create and revoke API keys.',
     empty: 'No API keys yet',

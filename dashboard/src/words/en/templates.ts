@@ -21,7 +21,7 @@ const fields: Record<string, string> = { name: 'Name', phone: 'Phone', email: 'E
 
 export const templates = {
   title: 'Templates',
-  lead: 'Messages approved by the provider. You can send them at any time to contacts who agreed to receive them.',
+  lead: 'Messages approved by the provider. You can send them at any time.',
   refresh: 'Sync templates',
   refreshed: (number: number) => `${countOf('template', 'templates')(number)} synced`,
   search: 'Search templates',

@@ -8,7 +8,7 @@ export const webhooks = {
   add: 'Add endpoint',
   emptyTitle: 'No endpoints yet',
   emptyText:
-    'Add the https URL of your server and choose the events it receives. To test on your own machine, run npx parley listen.',
+    'Add the https URL of your server and choose the events it receives. To test on your own machine, run npx parley listen.',
   emptyAgent: 'An owner or admin can add the https URL of a server. Deliveries are listed here.',
   toDocs: 'View documentation',
   toIntegrations: (number: number) =>
