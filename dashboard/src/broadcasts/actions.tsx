@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Confirm, Dialog } from '../../../ui/dialog.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { words } from '../words/words.ts'
@@ -77,11 +77,7 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
         <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
           <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
           <p className="soft">{text.cancelKeep}</p>
-          {cancel.error && (
-            <Note tone="red" icon="alert">
-              <p role="alert">{describeError(cancel.error)}</p>
-            </Note>
-          )}
+          {cancel.error && <ErrorNote>{describeError(cancel.error)}</ErrorNote>}
           {/* Not `Confirm`: its dismiss button is also called "Cancel". */}
           <div className="dialog-foot">
             <Button onClick={() => setConfirming(false)}>{text.keep}</Button>

@@ -13,7 +13,7 @@ import { describeError, newIdempotencyKey, useCall, useChange } from '../lib/api
 import { formatTime } from '../lib/time.ts'
 import type { Template } from '../templates/parse-template.ts'
 import { TemplatePreview } from '../templates/preview.tsx'
-import { QueryView, Page } from '../ui/page.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Audience } from './audience.tsx'
 import { mergeFaults, missingFaults, readFaults } from './faults.ts'

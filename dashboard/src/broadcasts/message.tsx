@@ -1,7 +1,7 @@
 /** The message of a new broadcast: an approved template and its values. */
 import { useEffect, useRef, useState } from 'react'
 import { SearchInput } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { missingValues, parseTemplate, type Template } from '../templates/parse-template.ts'
 import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.tsx'
 import { type Faults, TemplateValues } from '../templates/values.tsx'
@@ -59,11 +59,7 @@ export function MessageSection({ draft, templates, chosen, fault, faults, onChan
           {text.change}
         </button>
       </div>
-      {fault && (
-        <Note tone="red" icon="alert">
-          <p role="alert">{fault}</p>
-        </Note>
-      )}
+      {fault && <ErrorNote>{fault}</ErrorNote>}
       <p className="soft small">{needsValues ? text.valuesLead : text.noValues}</p>
       {needsValues && (
         <TemplateValues

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { useNow } from '../lib/hooks.ts'
 import { formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
+import { Facts } from './facts.tsx'
 import { Bar, type Broadcast, colors, countsOf, recipientStatuses, unconfirmedCount } from './status.tsx'
 
 const { detail: text } = words.broadcasts
@@ -81,7 +82,7 @@ function RunningFacts({ broadcast }: { broadcast: Broadcast }) {
   ]
   return (
     <>
-      {facts.length > 0 && <Facts facts={facts} />}
+      {facts.length > 0 && <Facts facts={facts} isSmall />}
       {awaiting > 0 && <p className="soft small">{text.awaiting(awaiting)}</p>}
     </>
   )
@@ -94,6 +95,7 @@ function CompletedFacts({ broadcast }: { broadcast: Broadcast }) {
   const rate = (sent_count + failed_count) / Math.max(tookMs / 1000, 1)
   return (
     <Facts
+      isSmall
       facts={[
         { label: text.took, value: formatSpan(tookMs) },
         { label: text.rate, value: text.perSecond(formatRate(rate)) },
@@ -101,16 +103,5 @@ function CompletedFacts({ broadcast }: { broadcast: Broadcast }) {
     />
   )
 }
-
-const Facts = ({ facts }: { facts: readonly { label: string; value: string }[] }) => (
-  <dl className="broadcasts-facts" data-small="">
-    {facts.map(({ label, value }) => (
-      <div key={label}>
-        <dt>{label}</dt>
-        <dd className="numeric">{value}</dd>
-      </div>
-    ))}
-  </dl>
-)
 
 const formatRate = (rate: number): string => formatNumber(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate))

@@ -5,6 +5,7 @@ import { Note } from '../../../ui/note.tsx'
 import type { DataOf } from '../lib/api.ts'
 import { formatNumber, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
+import { type Fact, Facts } from './facts.tsx'
 import { reasonText } from './status.tsx'
 import type { Todo } from './use-draft.ts'
 
@@ -52,7 +53,7 @@ export function Review({ todos, missingCount, preview, isChecking, fault, hasFie
       )}
       {isReady && preview && (
         <div className="stack" aria-busy={isChecking} data-checking={isChecking ? '' : undefined}>
-          <Facts preview={preview} />
+          <Facts facts={factsOf(preview)} />
           <SkipReasons preview={preview} />
           <PlanNote preview={preview} />
           {hasFields && preview.values_checked < preview.sendable && (
@@ -70,25 +71,13 @@ export function Review({ todos, missingCount, preview, isChecking, fault, hasFie
   )
 }
 
-function Facts({ preview: { total, sendable, duration_seconds, plan } }: { preview: Preview }) {
-  const facts = [
-    { label: text.total, value: formatNumber(total) },
-    { label: text.sendable, value: formatNumber(sendable), isMain: true },
-    { label: text.skipped, value: formatNumber(total - sendable) },
-    { label: text.duration, value: formatSpan(duration_seconds * 1000) },
-    { label: text.plan, value: plan.left === null ? text.unlimited : formatNumber(plan.left) },
-  ]
-  return (
-    <dl className="broadcasts-facts">
-      {facts.map(({ label, value, isMain }) => (
-        <div key={label} data-main={isMain ? '' : undefined}>
-          <dt>{label}</dt>
-          <dd className="numeric">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
+const factsOf = ({ total, sendable, duration_seconds, plan }: Preview): Fact[] => [
+  { label: text.total, value: formatNumber(total) },
+  { label: text.sendable, value: formatNumber(sendable), isMain: true },
+  { label: text.skipped, value: formatNumber(total - sendable) },
+  { label: text.duration, value: formatSpan(duration_seconds * 1000) },
+  { label: text.plan, value: plan.left === null ? text.unlimited : formatNumber(plan.left) },
+]
 
 function SkipReasons({ preview: { skipped } }: { preview: Preview }) {
   if (skipped.length === 0) return null

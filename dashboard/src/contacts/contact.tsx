@@ -6,17 +6,18 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
-import { Field, Input, Switch } from '../../../ui/form.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, describeError, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
-import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
+import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
+import { OptOutSwitch } from './opt-out-switch.tsx'
 
 const { contacts } = words
 const texts = contacts.contact
@@ -50,7 +51,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
             <Conversations contactId={contact.id} />
           </Card>
           <Card>
-            <Broadcasts contact={contact} />
+            <OptOutSwitch contact={contact} hint={contacts.optOut.hint} />
           </Card>
           {isManager && (
             <Card title={texts.danger}>
@@ -89,22 +90,6 @@ function Conversations({ contactId }: { contactId: string }) {
         )
       }
     </QueryView>
-  )
-}
-
-function Broadcasts({ contact: { id, opted_out_at: outAt, opted_out_by: by } }: { contact: Contact }) {
-  const toast = useToast()
-  const change = useChange('PATCH /contacts/{id}', {
-    stale: ['GET /contacts/{id}', 'GET /contacts'],
-    onFailed: toast.error,
-  })
-  return (
-    <Switch
-      label={texts.broadcasts}
-      hint={outAt && by ? texts.out(texts.by[by], formatTime(outAt)) : texts.broadcastsHint}
-      checked={change.isPending ? change.variables.body.opted_out !== true : !outAt}
-      onChange={(event) => change.mutate({ params: { id }, body: { opted_out: !event.target.checked } })}
-    />
   )
 }
 

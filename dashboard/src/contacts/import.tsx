@@ -3,7 +3,7 @@ import { type DragEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { Progress as Bar } from '../../../ui/progress.tsx'
 import { describeError, invalidate } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
@@ -52,11 +52,7 @@ export function ImportPage() {
               {texts.sample}
             </a>
           </p>
-          {fault && (
-            <Note tone="red" icon="alert">
-              <p role="alert">{fault}</p>
-            </Note>
-          )}
+          {fault && <ErrorNote>{fault}</ErrorNote>}
           {isRunning && (
             <div className="stack" role="status">
               <p>{progress ? texts.progress(progress.done, progress.total) : texts.checking}</p>

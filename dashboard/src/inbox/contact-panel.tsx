@@ -3,18 +3,17 @@ import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Switch } from '../../../ui/form.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
-import { useToast } from '../../../ui/toast.tsx'
-import { useCall, useChange } from '../lib/api.ts'
+import { OptOutSwitch } from '../contacts/opt-out-switch.tsx'
+import { useCall } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
-import { formatBrief, formatDate, formatTime } from '../lib/time.ts'
+import { formatBrief, formatDate } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
-import { activityOf, type Contact, contactQueries, typeLabelOf } from './data.ts'
+import { activityOf, type Contact, typeLabelOf } from './data.ts'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 
@@ -34,7 +33,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
             </section>
             <section>
               <h3>{labels.broadcasts}</h3>
-              <OptOut contact={contact} />
+              <OptOutSwitch contact={contact} />
             </section>
             <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="inbox-contact-whole">
@@ -90,27 +89,6 @@ function Identity({ contact }: { contact: Contact }) {
         </>
       )}
     </section>
-  )
-}
-
-function OptOut({ contact: { id, opted_out_at: at, opted_out_by: by } }: { contact: Contact }) {
-  const toast = useToast()
-  const change = useChange('PATCH /contacts/{id}', {
-    stale: contactQueries,
-    onDone: ({ opted_out_at }) =>
-      toast.success(opted_out_at ? labels.optOut : labels.optIn, () =>
-        change.mutate({ params: { id }, body: { opted_out: opted_out_at === null } }),
-      ),
-    onFailed: toast.error,
-  })
-  return (
-    <Switch
-      label={labels.receives}
-      hint={at ? labels.optedOut[by ?? 'member'](formatTime(at)) : undefined}
-      checked={at === null}
-      disabled={change.isPending}
-      onChange={(event) => change.mutate({ params: { id }, body: { opted_out: !event.target.checked } })}
-    />
   )
 }
 

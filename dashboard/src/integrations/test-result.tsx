@@ -2,7 +2,7 @@
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
-import { invalidate, describeError } from '../lib/api.ts'
+import { describeError, invalidate } from '../lib/api.ts'
 import { lastAttempt, useDelivery } from '../webhooks/use-deliveries.ts'
 import { words } from '../words/words.ts'
 

@@ -29,7 +29,9 @@ export function EditSegment({ id }: { id: string }) {
   if (segment.error instanceof CallError && segment.error.status === 404) return <NotFound />
   return (
     <QueryView query={segment}>
-      {(segment) => <QueryView query={fields}>{(fields) => <SegmentEditor fields={fields} segment={segment} />}</QueryView>}
+      {(segment) => (
+        <QueryView query={fields}>{(fields) => <SegmentEditor fields={fields} segment={segment} />}</QueryView>
+      )}
     </QueryView>
   )
 }

@@ -5,7 +5,7 @@
 import { type FormEvent, type RefObject, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import type { InputOf } from '../lib/api.ts'
 import { PasswordInput } from '../ui/password-input.tsx'
 import { words } from '../words/words.ts'
@@ -86,11 +86,7 @@ export function ChannelFields({ channel, stored, faults, busy, form, action, onS
         <summary>{guide.advanced}</summary>
         <div className="stack">{advancedFields.map(renderField)}</div>
       </details>
-      {faults.rest && (
-        <Note tone="red" icon="alert">
-          {faults.rest}
-        </Note>
-      )}
+      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" variant="primary" busy={busy}>
           {action}

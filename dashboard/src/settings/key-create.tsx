@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Checkbox, Field, Input } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -78,11 +78,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
         ) : (
           <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
         )}
-        {faults.rest && (
-          <Note tone="red" icon="alert">
-            {faults.rest}
-          </Note>
-        )}
+        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
         <div className="dialog-foot">
           <Button onClick={onClose} disabled={create.isPending}>
             {common.cancel}

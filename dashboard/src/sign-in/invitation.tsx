@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { faultsOf } from '../lib/faults.ts'
@@ -79,11 +79,7 @@ export default function Invitation() {
             />
           )}
         </Field>
-        {faults.rest && (
-          <Note tone="red" icon="alert">
-            {faults.rest}
-          </Note>
-        )}
+        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={join.isPending}>
           {invitation.submit}
         </Button>

@@ -6,7 +6,7 @@ import { type FormEvent, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Field, Input, Select } from '../../../ui/form.tsx'
-import { Note } from '../../../ui/note.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { countries, likelyCountry } from '../lib/countries.ts'
@@ -99,11 +99,7 @@ export default function Setup() {
             <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" {...bind('password')} />
           )}
         </Field>
-        {faults.rest && (
-          <Note tone="red" icon="alert">
-            {faults.rest}
-          </Note>
-        )}
+        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={create.isPending}>
           {setup.submit}
         </Button>

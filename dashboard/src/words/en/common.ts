@@ -1,5 +1,3 @@
-import { countOf } from './count.ts'
-
 export const common = {
   common: {
     close: 'Close',
@@ -7,26 +5,19 @@ export const common = {
     cancel: 'Cancel',
     save: 'Save changes',
     saved: 'Changes saved',
-    create: 'Create',
-    delete: 'Delete',
-    edit: 'Edit',
     copy: 'Copy',
     copied: 'Copied',
     more: 'Show more',
     again: 'Try again',
     loading: 'Loading',
-    search: 'Search',
     never: 'Never',
     none: 'None',
     all: 'All',
-    yes: 'Yes',
-    no: 'No',
     failed: 'Something went wrong',
     ourFault: 'The server could not complete the request. Try again in a moment.',
     unreachable: 'Could not reach the server. Check your connection and try again.',
     onlyManagers: 'Only owners and admins can change this.',
     removeTag: (name: string) => `Remove tag ${name}`,
-    unknown: 'Unknown',
     visitor: (code: string) => `Visitor ${code}`,
   },
   channels: { msgapp: 'Messaging app', social: 'Social', web: 'Web chat' },
@@ -42,12 +33,5 @@ export const common = {
     hours: (number: number) => `${number} h`,
     minutes: (number: number) => `${number} min`,
     seconds: (number: number) => `${number} s`,
-  },
-  counts: {
-    contacts: countOf('contact', 'contacts'),
-    messages: countOf('message', 'messages'),
-    recipients: countOf('recipient', 'recipients'),
-    conversations: countOf('conversation', 'conversations'),
-    rows: countOf('row', 'rows'),
   },
 }

@@ -12,7 +12,6 @@ export const shell = {
   settings: 'Settings',
   more: 'More',
   reference: 'API reference',
-  simulator: 'Simulator',
   account: 'Your account',
   profile: 'Profile and sessions',
   signOut: 'Sign out',

@@ -56,7 +56,6 @@ export const templates = {
     title: 'Preview',
     of: (name: string) => `Preview of ${name}`,
     cards: 'Cards, scrollable',
-    card: (number: number) => `Card ${number}`,
     image: 'Image',
     video: 'Video',
     document: 'Document',
