@@ -13,7 +13,7 @@ import { connect } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
-import { createFolderStore } from '../server/lib/store.ts'
+import { createFolderStore } from '../server/lib/store-folder.ts'
 import { createGuard } from '../server/webhooks/guard.ts'
 import type { Schema } from './types-of-schema.ts'
 

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
 import { StartError } from './lib/start-error.ts'
-import type { S3Place } from './lib/store-s3.ts'
+import type { S3Bucket } from './lib/store-s3.ts'
 
 /** All settings with default and meaning. `.env.example` repeats these texts; a test compares them. */
 export const settings = {
@@ -84,7 +84,7 @@ export type Config = {
   trustedProxies: readonly string[]
   tls: { cert: Buffer; key: Buffer } | undefined
   /** Undefined: media are stored in the data directory. */
-  mediaS3: S3Place | undefined
+  mediaS3: S3Bucket | undefined
   logLevel: string
 }
 
@@ -164,7 +164,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const demo = read('DEMO') || (isLocal && !databaseUrl ? '1' : '0')
   if (demo !== '0' && demo !== '1') fault('DEMO', 'must be 1 or 0')
 
-  const mediaS3: S3Place = {
+  const mediaS3: S3Bucket = {
     endpoint: read('MEDIA_S3_ENDPOINT'),
     region: read('MEDIA_S3_REGION'),
     bucket: read('MEDIA_S3_BUCKET'),

@@ -19,12 +19,12 @@ import { createHttp } from './lib/http.ts'
 import { startLive } from './lib/live.ts'
 import { createLog } from './lib/log.ts'
 import type { Loop } from './lib/loop.ts'
-import { giveBackMemory } from './lib/memory.ts'
 import { createMetrics } from './lib/metrics.ts'
 import { migrate } from './lib/migrate.ts'
 import type { App } from './lib/server.ts'
 import { inWords } from './lib/start-error.ts'
-import { createStore } from './lib/store.ts'
+import { releaseStartupMemory } from './lib/startup-memory.ts'
+import { createMediaStore } from './media/store.ts'
 import { createPools, endPools } from './pools.ts'
 import { startSimulatorHost } from './simulator-host/host.ts'
 import { buildPages } from './web/pages.ts'
@@ -99,7 +99,7 @@ async function run(config: Config): Promise<void> {
     const origin = localOrigin(config)
     const simulatorUrl = `${origin}/simulator`
     const { dataDir, publicUrl, tls, trustedProxies, roles } = config
-    const store = createStore(config)
+    const store = createMediaStore(config)
     if (hasDemo && config.isDemoExposed) {
       log.warn(
         { host: config.host, public_url: publicUrl },
@@ -151,7 +151,7 @@ async function run(config: Config): Promise<void> {
     // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
     if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, publicUrl })
     await simulator?.letOthersStart()
-    giveBackMemory()
+    releaseStartupMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
   } catch (error) {
     if (stopping) return stopping

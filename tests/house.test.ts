@@ -140,7 +140,7 @@ test('only config.ts reads the environment of the service', () => {
 
 test('what processes share is timed by the database’s clock, not by a process’s own', () => {
   // The clock itself; the age of local files; a local process, waited for.
-  const own = ['server/lib/clock.ts', 'server/lib/store.ts', 'server/lib/embedded-postgres.ts']
+  const own = ['server/lib/clock.ts', 'server/lib/store-folder.ts', 'server/lib/embedded-postgres.ts']
   for (const file of globSync('server/**/*.ts')) {
     if (own.includes(file) || file.endsWith('.test.ts')) continue
     assert.doesNotMatch(readFileSync(file, 'utf8'), /Date\.now\(|new Date\(\)/, `${file}: see server/lib/clock.ts`)

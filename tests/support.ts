@@ -33,8 +33,8 @@ import { newId } from '../server/lib/id.ts'
 import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import { migrate } from '../server/lib/migrate.ts'
-import type { Serving } from '../server/lib/server.ts'
-import { createStore } from '../server/lib/store.ts'
+import type { ServerOptions } from '../server/lib/server.ts'
+import { createFolderStore } from '../server/lib/store-folder.ts'
 import { createPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { buildPages } from '../server/web/pages.ts'
@@ -178,9 +178,9 @@ type Starting = {
   /** What the service calls itself, and what it knows of its first run. */
   publicUrl?: string
   setup?: Partial<Setup>
-  limits?: Serving['limits']
-  trustedProxies?: Serving['trustedProxies']
-  log?: Serving['log']
+  limits?: ServerOptions['limits']
+  trustedProxies?: ServerOptions['trustedProxies']
+  log?: ServerOptions['log']
   /** How long a background loop may fail before `/readyz` names it. */
   loopGraceMs?: number
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
@@ -303,7 +303,7 @@ async function startService(
       log,
       sealer,
       channels: createChannels(http),
-      store: createStore({ dataDir, mediaS3: undefined }),
+      store: createFolderStore(join(dataDir, 'media')),
       signals: createSignals(live),
       metrics: createMetrics(),
       health,

@@ -8,7 +8,7 @@ import { type Browser, createBrowser, createDatabase, type Json, start, until } 
 import { createSealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
 import { isUuid, timeOfId } from '../lib/id.ts'
-import { createFolderStore } from '../lib/store.ts'
+import { createFolderStore } from '../lib/store-folder.ts'
 import { listRecentCustomers } from '../simulator-host/accounts.ts'
 import { type Demo, resolveDemo } from './demo.ts'
 import { demoPeople } from './people.ts'

@@ -1,11 +1,9 @@
 /**
- * A bucket of whatever speaks S3: Amazon's, MinIO, R2, and the rest.
+ * An object store in a bucket that speaks S3: Amazon's, MinIO, R2 and others.
  *
- * Addressed by path (`endpoint/bucket/key`), which all of them understand. S3
- * wants to know a length before the first byte, and the streams we are given
- * do not tell, so a stream goes to a temporary file first; by then it is known
- * to be whole and within its limit, and S3 shows no object before it has all.
- * The file loses its name as soon as it is open: no crash leaves it behind.
+ * Requests address the bucket by path (`endpoint/bucket/key`), which all of them support. S3 needs the length before the first
+ * byte, and sources do not know theirs, so a source is first spooled to a temporary file. The file is unlinked as soon as it
+ * is open, so a crash leaves nothing behind.
  */
 import { randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
@@ -15,10 +13,10 @@ import type { Readable } from 'node:stream'
 import { AwsV4Signer } from 'aws4fetch'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Store } from './store.ts'
-import { owning, spool } from './store-spool.ts'
+import { consumeSource, spool } from './store-spool.ts'
 
-export type S3Place = {
-  /** `https://s3.eu-central-1.amazonaws.com`; a path behind the host is kept. */
+export type S3Bucket = {
+  /** `https://s3.eu-central-1.amazonaws.com`, optionally with a path. */
   endpoint: string
   region: string
   bucket: string
@@ -26,17 +24,21 @@ export type S3Place = {
   secret_access_key: string
 }
 
-type Asking = {
+type S3RequestOptions = {
   headers?: Record<string, string>
   body?: Readable
   signal?: AbortSignal | undefined
 }
 
-export function createS3Store({ endpoint, region, bucket, access_key_id, secret_access_key }: S3Place): Store {
+export function createS3Store({ endpoint, region, bucket, access_key_id, secret_access_key }: S3Bucket): Store {
   const dispatcher = new Agent({ connect: { timeout: 5_000 }, headersTimeout: 30_000, bodyTimeout: 30_000 })
   const base = `${endpoint.replace(/\/+$/, '')}/${bucket}`
 
-  async function ask(method: 'GET' | 'PUT' | 'DELETE', key: string, { headers = {}, body, signal }: Asking = {}) {
+  async function send(
+    method: 'GET' | 'PUT' | 'DELETE',
+    key: string,
+    { headers = {}, body, signal }: S3RequestOptions = {},
+  ) {
     const signed = await new AwsV4Signer({
       method,
       url: `${base}/${encodeURIComponent(key)}`,
@@ -57,19 +59,19 @@ export function createS3Store({ endpoint, region, bucket, access_key_id, secret_
 
   return {
     put: (key, source, options) =>
-      owning(source, async () => {
+      consumeSource(source, async () => {
         const name = join(tmpdir(), `parley-${randomUUID()}`)
         const file = await open(name, 'wx+', 0o600)
         try {
           await rm(name)
           const size = await spool(file, source, options)
-          const answer = await ask('PUT', key, {
+          const response = await send('PUT', key, {
             headers: { 'content-type': options.mime_type, 'content-length': String(size) },
             signal: options.signal,
             ...(size > 0 ? { body: file.createReadStream({ start: 0, autoClose: false }) } : {}),
           })
-          if (answer.statusCode !== 200) await acceptMissing(answer, 'PUT')
-          else await answer.body.dump()
+          if (response.statusCode !== 200) await requireFound(response, 'PUT')
+          else await response.body.dump()
           return { size_bytes: size }
         } finally {
           await file.close()
@@ -77,22 +79,22 @@ export function createS3Store({ endpoint, region, bucket, access_key_id, secret_
       }),
 
     async get(key, range) {
-      const answer = await ask('GET', key, { headers: range ? { range: `bytes=${range.start}-${range.end}` } : {} })
-      if (answer.statusCode !== (range ? 206 : 200)) return acceptMissing(answer, 'GET')
-      const total = range ? String(answer.headers['content-range']).split('/')[1] : answer.headers['content-length']
-      return { bytes: answer.body, size_bytes: Number(total) }
+      const response = await send('GET', key, { headers: range ? { range: `bytes=${range.start}-${range.end}` } : {} })
+      if (response.statusCode !== (range ? 206 : 200)) return requireFound(response, 'GET')
+      const total = range ? String(response.headers['content-range']).split('/')[1] : response.headers['content-length']
+      return { bytes: response.body, size_bytes: Number(total) }
     },
 
     async delete(key) {
-      const answer = await ask('DELETE', key)
-      if (answer.statusCode !== 204) await acceptMissing(answer, 'DELETE')
-      else await answer.body.dump()
+      const response = await send('DELETE', key)
+      if (response.statusCode !== 204) await requireFound(response, 'DELETE')
+      else await response.body.dump()
     },
   }
 }
 
-/** That the object is not there is an answer; anything else is the operator's to mend, in the words of S3. */
-async function acceptMissing({ statusCode, body }: Dispatcher.ResponseData, method: string): Promise<undefined> {
+/** Returns undefined for a missing object. Any other failure throws with the error code of S3, for the operator to fix. */
+async function requireFound({ statusCode, body }: Dispatcher.ResponseData, method: string): Promise<undefined> {
   const [, code = ''] = /<Code>(\w+)<\/Code>/.exec(await body.text()) ?? []
   if (statusCode === 404 && method !== 'PUT' && code !== 'NoSuchBucket') return undefined
   throw new Error(`S3 answered ${method} with ${statusCode} ${code}`.trim())

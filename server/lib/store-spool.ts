@@ -1,9 +1,8 @@
 /**
- * A stream of unknown length into an open file, within a limit.
+ * Spooling: writes a stream of unknown length to an open file, up to a limit.
  *
- * Whose fault a failure is decides what happens next, so it is told apart: the
- * source is too large, the source broke, or, as any other error, our own side
- * could not keep it.
+ * The caller reacts differently to each kind of failure, so each has its own error: the source is too large
+ * (`TooLargeError`), the source failed (`BrokenSourceError`), or writing failed (any other error).
  */
 import type { FileHandle } from 'node:fs/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
@@ -15,18 +14,18 @@ export class TooLargeError extends Error {
   }
 }
 
-/** The source ended before its end; `cause` says why. */
+/** The source failed before its end; `cause` is its error. */
 export class BrokenSourceError extends Error {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : 'the source broke', { cause })
+    super(cause instanceof Error ? cause.message : 'the source failed', { cause })
     this.name = 'BrokenSourceError'
   }
 }
 
-export type Spooling = { maxBytes: number; signal?: AbortSignal | undefined }
+export type SpoolOptions = { maxBytes: number; signal?: AbortSignal | undefined }
 
-/** Write all of it, and answer how much it was. Aborting breaks the source. */
-export async function spool(file: FileHandle, source: Readable, { maxBytes, signal }: Spooling): Promise<number> {
+/** Writes the source to the file and returns its size in bytes. Aborting destroys the source. */
+export async function spool(file: FileHandle, source: Readable, { maxBytes, signal }: SpoolOptions): Promise<number> {
   if (signal) addAbortSignal(signal, source)
   let size = 0
   async function* bounded(): AsyncGenerator<Buffer> {
@@ -49,11 +48,11 @@ export async function spool(file: FileHandle, source: Readable, { maxBytes, sign
   return size
 }
 
-/** From here to the end the source is ours: it never outlives `take`, and an early error of it waits for its reader. */
-export async function owning<Value>(source: Readable, take: () => Promise<Value>): Promise<Value> {
+/** Destroys the source when `run` ends. An error that the source emits before it is read does not crash the process. */
+export async function consumeSource<Value>(source: Readable, run: () => Promise<Value>): Promise<Value> {
   source.on('error', () => {})
   try {
-    return await take()
+    return await run()
   } finally {
     source.destroy()
   }

@@ -20,7 +20,8 @@ import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { newId } from './id.ts'
-import { createFolderStore, createStore, type Store } from './store.ts'
+import type { Store } from './store.ts'
+import { createFolderStore } from './store-folder.ts'
 import { createS3Store } from './store-s3.ts'
 import { BrokenSourceError, TooLargeError } from './store-spool.ts'
 
@@ -48,14 +49,14 @@ async function startS3(t: TestContext) {
   })
   const { port } = await s3.run()
   t.after(() => s3.close())
-  const place = {
+  const bucket = {
     endpoint: `http://127.0.0.1:${port}/`,
     region: 'us-east-1',
     bucket: 'media',
     access_key_id: 'S3RVER',
     secret_access_key: 'S3RVER',
   }
-  return { directory, place, store: createS3Store(place) }
+  return { directory, bucket, store: createS3Store(bucket) }
 }
 
 const stores: Record<string, (t: TestContext) => Promise<Store>> = {
@@ -63,24 +64,23 @@ const stores: Record<string, (t: TestContext) => Promise<Store>> = {
   S3: async (t) => (await startS3(t)).store,
 }
 
-/** What is kept under a key, or undefined. */
 async function read(store: Store, key: string, range?: { start: number; end: number }) {
   const found = await store.get(key, range)
   return found && { bytes: await buffer(found.bytes), size_bytes: found.size_bytes }
 }
 
-/** A source that gives some bytes and then breaks. */
+/** A source that yields some bytes and then fails. */
 function breaking(bytes: Buffer): Readable {
   return Readable.from(
     (async function* () {
       yield bytes
-      throw new Error('the line went dead')
+      throw new Error('the connection was lost')
     })(),
   )
 }
 
 for (const [name, open] of Object.entries(stores)) {
-  test(`${name}: what is put is what is got, whole and in ranges`, async (t) => {
+  test(`${name}: get returns the bytes that were put, whole and in ranges`, async (t) => {
     const store = await open(t)
     const key = newId()
     const bytes = randomBytes(3 * mebibyte + 17)
@@ -97,7 +97,7 @@ for (const [name, open] of Object.entries(stores)) {
     }
   })
 
-  test(`${name}: nothing is something too, and a second put replaces the first`, async (t) => {
+  test(`${name}: an empty object is an object, and a second put replaces the first`, async (t) => {
     const store = await open(t)
     const key = newId()
     assert.deepEqual(await store.put(key, Readable.from([]), options), { size_bytes: 0 })
@@ -107,7 +107,7 @@ for (const [name, open] of Object.entries(stores)) {
     assert.deepEqual(await read(store, key), { bytes: Buffer.from('short'), size_bytes: 5 })
   })
 
-  test(`${name}: what is missing is undefined, deleted or never put; deleting it again is fine`, async (t) => {
+  test(`${name}: a missing or deleted object is undefined, and deleting it again is no error`, async (t) => {
     const store = await open(t)
     const key = newId()
     assert.equal(await store.get(key), undefined)
@@ -119,7 +119,7 @@ for (const [name, open] of Object.entries(stores)) {
     assert.equal(await store.get(key), undefined)
   })
 
-  test(`${name}: past the limit nothing stays, at the limit all does`, async (t) => {
+  test(`${name}: a source above the limit is not stored, one at the limit is`, async (t) => {
     const store = await open(t)
     const key = newId()
     const endless = Readable.from(
@@ -134,12 +134,12 @@ for (const [name, open] of Object.entries(stores)) {
     assert.deepEqual(await store.put(key, exact, { ...options, maxBytes: 10 }), { size_bytes: 10 })
   })
 
-  test(`${name}: a source that breaks leaves what was there before`, async (t) => {
+  test(`${name}: a source that fails leaves the previous object in place`, async (t) => {
     const store = await open(t)
     const key = newId()
     await assert.rejects(store.put(key, breaking(randomBytes(mebibyte)), options), (error) => {
       assert.ok(error instanceof BrokenSourceError)
-      assert.equal(error.message, 'the line went dead')
+      assert.equal(error.message, 'the connection was lost')
       return true
     })
     assert.equal(await store.get(key), undefined)
@@ -147,11 +147,11 @@ for (const [name, open] of Object.entries(stores)) {
     await assert.rejects(store.put(key, breaking(randomBytes(mebibyte)), options), BrokenSourceError)
     assert.deepEqual((await read(store, key))?.bytes, Buffer.from('before'))
     const early = new PassThrough()
-    early.destroy(new Error('before anybody looked'))
-    await assert.rejects(store.put(key, early, options), /before anybody looked/)
+    early.destroy(new Error('before the first read'))
+    await assert.rejects(store.put(key, early, options), /before the first read/)
   })
 
-  test(`${name}: aborted, it lets go of a source that hangs`, async (t) => {
+  test(`${name}: aborting a put destroys a source that hangs`, async (t) => {
     const store = await open(t)
     const source = new PassThrough()
     source.write(randomBytes(1_000))
@@ -162,7 +162,7 @@ for (const [name, open] of Object.entries(stores)) {
     assert.equal(source.destroyed, true)
   })
 
-  test(`${name}: many at once do not meet`, async (t) => {
+  test(`${name}: concurrent puts are independent`, async (t) => {
     const store = await open(t)
     const all = Array.from({ length: 20 }, () => ({ key: newId(), bytes: randomBytes(50_000) }))
     await Promise.all(all.map(({ key, bytes }) => store.put(key, Readable.from([bytes]), options)))
@@ -170,7 +170,7 @@ for (const [name, open] of Object.entries(stores)) {
   })
 }
 
-test('a folder shows nobody else its files, and keeps no drafts', async (t) => {
+test('files are readable by their owner only, and old drafts are removed', async (t) => {
   const dir = join(createFolder(t), 'media')
   const store = createFolderStore(dir)
   const drafts = join(dir, 'incoming')
@@ -183,35 +183,35 @@ test('a folder shows nobody else its files, and keeps no drafts', async (t) => {
   await store.put(key, Readable.from([Buffer.from('x')]), options)
   await assert.rejects(store.put(newId(), breaking(Buffer.from('x')), options))
 
-  assert.deepEqual(readdirSync(drafts), ['young'], 'a young draft may be of another process')
+  assert.deepEqual(readdirSync(drafts), ['young'], 'another process may be writing a young draft')
   const [path = ''] = globSync(`${dir}/*/*/${key}`)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(path, join(dir, key.slice(-2), key.slice(-4, -2), key))
 })
 
-test('a key that would lead out of the folder is refused', async (t) => {
+test('a key that would leave the folder is refused', async (t) => {
   const store = createFolderStore(createFolder(t))
   for (const key of ['../../etc/passwd', 'a/b/c/d', '', '....', 'abc\0def']) {
-    await assert.rejects(store.get(key), /is no key/)
+    await assert.rejects(store.get(key), /is not a valid key/)
   }
 })
 
-test('S3 is told the type, and what it refuses is told in its words', async (t) => {
-  const { directory, place, store } = await startS3(t)
+test('S3 receives the content type, and its error codes are reported', async (t) => {
+  const { directory, bucket, store } = await startS3(t)
   const key = newId()
   await store.put(key, Readable.from([Buffer.from('x')]), options)
   const [metadata = ''] = globSync(`${directory}/media/*metadata.json`)
   assert.match(readFileSync(metadata, 'utf8'), /image\/png/)
 
-  const wrongKey = createS3Store({ ...place, access_key_id: 'wrong' })
+  const wrongKey = createS3Store({ ...bucket, access_key_id: 'wrong' })
   const source = Readable.from([Buffer.from('x')])
   await assert.rejects(wrongKey.put(key, source, options), /S3 answered PUT with 403 InvalidAccessKeyId/)
-  const wrongBucket = createS3Store({ ...place, bucket: 'nowhere' })
+  const wrongBucket = createS3Store({ ...bucket, bucket: 'nowhere' })
   await assert.rejects(wrongBucket.get(key), /S3 answered GET with 404 NoSuchBucket/)
   await assert.rejects(wrongBucket.put(key, Readable.from([Buffer.from('x')]), options), /404 NoSuchBucket/)
 })
 
-test('every request is signed as version 4 wants it', async (t) => {
+test('every request has a valid AWS signature, version 4', async (t) => {
   const seen: string[] = []
   const server = createServer((request, answer) => {
     seen.push(`${request.method} ${request.headers.authorization === sign(request) ? 'signed' : 'not signed'}`)
@@ -230,7 +230,7 @@ test('every request is signed as version 4 wants it', async (t) => {
 
 const secrets = { region: 'eu-central-1', access_key_id: 'AKID', secret_access_key: 'so secret' }
 
-/** The header a request must carry, by the words of AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html */
+/** The expected authorization header: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html */
 function sign({ method = '', url = '', headers }: IncomingMessage): string {
   const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
   const names = ['host', 'x-amz-content-sha256', 'x-amz-date']
@@ -244,13 +244,3 @@ function sign({ method = '', url = '', headers }: IncomingMessage): string {
   const credential = `Credential=${secrets.access_key_id}/${scope.join('/')}`
   return `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`
 }
-
-test('the settings choose the store', async (t) => {
-  const dataDir = createFolder(t)
-  const { place } = await startS3(t)
-  const key = newId()
-  await createStore({ dataDir, mediaS3: place }).put(key, Readable.from([Buffer.from('x')]), options)
-  assert.deepEqual(readdirSync(dataDir), [])
-  await createStore({ dataDir, mediaS3: undefined }).put(key, Readable.from([Buffer.from('x')]), options)
-  assert.deepEqual(readdirSync(dataDir), ['media'])
-})
