@@ -40,7 +40,7 @@ import type { Http } from './lib/http.ts'
 import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { describeApi } from './lib/openapi.ts'
-import { type App, createServer, defaultLimits, refuseUnknownPaths, type Serving } from './lib/server.ts'
+import { type App, createServer, defaultLimits, refuseUnknownPaths, type ServerOptions } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { uploadDashboard } from './media/dashboard.ts'
 import { deleteFiles, watchMedia } from './media/media.ts'
@@ -91,9 +91,9 @@ export type Application = {
   demoSite?: DemoSite | undefined
   /** Called for every route that is registered. */
   onRoute?: (route: RouteOptions) => void
-  tls?: Serving['tls']
-  trustedProxies?: Serving['trustedProxies']
-  limits?: Serving['limits']
+  tls?: ServerOptions['tls']
+  trustedProxies?: ServerOptions['trustedProxies']
+  limits?: ServerOptions['limits']
 }
 
 export const createChannels = (http: Http): Record<ChannelName, Channel> => ({

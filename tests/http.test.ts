@@ -284,7 +284,7 @@ test('a client that trickles, floods its headers or speaks nonsense is cut off w
 })
 
 test('whatever waits too long for the database is answered', async (t) => {
-  const { api, url, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const { api, url, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
   const key = await api.key('contacts:read', 'contacts:write')
   const call = async (method: string, path: string, body?: string) => {
     const headers = { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) }

@@ -292,7 +292,7 @@ test('a broadcast whose answer failed is the same broadcast when the request is 
 })
 
 test('a request that takes too long is answered, and can be repeated with its key', async (t) => {
-  const { api, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const { api, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   let first: Awaited<ReturnType<typeof send>> | undefined
   await db.begin(async (sql) => {
@@ -309,7 +309,7 @@ test('a request that takes too long is answered, and can be repeated with its ke
 })
 
 test('a twin that waited too long is answered, and does not claim the key afterwards', async (t) => {
-  const { api, db } = await start(t, { limits: { answerTimeoutMs: 400 } })
+  const { api, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   await send()
   await db`delete from segments`

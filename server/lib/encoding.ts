@@ -79,7 +79,7 @@ const small = qualityOf(6, 5)
 const minBytes = 1024
 
 /** Compresses what is text, above 1 KB and not a stream. A file that is served from memory is compressed once. */
-export const compressAnswer: onSendHookHandler<unknown> = (request, reply, payload, done) => {
+export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
   if (!isBody || Buffer.byteLength(payload) < minBytes) return done(null, payload)
   const isEncoded = reply.hasHeader('content-encoding') || reply.hasHeader('content-range')

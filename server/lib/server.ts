@@ -1,12 +1,8 @@
 /**
- * The HTTP server before it knows any route: one JSON border, one error
- * shape, one request id, limits on every size and every wait.
+ * The HTTP server without its routes: JSON parsing, one error shape, request ids, and limits on every size and every wait.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { Socket } from 'node:net'
-import { type ParsedUrlQuery, parse as parseQuerystring } from 'node:querystring'
-import { type Duplex, Readable } from 'node:stream'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -16,18 +12,36 @@ import Fastify, {
   type FastifySchema,
   type FastifyTypeProvider,
   LogController,
-  type onRequestHookHandler,
-  type onSendHookHandler,
   type preValidationHookHandler,
   type RawServerDefault,
 } from 'fastify'
 import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
-import { compressAnswer, decodeBody } from './encoding.ts'
+import { compressResponse, decodeBody } from './encoding.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
 import type { Metrics } from './metrics.ts'
+import { describeConnectionError, describeRequestError } from './request-errors.ts'
+import {
+  endRequest,
+  endUpload,
+  isUploading,
+  limitPipelining,
+  limitResponseTime,
+  startUpload,
+  withResponseTimeout,
+} from './request-limits.ts'
+import {
+  allowHeader,
+  createPathIndex,
+  dropHeadBody,
+  parseQuery,
+  restoreHead,
+  routeHeadAsGet,
+  sendUnknownPath,
+  toDecodableUrl,
+} from './request-routing.ts'
 import { documentKeyword, type Static, type TSchema } from './schema.ts'
 
 interface SchemaTypes extends FastifyTypeProvider {
@@ -38,50 +52,57 @@ export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerRespo
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body as it came, for whoever signs or compares bytes. */
+    /** The received bytes of the body, for signatures and comparisons. */
     rawBody: Buffer | undefined
-    answerTimer: NodeJS.Timeout | undefined
-    /** Where the request comes from. Use this instead of `ip`, which is the last proxy's. */
+    responseTimer: NodeJS.Timeout | undefined
+    /** The client's address. Use it instead of `ip`, which is the address of the last proxy. */
     clientAddress: string
   }
   interface FastifyInstance {
-    /** The methods a path has; none when it is unknown. */
-    allowedAt(path: string): string[]
+    /** The methods of a path; none if it is unknown. */
+    allowedMethods(path: string): string[]
   }
   interface FastifyContextConfig {
-    /** A file is sent here, which takes its time on a slow line: `handlerTimeout` bounds it instead of `requestTimeoutMs`. */
+    /** The route receives a file, which takes long on a slow connection. `handlerTimeout` limits it, not `requestTimeoutMs`. */
     takesFile?: boolean
   }
 }
 
-export type Serving = {
+export type ServerOptions = {
   log: FastifyBaseLogger
   metrics: Metrics
   tls?: { cert: Buffer; key: Buffer } | undefined
   limits?: Partial<typeof defaultLimits>
-  /** Networks whose `X-Forwarded-For` is believed. */
+  /** Networks whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[] | undefined
-  /** Answers somebody who looks for a page where none is, instead of the refusal that programs get. */
+  /** Responds to a browser that opens an unknown path. Other clients get the JSON error. */
   sendMissingPage?: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply) | undefined
 }
 
 export const defaultLimits = {
   bodyBytes: 1024 * 1024,
   headerBytes: 16 * 1024,
-  /** A client that trickles its request is cut off. */
+  /** Clients that send their request too slowly are disconnected. */
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveMs: 72_000,
-  /** A database that does not answer must not keep callers for ever. */
-  answerTimeoutMs: 60_000,
-  /** How often a stream without news shows that it is there, and asks whether it may be. */
+  /** A database that hangs must not keep callers waiting for ever. */
+  responseTimeoutMs: 60_000,
+  /** How often an idle stream sends a comment and checks its authorization. */
   heartbeatMs: 15_000,
-  /** A client that reads nothing of what was sent to it for this long is disconnected: streams, and answers to visitors. */
+  /** A streaming client that reads nothing for this long is disconnected. */
   drainTimeoutMs: 30_000,
 }
 
-export function createServer({ log, metrics, tls, limits: given, trustedProxies, sendMissingPage }: Serving): App {
-  const limits = { ...defaultLimits, ...given }
+export function createServer({
+  log,
+  metrics,
+  tls,
+  limits: overrides,
+  trustedProxies,
+  sendMissingPage,
+}: ServerOptions): App {
+  const limits = { ...defaultLimits, ...overrides }
   const http = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -89,19 +110,19 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
     keepAliveTimeout: limits.keepAliveMs,
     noDelay: true,
-    // Nothing here asks for it, and Node's own refusal has no body.
+    // Nothing here reads it, and Node's own refusal has no body.
     requireHostHeader: false,
   }
   const app = Fastify({
     loggerInstance: log,
-    // One line a request of our own, below, instead of two of the framework's.
+    // `reportTo` logs one line per request; the framework would log two.
     logController: new LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: false,
     return503OnClosing: false,
     bodyLimit: limits.bodyBytes,
-    genReqId: (request) => saneId(request.headers['x-request-id']) ?? newId(),
+    genReqId: (request) => readRequestId(request.headers['x-request-id']) ?? newId(),
     requestIdHeader: false,
-    // No shorter than what the headers let in: an id that is too long is an id that is not there.
+    // As long as the headers allow: an id that is too long must be a 404 like any unknown id.
     routerOptions: { maxParamLength: limits.headerBytes, ignoreTrailingSlash: false, querystringParser: parseQuery },
     ajv: {
       customOptions: {
@@ -111,14 +132,14 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
         allErrors: false,
         keywords: [documentKeyword],
       },
-      onCreate: ourFormats,
+      onCreate: addFormats,
     },
     schemaController: { compilersFactory: compilers },
-    rewriteUrl: (request) => decodableUrl(request.url ?? '/'),
+    rewriteUrl: (request) => toDecodableUrl(request.url ?? '/'),
     clientErrorHandler(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) return
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && patientLines.has(socket)) return
-      const body = JSON.stringify(errorBody('bad_request', `request: ${clientFaults[error.code] ?? 'not valid HTTP'}`))
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUploading(socket)) return
+      const body = JSON.stringify(errorBody('bad_request', describeConnectionError(error.code)))
       socket.end(
         `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
           `X-Request-Id: ${newId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
@@ -126,11 +147,11 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     },
     serverFactory: (handler) => {
       const server = tls ? createHttpsServer({ ...http, ...tls }) : createHttpServer(http)
-      return server.on('request', boundPipelining(routeHeadAsGet(handler)))
+      return server.on('request', limitPipelining(routeHeadAsGet(handler)))
     },
   }) as unknown as App
 
-  // An expectation we do not know is ignored; Node's own refusal has no body.
+  // Unknown expectations are ignored: Node's own refusal has no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   app.removeAllContentTypeParsers()
@@ -143,7 +164,7 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
     }
   })
   app.decorateRequest('rawBody', undefined)
-  app.decorateRequest('answerTimer', undefined)
+  app.decorateRequest('responseTimer', undefined)
   const addressOf = createClientAddress(trustedProxies ?? [], (peer) =>
     log.warn(
       { peer },
@@ -157,57 +178,57 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
   })
 
   app.addHook('onRequest', (request, reply, done) => {
-    if (headRequests.has(request.raw)) request.raw.method = 'HEAD'
+    restoreHead(request.raw)
     reply.header('x-request-id', request.id)
-    // A year. A browser that was here once does not try plain http again.
+    // One year: browsers then use https for every request to this host.
     if (tls) reply.header('strict-transport-security', 'max-age=31536000')
-    limitAnswerTime(request, reply, limits.answerTimeoutMs)
-    // Unlike `onResponse` also when the client closes the connection.
-    reply.raw.once('close', () => clearTimeout(request.answerTimer))
+    limitResponseTime(request, reply, limits.responseTimeoutMs)
+    // Unlike `onResponse`, this also runs when the client closes the connection.
+    reply.raw.once('close', () => clearTimeout(request.responseTimer))
     done()
   })
-  const known = createPathIndex()
-  app.decorate('allowedAt', known.methodsAt)
-  // Hooks a route does not need cost every request of it, so each route gets its own.
+  const paths = createPathIndex()
+  app.decorate('allowedMethods', paths.methodsAt)
+  // Each route gets only the hooks it needs: every hook costs time in each of its requests.
   app.addHook('onRoute', (route) => {
     const { schema, url } = route
-    known.add(url, listOf(route.method))
-    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody, compressAnswer]
+    paths.add(url, listOf(route.method))
+    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody, compressResponse]
     if (schema?.body) route.preValidation = [dropNullsOf(schema.body), ...listOf(route.preValidation)]
     if (schema?.body || schema?.querystring) {
       route.preHandler = [checkRequest(schema), ...listOf(route.preHandler)]
     }
-    if (!bodyless.has(String(route.method))) {
+    if (!methodsWithoutBody.has(String(route.method))) {
       route.preParsing = [decodeBody, ...listOf(route.preParsing)]
     }
     const { handlerTimeout } = route
     if (handlerTimeout) {
       delete route.handlerTimeout
-      route.onRequest = [...listOf(route.onRequest), allowAnswerTime(handlerTimeout)]
+      route.onRequest = [...listOf(route.onRequest), withResponseTimeout(handlerTimeout)]
     }
     if (route.config?.takesFile) {
-      route.onRequest = [...listOf(route.onRequest), bePatient]
-      route.onResponse = [...listOf(route.onResponse), endPatience]
+      route.onRequest = [...listOf(route.onRequest), startUpload]
+      route.onResponse = [...listOf(route.onResponse), endUpload]
     }
     route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url), url)]
   })
   const reportUnknown = reportTo(metrics.watchRoute('any', unknown), unknown)
   app.addHook('onResponse', (request, reply, done) => {
-    openRequests.set(request.socket, (openRequests.get(request.socket) ?? 1) - 1)
+    endRequest(request.socket)
     if (request.is404) reportUnknown(request, reply, done)
     else done()
   })
   app.setNotFoundHandler((request, reply) => {
     reply.headers(allowHeader(request))
     if (sendMissingPage && wantsPage(request)) sendMissingPage(request, reply.code(404))
-    else answerUnknownPath(request, reply)
+    else sendUnknownPath(request, reply)
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error instanceof ApiError) {
       return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message))
     }
     if (error.validation || (error.statusCode ?? 500) < 500) {
-      return reply.code(400).send(errorBody('bad_request', describeFault(error)))
+      return reply.code(400).send(errorBody('bad_request', describeRequestError(error)))
     }
     request.log.error(
       { err: error, ...describeRequest(request, request.routeOptions.url ?? unknown) },
@@ -218,46 +239,18 @@ export function createServer({ log, metrics, tls, limits: given, trustedProxies,
   return app
 }
 
-/**
- * Unknown paths and wrong methods in a part of the API: refused after the hooks that were added so far, such as the key
- * check, and before the body is read.
- */
+/** Refuses unknown paths and methods in a part of the API: after the hooks added so far, and before the body is read. */
 export function refuseUnknownPaths(app: App): void {
-  app.setNotFoundHandler(answerUnknownPath)
+  app.setNotFoundHandler(sendUnknownPath)
   app.addHook('onRequest', (request, _reply, done) => {
     done(request.is404 ? new ApiError('not_found', 'no such path', allowHeader(request)) : undefined)
   })
 }
 
-function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply): void {
-  reply.code(404).send(errorBody('not_found', 'no such path'))
-}
-
-/** `Allow`, when the path exists for other methods. */
-function allowHeader({ server, url }: FastifyRequest): Record<string, string> {
-  const methods = server.allowedAt(url.split('?')[0] ?? '')
-  return methods.length > 0 ? { allow: methods.join(', ') } : {}
-}
-
-/** Which methods a path has. It is asked only for paths that were not found, so a scan over all routes will do. */
-function createPathIndex() {
-  const routes: { pattern: RegExp; methods: readonly string[] }[] = []
-  return {
-    add(url: string, methods: readonly string[]): void {
-      const source = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')
-      routes.push({ pattern: new RegExp(`^${source.replaceAll('*', '.*')}$`), methods })
-    },
-    methodsAt(path: string): string[] {
-      const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods)
-      return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].sort()
-    },
-  }
-}
-
-/** A browser that opens an address says that it takes HTML; scripts and pictures do not, and programs also name JSON. */
+/** A browser that opens a page accepts HTML. Scripts and images do not, and programs also accept JSON. */
 function wantsPage({ method, headers: { accept = '' } }: FastifyRequest): boolean {
-  const names = (type: string) => accept.toLowerCase().includes(type)
-  return (method === 'GET' || method === 'HEAD') && names('text/html') && !names('application/json')
+  const accepts = (type: string) => accept.toLowerCase().includes(type)
+  return (method === 'GET' || method === 'HEAD') && accepts('text/html') && !accepts('application/json')
 }
 
 type Done = (error?: Error) => void
@@ -269,7 +262,7 @@ function dropNullsOf(body: Parameters<typeof dropNulls>[1]): preValidationHookHa
   }
 }
 
-/** What the body is comes before whether the path's resource exists. */
+/** Runs before the handler, so a malformed request is refused before its resource is looked up. */
 function checkRequest({ body, querystring }: FastifySchema) {
   return (request: FastifyRequest, _reply: FastifyReply, done: Done) => {
     if (body) requireStorable(request.body, body)
@@ -278,32 +271,9 @@ function checkRequest({ body, querystring }: FastifySchema) {
   }
 }
 
-const bodyless = new Set(['GET', 'HEAD'])
+const methodsWithoutBody = new Set(['GET', 'HEAD'])
 
-/**
- * Fails a request that is not answered in time, and cuts off an answer that is not sent in time. The handler goes on; its
- * answer is dropped. Not Fastify's own handler timeout: that stops when the request stream closes, which Node does as soon
- * as the body has been read.
- */
-function limitAnswerTime(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
-  clearTimeout(request.answerTimer)
-  request.answerTimer = setTimeout(() => {
-    if (reply.sent) return
-    const error = new Error(`no answer within ${timeoutMs} ms`)
-    if (reply.raw.headersSent) reply.raw.destroy(error)
-    else reply.send(error)
-  }, timeoutMs)
-}
-
-/** The `handlerTimeout` of a route instead of `answerTimeoutMs`. */
-function allowAnswerTime(timeoutMs: number): onRequestHookHandler {
-  return (request, reply, done) => {
-    limitAnswerTime(request, reply, timeoutMs)
-    done()
-  }
-}
-
-/** Count the answer; one line in the log, loud when it was slow. */
+/** Counts the response and logs one line, as a warning if it was slow. */
 function reportTo(observe: (status: number, seconds: number) => void, route: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const ms = reply.elapsedTime
@@ -317,186 +287,25 @@ function reportTo(observe: (status: number, seconds: number) => void, route: str
 
 const slowMs = 1_000
 
-/** Open for as long as somebody listens. */
+/** Streams stay open, so they are never slow. */
 const isStream = ({ raw }: FastifyReply): boolean =>
   String(raw.getHeader('content-type') ?? '').startsWith('text/event-stream')
 const unknown = 'unknown'
 
-/** What a log may hold of a request: its route and id. Paths and queries carry tokens, names and numbers. */
+/** The loggable part of a request. Paths and queries may hold tokens, names and phone numbers. */
 function describeRequest({ method, params }: FastifyRequest, route: string) {
   return { method, route, id: (params as { id?: string } | undefined)?.id }
-}
-
-/** Lines on which a file comes from somebody who may send one. */
-const patientLines = new WeakSet<Duplex>()
-
-function bePatient({ socket }: FastifyRequest, _reply: FastifyReply, done: Done): void {
-  patientLines.add(socket)
-  done()
-}
-
-function endPatience({ socket }: FastifyRequest, _reply: FastifyReply, done: Done): void {
-  patientLines.delete(socket)
-  done()
-}
-
-/** Requests of a connection that are not answered yet. */
-const openRequests = new WeakMap<Socket, number>()
-
-/** A client may send requests ahead of their answers, but not so many that they crowd out everybody else's. */
-function boundPipelining(handle: (request: IncomingMessage, response: ServerResponse) => void) {
-  return (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request
-    const open = (openRequests.get(socket) ?? 0) + 1
-    openRequests.set(socket, open)
-    if (open > maxPipelined) socket.destroy()
-    if (!socket.destroyed) handle(request, response)
-  }
-}
-
-const maxPipelined = 100
-
-/** HEAD requests on their way to the route of GET. */
-const headRequests = new WeakSet<IncomingMessage>()
-
-/**
- * HEAD is answered by the route of GET. The router sees a GET; from the first hook on the method is HEAD again. Node
- * sends no body, because the response was created for a HEAD.
- */
-function routeHeadAsGet(handle: (request: IncomingMessage, response: ServerResponse) => void) {
-  return (request: IncomingMessage, response: ServerResponse) => {
-    if (request.method === 'HEAD') {
-      headRequests.add(request)
-      request.method = 'GET'
-    }
-    handle(request, response)
-  }
-}
-
-/** A file or an export is not read to the end for the sake of its headers. */
-const dropHeadBody: onSendHookHandler<unknown> = (request, _reply, payload, done) => {
-  if (request.method !== 'HEAD' || !(payload instanceof Readable)) return done(null, payload)
-  payload.destroy()
-  done(null, null)
 }
 
 export const listOf = <Hook>(hooks: Hook | Hook[] | undefined): Hook[] =>
   hooks === undefined ? [] : ([hooks].flat() as Hook[])
 
-/** The usual `uuid` format also takes `urn:uuid:…`, which names nothing here. */
-function ourFormats(ajv: { addFormat(name: string, check: (text: string) => boolean): unknown }): void {
+/** The standard `uuid` format also accepts `urn:uuid:…`, which is no id here. */
+function addFormats(ajv: { addFormat(name: string, check: (text: string) => boolean): unknown }): void {
   ajv.addFormat('uuid', isUuid)
 }
 
-/** A caller's request id is kept when it is a token that can do no harm in a log. */
-function saneId(header: string | string[] | undefined): string | undefined {
+/** Accepts a caller's request id if it is safe to log. */
+function readRequestId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && /^[\w.:+/=@-]{1,128}$/.test(header) ? header : undefined
-}
-
-/** A path whose percent signs make no sense is an unknown path like any other, so they are taken literally. */
-function decodableUrl(url: string): string {
-  if (!url.includes('%')) return url
-  const [path = '', ...query] = url.split('?')
-  try {
-    decodeURIComponent(path)
-    return url
-  } catch {
-    return [path.replaceAll('%', '%25'), ...query].join('?')
-  }
-}
-
-/**
- * A parameter that is given several times is a list, which no parameter of ours takes: the schema refuses it. `channel[]=a`
- * and `channel[0]=a`, as several HTTP libraries write lists, name the parameter `channel`.
- */
-function parseQuery(text: string): ParsedUrlQuery {
-  const query = parseQuerystring(text)
-  const lists = Object.keys(query).filter((name) => /^[^[]+\[\w*\]$/.test(name))
-  for (const list of lists) {
-    const name = list.slice(0, list.indexOf('['))
-    const values = [query[name] ?? [], query[list] ?? []].flat()
-    query[name] = values.length === 1 ? values[0] : values
-  }
-  return query
-}
-
-const clientFaults: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: 'headers too large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'not complete in time',
-}
-
-const bodyFaults: Record<string, string> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body: over 1 MiB',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content-type: must be application/json',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'content-length: does not match the body',
-}
-
-type Fault = {
-  keyword: string
-  instancePath: string
-  params: Record<string, unknown>
-  message?: string | undefined
-}
-
-/** `filter.rules[2].op: must be one of …`: the field, then the rule it breaks. */
-function describeFault(error: FastifyError): string {
-  const fault = faultOf(error.validation ?? [])
-  if (!fault) return bodyFaults[error.code] ?? `request: ${error.message}`
-  const steps = fault.instancePath
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  if (fault.keyword === 'required') steps.push(String(fault.params.missingProperty))
-  const path = steps.reduce(
-    (path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : path ? `${path}.${step}` : step),
-    '',
-  )
-  return `${path || 'body'}: ${describeRule(fault)}`
-}
-
-/** Where a value may be one of several things and is none, the one that was meant is the one that went wrong deepest. */
-function faultOf(faults: readonly Fault[]): Fault | undefined {
-  const depthOf = ({ instancePath }: Fault) => instancePath.split('/').length
-  const deepest = Math.max(...faults.map(depthOf))
-  const [fault, ...others] = faults.filter((each) => depthOf(each) === deepest)
-  if (fault?.keyword !== 'type') return fault
-  const types = [fault, ...others].filter(({ keyword }) => keyword === 'type').flatMap(({ params }) => params.type)
-  return { ...fault, params: { type: types } }
-}
-
-function describeRule({ keyword, params, message }: Fault): string {
-  const { limit } = params
-  switch (keyword) {
-    case 'required':
-      return 'required'
-    case 'type':
-      return `must be ${[params.type]
-        .flat()
-        .map((type) => typeNames[String(type)] ?? type)
-        .join(' or ')}`
-    case 'enum':
-      return `must be one of ${[params.allowedValues].flat().join(', ')}`
-    case 'minLength':
-      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`
-    case 'maxLength':
-      return `must have at most ${limit} characters`
-    case 'minItems':
-      return `must have at least ${limit} ${limit === 1 ? 'item' : 'items'}`
-    case 'maxItems':
-      return `must have at most ${limit} items`
-    case 'format':
-      return `not a ${params.format}`
-    default:
-      return message ?? 'not usable'
-  }
-}
-
-const typeNames: Record<string, string> = {
-  string: 'a string',
-  null: 'null',
-  object: 'an object',
-  array: 'an array',
-  boolean: 'true or false',
-  integer: 'a whole number',
-  number: 'a number',
 }

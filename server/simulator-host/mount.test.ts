@@ -12,7 +12,7 @@ async function mount(t: TestContext, handle: Handle): Promise<string> {
   const app = createServer({
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
-    limits: { answerTimeoutMs: 50 },
+    limits: { responseTimeoutMs: 50 },
   })
   // No database: callers at this machine need no session.
   const mounting = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }

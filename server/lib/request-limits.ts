@@ -1,0 +1,63 @@
+/** Limits on how long a request may take and on how many requests a connection may have open. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, onResponseHookHandler } from 'fastify'
+
+/**
+ * Fails a request without a response within `timeoutMs`, and cuts off a response that is not sent by then. The handler runs
+ * on, and its response is dropped. Fastify's own handler timeout does not work here: it stops when the request stream closes,
+ * which Node does as soon as the body is read.
+ */
+export function limitResponseTime(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
+  clearTimeout(request.responseTimer)
+  request.responseTimer = setTimeout(() => {
+    if (reply.sent) return
+    const error = new Error(`no response within ${timeoutMs} ms`)
+    if (reply.raw.headersSent) reply.raw.destroy(error)
+    else reply.send(error)
+  }, timeoutMs)
+}
+
+/** A hook for routes with a timeout of their own. */
+export function withResponseTimeout(timeoutMs: number): onRequestHookHandler {
+  return (request, reply, done) => {
+    limitResponseTime(request, reply, timeoutMs)
+    done()
+  }
+}
+
+/** Connections on which an authorized caller uploads a file. `requestTimeoutMs` does not apply to them. */
+const uploadSockets = new WeakSet<Duplex>()
+
+export const isUploading = (socket: Duplex): boolean => uploadSockets.has(socket)
+
+export const startUpload: onRequestHookHandler = ({ socket }, _reply, done) => {
+  uploadSockets.add(socket)
+  done()
+}
+
+export const endUpload: onResponseHookHandler = ({ socket }, _reply, done) => {
+  uploadSockets.delete(socket)
+  done()
+}
+
+const maxPipelined = 100
+
+/** Requests in flight, by connection. */
+const openRequests = new WeakMap<Socket, number>()
+
+/** A client may send requests before it has the earlier responses, but not so many that it delays other clients. */
+export function limitPipelining(handle: (request: IncomingMessage, response: ServerResponse) => void) {
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request
+    const open = (openRequests.get(socket) ?? 0) + 1
+    openRequests.set(socket, open)
+    if (open > maxPipelined) socket.destroy()
+    if (!socket.destroyed) handle(request, response)
+  }
+}
+
+export function endRequest(socket: Socket): void {
+  openRequests.set(socket, (openRequests.get(socket) ?? 1) - 1)
+}
