@@ -5,10 +5,10 @@
  * Both servers receive three status reports per message. The service stores them; the forwarder only answers 200.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../scripts/free-port.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import { newId } from '../server/lib/id.ts'
 import type { SimulatorAccount } from '../simulator/simulator.ts'
-import { freePort } from '../tests/free-port.ts'
 import type { Figure } from './figure.ts'
 import { insertConversations, insertPeople, phoneOf } from './people.ts'
 import {

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { type Demo, readDemo } from '../server/demo/demo.ts'
-import { chromiumFlags, resolveChromium } from '../tests/chromium.ts'
-import { freePort } from '../tests/free-port.ts'
+import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { freePort } from './free-port.ts'
 
 const root = join(import.meta.dirname, '..')
 const images = join(root, 'docs/images')

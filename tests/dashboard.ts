@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Provider } from './provider.ts'
 import { createBrowser, start, type World } from './support.ts'
 

@@ -76,31 +76,6 @@ test('every advisory lock has a number of its own', () => {
   assert.equal(new Set(numbers).size, numbers.length, numbers.join(', '))
 })
 
-test('a room imports only itself and rooms to its left', () => {
-  for (const { file, room, text } of rooms()) {
-    assert.ok(order.includes(room), `${file} is in no room`)
-    for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
-      const [folder, other = '', ...inside] = join(dirname(file), path).split('/')
-      if (folder === 'common') continue
-      if (folder === 'simulator' && ['simulator-host', 'demo'].includes(room)) continue
-      assert.ok(folder === 'server' && inside.length > 0, `${file} imports ${path}: the program itself, or beside it`)
-      assert.ok(order.indexOf(other) <= order.indexOf(room), `${file} imports ${other}`)
-    }
-  }
-})
-
-test('ui and common import nothing of ours, and the simulator only itself and those two', () => {
-  const allowed: Record<string, readonly string[]> = { ui: [], common: [], simulator: ['common', 'ui'] }
-  for (const [folder, others] of Object.entries(allowed)) {
-    for (const file of globSync(`${folder}/**/*.{ts,tsx}`)) {
-      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)) {
-        const [other = ''] = join(dirname(file), path).split('/')
-        assert.ok([folder, ...others].includes(other), `${file} imports ${path}`)
-      }
-    }
-  }
-})
-
 test('the folders of the simulator import only to their left', () => {
   const folders = ['wire', 'state', 'delivery', 'world.ts', 'graph', 'control']
   for (const file of globSync('simulator/{wire,state,delivery,graph,control}/*.ts')) {

@@ -12,8 +12,8 @@ import addFormats from 'ajv-formats'
 import { createConfirmations } from '../cli/confirm.ts'
 import { toMessage } from '../cli/send.ts'
 import { verifyWebhook } from '../receivers/verify.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { ParleyError } from '../sdk/src/index.ts'
-import { freePort } from './free-port.ts'
 import { type Json, start, until, type World } from './support.ts'
 
 type Running = {

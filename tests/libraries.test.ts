@@ -17,8 +17,8 @@ import { normalizeWebhook, verifySignature } from '@kapso/whatsapp-cloud-api/ser
 import { MessengerBatch, MessengerClient } from 'messaging-api-messenger'
 import { WhatsAppAPI } from 'whatsapp-api-js'
 import * as wa from 'whatsapp-api-js/messages'
+import { freePort } from '../scripts/free-port.ts'
 import { createSimulator } from '../simulator/simulator.ts'
-import { freePort } from './free-port.ts'
 import { type Json, until } from './support.ts'
 
 type Callback = { raw: string; body: Json; signature: string }

@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { freePort } from '../scripts/free-port.ts'
+import { resolvePackage } from '../scripts/packages.ts'
 import type { DatabaseAddress } from '../server/lib/embedded-postgres.ts'
-import { freePort } from './free-port.ts'
-import { resolvePackage } from './packages.ts'
 import { until } from './support.ts'
 
 /** Finds PgBouncer. With `install`, installs it with the system's package manager where that is possible. */

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import { assertAccessible } from './dashboard.ts'
 
 const executablePath = resolveChromium()

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { freePort } from '../scripts/free-port.ts'
 import { Parley } from '../sdk/src/index.ts'
-import { freePort } from './free-port.ts'
 import {
   connect,
   connectSimulator,

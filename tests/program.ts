@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
-import { freePort } from './free-port.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { until } from './support.ts'
 
 export type Program = {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
-import { chromiumFlags, resolveChromium } from './chromium.ts'
+import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import { statusOf } from './internals.ts'
 import { type Json, start, type World } from './support.ts'
 

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort } from './free-port.ts'
+import { freePort } from '../scripts/free-port.ts'
 import { assertRefused, createBrowser, createDatabase, type Json, setupToken, start, until } from './support.ts'
 
 const first = {

@@ -18,8 +18,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '../scripts/free-port.ts'
 import { createSimulator, type SimulatorAccount } from '../simulator/simulator.ts'
-import { freePort } from './free-port.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of any shape, looked at by assertions
 type Json = any

@@ -6,6 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
+import { freePort } from '../../scripts/free-port.ts'
 import {
   addEndpoint,
   attemptsOf,
@@ -15,7 +16,6 @@ import {
   queueEvents,
   waitForAttempts,
 } from '../../tests/deliveries.ts'
-import { freePort } from '../../tests/free-port.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
 import { createBrowser, type Json, start, startSignedIn, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
