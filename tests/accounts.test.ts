@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { scopes } from './internals.ts'
-import { assertRefused, createBrowser, type Json, publicUrl, start, until, type World } from './support.ts'
+import { assertRefused, createBrowser, type Json, main, publicUrl, start, until, type World } from './support.ts'
 
 /** A member of the given role, signed in. */
 async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') {
@@ -18,7 +18,7 @@ async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') 
   return { browser, email, accepted, invited, path }
 }
 
-test('a member signs in, is known, and signs out', async (t) => {
+test('a member signs in, is known, and signs out', main, async (t) => {
   const { url, owner, api } = await start(t)
   const browser = createBrowser(url)
   assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')

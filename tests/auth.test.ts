@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
-import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
 
-test('a key says who it is, even without scopes', async (t) => {
+test('a key says who it is, even without scopes', main, async (t) => {
   const { api } = await start(t)
   const key = await api.key()
 
@@ -78,7 +78,7 @@ test('a legacy key works until its date', async (t) => {
   assert.deepEqual([listed.state, listed.prefix], ['expired', 'legacy_live_AbCd'])
 })
 
-test('exactly 120 requests a minute pass, across processes, and every answer says what is left', async (t) => {
+test('exactly 120 requests a minute pass, across processes, and every answer says what is left', main, async (t) => {
   const { api, db, url, twin } = await start(t)
   const bases = [url, await twin()]
   const key = await api.key('contacts:read')

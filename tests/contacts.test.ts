@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, start } from './support.ts'
+import { type Api, assertRefused, type Json, main, start } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 
@@ -23,7 +23,7 @@ async function all(api: Api, path: string, limit: number): Promise<Json[]> {
   }
 }
 
-test('a new number makes a contact, a known one finds it unchanged', async (t) => {
+test('a new number makes a contact, a known one finds it unchanged', main, async (t) => {
   const { api, db } = await start(t)
 
   const made = await api.post('/contacts', {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
 import { type Db, idAt, newId, pastId, scopes, sweepListeners } from './internals.ts'
-import { type Api, assertRefused, type Json, start, until } from './support.ts'
+import { type Api, assertRefused, type Json, main, start, until } from './support.ts'
 
 type Line = {
   response: Response
@@ -51,35 +51,39 @@ const nudge = (api: Api) => api.post('/segments', { name: crypto.randomUUID() })
 
 const namesOf = (events: Json[]) => events.map(({ data }) => data.name)
 
-test('without a webhook, a line has what happens from its greeting on, to the byte, and nothing of others', async (t) => {
-  const { url, api, db, connect, workspace } = await start(t)
-  const provider = await connect()
-  const { api: theirs } = await workspace()
-  const key = await api.key('webhooks:manage')
-  await api.post('/contacts', { phone: '+14155550199', name: 'Before' })
-  const all = await open(t, url, key)
-  const some = await open(t, url, key, '?events=message.received,contact.created')
-  const foreign = await open(t, url, await theirs.key('webhooks:manage'))
-  assert.match(all.response.headers.get('content-type') ?? '', /^text\/event-stream/)
-  assert.ok(all.response.headers.get('x-ratelimit-remaining'))
+test(
+  'without a webhook, a line has what happens from its greeting on, to the byte, and nothing of others',
+  main,
+  async (t) => {
+    const { url, api, db, connect, workspace } = await start(t)
+    const provider = await connect()
+    const { api: theirs } = await workspace()
+    const key = await api.key('webhooks:manage')
+    await api.post('/contacts', { phone: '+14155550199', name: 'Before' })
+    const all = await open(t, url, key)
+    const some = await open(t, url, key, '?events=message.received,contact.created')
+    const foreign = await open(t, url, await theirs.key('webhooks:manage'))
+    assert.match(all.response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    assert.ok(all.response.headers.get('x-ratelimit-remaining'))
 
-  await provider.writes({ from: '+14155550100', text: 'one\ntwo \u2028 é' })
+    await provider.writes({ from: '+14155550100', text: 'one\ntwo \u2028 é' })
 
-  await all.until(3)
-  await some.until(2)
-  const kept = await db<{ body: string }[]>`
+    await all.until(3)
+    await some.until(2)
+    const kept = await db<{ body: string }[]>`
     select body from webhook_events where workspace_id = ${api.workspaceId} order by id`
-  assert.deepEqual(
-    all.frames.slice(1).map(({ data }) => data),
-    kept.map(({ body }) => body),
-  )
-  const names = (line: Line) => line.frames.slice(1).map(({ name }) => name)
-  assert.deepEqual(names(all), ['contact.created', 'conversation.created', 'message.received'])
-  assert.deepEqual(names(some), ['contact.created', 'message.received'])
-  await theirs.post('/contacts', { phone: '+14155550101', name: 'Theirs' })
-  assert.deepEqual(namesOf(await foreign.until(1)), ['Theirs'])
-  assert.equal(all.events().length, 3)
-})
+    assert.deepEqual(
+      all.frames.slice(1).map(({ data }) => data),
+      kept.map(({ body }) => body),
+    )
+    const names = (line: Line) => line.frames.slice(1).map(({ name }) => name)
+    assert.deepEqual(names(all), ['contact.created', 'conversation.created', 'message.received'])
+    assert.deepEqual(names(some), ['contact.created', 'message.received'])
+    await theirs.post('/contacts', { phone: '+14155550101', name: 'Theirs' })
+    assert.deepEqual(namesOf(await foreign.until(1)), ['Theirs'])
+    assert.equal(all.events().length, 3)
+  },
+)
 
 test('what is committed late comes too, and whoever comes back gets all of it', async (t) => {
   const { url, api, db } = await start(t)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { brokenMessages, fixture, sweepPending } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Api, assertRefused, createBrowser, type Json, publicUrl, start, until } from './support.ts'
+import { type Api, assertRefused, createBrowser, type Json, main, publicUrl, start, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -31,7 +31,7 @@ const text = (from: string, body: string, id = `wamid.${randomUUID()}`) => ({
   text: { body },
 })
 
-test('a customer writes: contact, conversation, message, events; a repeat changes nothing', async (t) => {
+test('a customer writes: contact, conversation, message, events; a repeat changes nothing', main, async (t) => {
   const world = await start(t)
   const { api, connect } = world
   const eventsOf = await recordEvents(t, world)

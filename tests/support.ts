@@ -199,6 +199,9 @@ type Starting = {
 
 type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 
+/** Marks the test of a room's main promise, which `npm run test:fast` runs: `test('…', main, …)`. */
+export const main = { only: process.env.PARLEY_TEST_MAIN === '1' }
+
 const silent = pino({ level: 'silent' })
 export const setupToken = 'the token of the first run'
 export const testEncryptionKey = '5e'.repeat(32)

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { newId, sweepVisitors } from './internals.ts'
 import { recordEvents, withoutResources } from './receiver.ts'
-import { type Answer, assertRefused, createBrowser, type Json, start, until, type World } from './support.ts'
+import { type Answer, assertRefused, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
 const origin = 'https://shop.test'
 
@@ -94,7 +94,7 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   return { ...world, siteId, browser, answers, page, open: (token?: string) => openPage(t, world.url, siteId, token) }
 }
 
-test('the first message makes the contact and the conversation, and says so in events', async (t) => {
+test('the first message makes the contact and the conversation, and says so in events', main, async (t) => {
   const world = await startSite(t)
   const { api, page } = world
   const eventsOf = await recordEvents(t, world)

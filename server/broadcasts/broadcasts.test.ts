@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { recordEvents } from '../../tests/receiver.ts'
-import { type Api, assertRefused, type Json, publicUrl, start, until } from '../../tests/support.ts'
+import { type Api, assertRefused, type Json, main, publicUrl, start, until } from '../../tests/support.ts'
 import { setPlan } from '../accounts/plans.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
@@ -77,63 +77,67 @@ const usageOf = async (db: Db, api: Api): Promise<number> => {
   return usage?.count ?? 0
 }
 
-test('a broadcast is accepted, everybody gets it once as a message of their conversation, and its counters end at read', async (t) => {
-  const { api, url, db, connect } = await start(t)
-  const provider = await connect()
-  await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
-  const recipients = [{ to: phoneOf(0) }, { to: phoneOf(1), name: 'Bob' }, { to: '(415) 556-0002' }]
+test(
+  'a broadcast is accepted, everybody gets it once as a message of their conversation, and its counters end at read',
+  main,
+  async (t) => {
+    const { api, url, db, connect } = await start(t)
+    const provider = await connect()
+    await api.post('/contacts', { phone: phoneOf(0), name: 'Ann' })
+    const recipients = [{ to: phoneOf(0) }, { to: phoneOf(1), name: 'Bob' }, { to: '(415) 556-0002' }]
 
-  const accepted = await accept(api, { recipients })
+    const accepted = await accept(api, { recipients })
 
-  const { id, created_at, started_at, ...rest } = accepted
-  assert.deepEqual(rest, {
-    name: 'News',
-    status: 'sending',
-    template: { name: 'hello_world', language: 'en_US' },
-    segment_id: null,
-    total_count: 3,
-    pending_count: 3,
-    sent_count: 0,
-    delivered_count: 0,
-    read_count: 0,
-    failed_count: 0,
-    skipped_count: 0,
-    is_paused: false,
-    paused_reason: null,
-    scheduled_at: null,
-    completed_at: null,
-  })
-  assert.ok(created_at && started_at)
-  await untilSent(db, api, id)
-  const done = await until('everybody to read it', async () => {
-    const broadcast = await read(api, id)
-    return broadcast.read_count === 3 && broadcast
-  })
-  assert.deepEqual(countsOf(done), [3, 3, 3, 3, 0, 0])
-  await assertCounted(db, api, id)
-  assert.equal((await read(api, id)).completed_at, done.completed_at, 'reports move no end')
-  assert.deepEqual((await provider.sent()).map(({ to }) => to).sort(), [phoneOf(0), phoneOf(1), phoneOf(2)])
-  const conversations = (await api.get('/conversations')).body.data
-  assert.deepEqual(conversations.map(({ contact }: Json) => contact.name).sort(), ['Ann', 'Bob', null])
-  for (const conversation of conversations) {
-    const [message, ...more] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
-    assert.equal(more.length, 0)
-    const { direction, sender_type, content_type, template_name, status, broadcast_id } = message
-    assert.deepEqual(
-      [direction, sender_type, content_type, template_name, status, broadcast_id],
-      ['outbound', 'bot', 'template', 'hello_world', 'read', id],
-    )
-  }
-  assert.equal(await usageOf(db, api), 3)
-  const [stored] = await until('the end to be written down', async () => {
-    const rows = await db<Json[]>`select status, completed_at, reserved_count from broadcasts where id = ${id}`
-    return rows[0]?.status === 'sent' && rows
-  })
-  assert.deepEqual([stored.completed_at, stored.reserved_count], [done.completed_at, 0])
-  const metrics = await (await fetch(`${url}/metrics`)).text()
-  assert.match(metrics, /^parley_broadcasts\{status="sent"\} 1$/m)
-  assert.match(metrics, /^parley_broadcast_sends_total\{outcome="sent"\} 3$/m)
-})
+    const { id, created_at, started_at, ...rest } = accepted
+    assert.deepEqual(rest, {
+      name: 'News',
+      status: 'sending',
+      template: { name: 'hello_world', language: 'en_US' },
+      segment_id: null,
+      total_count: 3,
+      pending_count: 3,
+      sent_count: 0,
+      delivered_count: 0,
+      read_count: 0,
+      failed_count: 0,
+      skipped_count: 0,
+      is_paused: false,
+      paused_reason: null,
+      scheduled_at: null,
+      completed_at: null,
+    })
+    assert.ok(created_at && started_at)
+    await untilSent(db, api, id)
+    const done = await until('everybody to read it', async () => {
+      const broadcast = await read(api, id)
+      return broadcast.read_count === 3 && broadcast
+    })
+    assert.deepEqual(countsOf(done), [3, 3, 3, 3, 0, 0])
+    await assertCounted(db, api, id)
+    assert.equal((await read(api, id)).completed_at, done.completed_at, 'reports move no end')
+    assert.deepEqual((await provider.sent()).map(({ to }) => to).sort(), [phoneOf(0), phoneOf(1), phoneOf(2)])
+    const conversations = (await api.get('/conversations')).body.data
+    assert.deepEqual(conversations.map(({ contact }: Json) => contact.name).sort(), ['Ann', 'Bob', null])
+    for (const conversation of conversations) {
+      const [message, ...more] = (await api.get(`/conversations/${conversation.id}/messages`)).body.data
+      assert.equal(more.length, 0)
+      const { direction, sender_type, content_type, template_name, status, broadcast_id } = message
+      assert.deepEqual(
+        [direction, sender_type, content_type, template_name, status, broadcast_id],
+        ['outbound', 'bot', 'template', 'hello_world', 'read', id],
+      )
+    }
+    assert.equal(await usageOf(db, api), 3)
+    const [stored] = await until('the end to be written down', async () => {
+      const rows = await db<Json[]>`select status, completed_at, reserved_count from broadcasts where id = ${id}`
+      return rows[0]?.status === 'sent' && rows
+    })
+    assert.deepEqual([stored.completed_at, stored.reserved_count], [done.completed_at, 0])
+    const metrics = await (await fetch(`${url}/metrics`)).text()
+    assert.match(metrics, /^parley_broadcasts\{status="sent"\} 1$/m)
+    assert.match(metrics, /^parley_broadcast_sends_total\{outcome="sent"\} 3$/m)
+  },
+)
 
 test('a number counts once, and whoever cannot be reached is skipped with a reason', async (t) => {
   const { api, db, connect } = await start(t)

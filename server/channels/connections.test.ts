@@ -6,6 +6,7 @@ import {
   createBrowser,
   createDatabase,
   type Json,
+  main,
   publicUrl,
   start,
   type World,
@@ -45,7 +46,7 @@ async function member({ url, owner }: World, role: 'admin' | 'agent') {
   return browser
 }
 
-test('a channel is connected, shown without its secrets, and keeps its address when it changes', async (t) => {
+test('a channel is connected, shown without its secrets, and keeps its address when it changes', main, async (t) => {
   const { browser, list, db } = await startBare(t)
   assert.deepEqual(await list(), [])
   const connected = await browser.call('PUT', '/channels/msgapp', settings)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { createDatabase, until } from '../../tests/support.ts'
+import { createDatabase, main, until } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Connection, FetchedMedia, MediaReference } from '../channels/channel.ts'
 import { defaultPace, saveConnection } from '../channels/connections.ts'
@@ -173,7 +173,7 @@ async function startMedia(t: TestContext) {
   return { db, workspaceId, store, addWorkspace, add, work, read, settled, urlOf, hurry, get, show, asked, metrics }
 }
 
-test('media are fetched with the connection of the workspace, and the message says where they are', async (t) => {
+test('media are fetched with the connection of the workspace, and the message says where they are', main, async (t) => {
   const { add, work, settled, urlOf, get } = await startMedia(t)
   const added = await add({ id: 'wamid-1' })
   assert.equal(await urlOf(added), null)

@@ -17,7 +17,7 @@ import {
   waitForAttempts,
 } from '../../tests/deliveries.ts'
 import { type Behaviour, type Received, type Receiver, startReceiver } from '../../tests/receiver.ts'
-import { createBrowser, type Json, start, startSignedIn, until } from '../../tests/support.ts'
+import { createBrowser, type Json, main, start, startSignedIn, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { sweepDeliveries } from './cancel.ts'
@@ -40,7 +40,7 @@ function names(known: Record<string, string | 'silent'>): Resolving {
   return { resolve4: answer, resolve6: () => Promise.reject(new Error('ENODATA')) }
 }
 
-test('what happens is told, signed, with both sets of headers, in the very bytes that are signed', async (t) => {
+test('what happens is told, signed, with both sets of headers, in the very bytes that are signed', main, async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const receiver = await startReceiver(t)
