@@ -3,6 +3,12 @@
  * holds the open conversation and the filters.
  */
 import './inbox.css'
+import './list.css'
+import './thread.css'
+import './content.css'
+import './composer.css'
+import './contact-panel.css'
+import './narrow.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/state.tsx'

@@ -1,6 +1,7 @@
 /** Metrics of the workspace over 7, 30 or 90 days. Polled every few seconds instead of on each live update, to keep charts calm. */
 import '../webhooks/webhooks.css'
 import './overview.css'
+import './chart.css'
 import { SegmentedControl } from '../../../ui/form.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useCall } from '../lib/api.ts'
