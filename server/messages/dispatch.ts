@@ -4,7 +4,6 @@
  * No database connection is held during the call, so a slow channel delays no other request. A temporary refusal is
  * retried twice. A message whose outcome is unknown is never sent again.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Outgoing, Person, Sent } from '../channels/channel.ts'

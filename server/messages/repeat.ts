@@ -2,7 +2,6 @@
  * A send request that is repeated with its `Idempotency-Key` after a crash. Its message may have been sent, so it is not
  * sent again: the repeat waits for the outcome of the first attempt.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'

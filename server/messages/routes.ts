@@ -1,4 +1,10 @@
-/** `/messages`: send (the journey is listed in `send.ts`). `/conversations/{id}/messages`: read. */
+/**
+ * `/messages`: send. `/conversations/{id}/messages`: read.
+ *
+ * The journey of a send, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `repeat.ts`
+ * (a repeated request) → `sendable.ts` (window, channel, quoted message) → `content.ts`, `template.ts` (what is sent) →
+ * `prepare.ts` (contact, conversation, quota, the `pending` row) → `dispatch.ts` (the channel) → `settle.ts` → 201.
+ */
 import type { Caller } from '../accounts/auth.ts'
 import { contentTypes } from '../channels/channel.ts'
 import { conversationExample } from '../conversations/routes.ts'

@@ -1,11 +1,6 @@
 /**
- * Sends one message: `POST /v1/messages`, and a member's reply in a conversation.
- *
- * The journey, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `repeat.ts` (a
- * repeated request) → `sendable.ts` (window, channel, quoted message) → `content.ts`, `template.ts` (what is sent) →
- * `prepare.ts` (contact, conversation, quota, the `pending` row) → `dispatch.ts` (the channel) → `settle.ts` → 201.
- *
- * Every check runs before anything is written or counted.
+ * Sends one message: `POST /v1/messages`, and a member's reply in a conversation. The header of `routes.ts` lists the files
+ * of the journey. Every check runs before anything is written or counted.
  */
 import { requireQuota } from '../accounts/quota.ts'
 import type { Signals } from '../accounts/signals.ts'

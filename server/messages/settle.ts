@@ -3,7 +3,7 @@
  *
  * An outcome is `sent`, `failed` or `unknown`. An unknown outcome leaves the message `pending`: a report of the channel
  * settles it, and after 15 minutes without one the sweep fails it. A message that the channel refused releases its quota
- * unit. The conversation's events, the daily counters and the recipient of a broadcast change in the same statement.
+ * unit. The same statement records the event and updates the daily counters and the recipient of a broadcast.
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
 import type { Sent } from '../channels/channel.ts'

@@ -2,7 +2,6 @@
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
  * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
  */
-
 import { isNamedVisit } from '../channels/web/web.ts'
 import { type Decision, deciding } from '../contacts/opt-out.ts'
 import { contactJson } from '../contacts/resource.ts'

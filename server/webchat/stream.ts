@@ -9,7 +9,6 @@
  * messages and sends each page before it reads the next. A process reads a few pages at a time. A replay covers the newest
  * `maxReplayed` messages. Before a longer one, a `gap` event gives the cursor from which `GET /messages` lists older ones.
  */
-
 import type { FastifyBaseLogger } from 'fastify'
 import { conversationTopic } from '../accounts/signals.ts'
 import type { Connection } from '../channels/channel.ts'
