@@ -192,8 +192,9 @@ function findHighest(updates: readonly StatusUpdate[]): Set<number> {
   return new Set(highest.values())
 }
 
-/** The rank of a stored status: its index in `messageStatuses`. */
-const rankOf = (sql: Sql, status: Fragment) => sql`array_position(${[...messageStatuses]}::text[], ${status}) - 1`
+/** The rank of a stored status: its index in `messageStatuses`, which are a constant of the statement. */
+const rankOf = (sql: Sql, status: Fragment) =>
+  sql`array_position(array[${sql.unsafe(`'${messageStatuses.join("', '")}'`)}], ${status}) - 1`
 
 /** A message with several attachments is stored as several messages; their external ids end in these numbers. */
 const attachmentNumbers = [1, 2, 3, 4, 5, 6, 7, 8, 9]
