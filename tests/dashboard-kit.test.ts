@@ -15,6 +15,9 @@ test('a menu opens, searches and closes by keyboard, and returns the focus to it
   await menu.getByRole('menuitem').first().and(page.locator(':focus')).waitFor()
   await page.keyboard.press('k')
   assert.equal(await focusedName(page), 'Keyboard shortcuts')
+  // The shortcut of the page must not also open the list of shortcuts.
+  await page.keyboard.press('?')
+  assert.equal(await page.getByRole('dialog').count(), 0)
   await assertAccessible(page)
   await page.keyboard.press('Escape')
   await menu.waitFor({ state: 'detached' })

@@ -4,34 +4,29 @@ import { Button } from '../../../ui/button.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { words } from '../words/words.ts'
 
+/** The page's script did not load: the connection was lost, or a newer version of the dashboard replaced the script. */
 export class PageLoadError extends Error {}
 
-type State = { fault: 'broken' | 'missing' | undefined }
+type State = { failure: 'crashed' | 'missing' | undefined }
 
 export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
-  override state: State = { fault: undefined }
+  override state: State = { failure: undefined }
 
-  /** `missing`: the page's script did not load, because the connection was lost or a newer version replaced it. */
   static getDerivedStateFromError(error: unknown): State {
-    return { fault: error instanceof PageLoadError ? 'missing' : 'broken' }
+    return { failure: error instanceof PageLoadError ? 'missing' : 'crashed' }
   }
 
   override render() {
-    const { fault } = this.state
-    if (!fault) return this.props.children
-    const isMissing = fault === 'missing'
+    const { failure } = this.state
+    if (!failure) return this.props.children
+    const reload = (
+      <Button variant="primary" onClick={() => location.reload()}>
+        {words.shell.reload}
+      </Button>
+    )
     return (
-      <EmptyState
-        isPage
-        icon="alert"
-        title={isMissing ? words.shell.missing : words.shell.crashed}
-        action={
-          <Button variant="primary" onClick={() => location.reload()}>
-            {words.shell.reload}
-          </Button>
-        }
-      >
-        {isMissing ? words.shell.missingText : words.shell.crashedText}
+      <EmptyState isPage icon="alert" title={words.shell[failure]} action={reload}>
+        {words.shell[`${failure}Text`]}
       </EmptyState>
     )
   }
