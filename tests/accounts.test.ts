@@ -18,7 +18,7 @@ async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent') 
   return { browser, email, accepted, invited, path }
 }
 
-test('a member signs in, is known, and signs out', main, async (t) => {
+test('a member signs in, is recognised by the session, and signs out', main, async (t) => {
   const { url, owner, api } = await start(t)
   const browser = createBrowser(url)
   assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
@@ -39,7 +39,7 @@ test('a member signs in, is known, and signs out', main, async (t) => {
   assertRefused(await thief.call('GET', '/session', undefined, stolen), 401, 'unauthorized')
 })
 
-test('over https the session cookie is one that no other host can plant, and older ones work until they expire', async (t) => {
+test('over HTTPS the session cookie has the __Host- prefix; cookies without it work until they expire', async (t) => {
   const secureUrl = 'https://parley.test'
   const { url, owner, db } = await start(t, { publicUrl: secureUrl })
   const browser = createBrowser(url, secureUrl)
@@ -71,7 +71,7 @@ test('over https the session cookie is one that no other host can plant, and old
   assertRefused(await ask(`parley_session=${token}`), 401, 'unauthorized')
 })
 
-test('nothing of a password, session or key is kept but hashes', async (t) => {
+test('passwords, sessions and keys are stored only as hashes', async (t) => {
   const world = await start(t)
   const { url, db } = world
   const invited = { email: (await member(world, 'owner')).email, password: 'long enough' }
@@ -118,7 +118,7 @@ test('the eleventh failed sign-in in a minute is refused for that e-mail only, a
   assertRefused(await createBrowser(url).signIn({ ...owner, password: 'guess 11' }), 401, 'unauthorized')
 })
 
-test('a burst of guesses gets no more than ten tries, whichever processes are asked', async (t) => {
+test('of a burst of guesses at most ten are checked, across all processes', async (t) => {
   const { url, owner, twin } = await start(t, { alone: true })
   const bases = [url, await twin()]
   const guesses = await Promise.all(
@@ -128,7 +128,7 @@ test('a burst of guesses gets no more than ten tries, whichever processes are as
   assert.equal(guesses.filter(({ status }) => status === 429).length, 20)
 })
 
-test('somebody who signs in twenty times at once is let in twenty times', async (t) => {
+test('twenty correct sign-ins at the same time all succeed', async (t) => {
   const { url, owner } = await start(t, { alone: true })
   const signedIn = await Promise.all(Array.from({ length: 20 }, () => createBrowser(url).signIn(owner)))
   assert.deepEqual(new Set(signedIn.map(({ status }) => status)), new Set([200]))
@@ -163,7 +163,7 @@ test('a browser that signed in before is never locked out by guesses from its ow
   assert.equal(network?.failure_count, 3)
 })
 
-test('when many networks guess at one e-mail each site has few guesses left, and a new one is checked at once', async (t) => {
+test('when many networks guess at one e-mail, each site keeps few guesses and a new site is checked at once', async (t) => {
   const { url, owner } = await start(t, trusting)
   const guess = (address: string, password = 'guess') =>
     createBrowser(url).call('POST', '/session', { ...owner, password }, from(address))
@@ -208,7 +208,7 @@ test('an unknown e-mail and a wrong password get the same answer', async (t) => 
   assert.equal(unknown.status, wrong.status)
 })
 
-test('what changes something must come from the same origin', async (t) => {
+test('a request that changes data must come from the same origin', async (t) => {
   const { url, owner } = await start(t)
   const browser = createBrowser(url)
   for (const origin of ['https://evil.test', 'null', `${publicUrl}.evil.test`, 'http://parley.test:81']) {
@@ -252,7 +252,7 @@ test('a key is shown once, listed with its state, and revoked for good', async (
   assert.equal(after.find(({ id }: Json) => id === shown.id).state, 'revoked')
 })
 
-test('a key that cannot be is refused', async (t) => {
+test('an invalid key request is rejected', async (t) => {
   const { url, owner } = await start(t)
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -268,7 +268,7 @@ test('a key that cannot be is refused', async (t) => {
   assert.equal((await browser.call('POST', '/keys', { name: '😀'.repeat(80), scopes: [...scopes] })).status, 201)
 })
 
-test('owners and admins change keys and members, agents only see them', async (t) => {
+test('owners and admins change keys and members; agents can only list them', async (t) => {
   const world = await start(t)
   for (const role of ['admin', 'agent'] as const) {
     const { browser } = await member(world, role)
@@ -293,7 +293,7 @@ test('owners and admins change keys and members, agents only see them', async (t
   }
 })
 
-test('an invitation makes a member once, within its week', async (t) => {
+test('an invitation creates one member and expires after a week', async (t) => {
   const world = await start(t)
   const { browser, email, accepted, invited, path } = await member(world, 'agent')
   assert.match(invited.body.data.invitation_url, new RegExp(`^${publicUrl}/.*${invited.body.data.invitation_token}$`))

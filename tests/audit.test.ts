@@ -17,7 +17,7 @@ const unrecorded: Record<string, string> = {
   'POST /broadcasts/test': 'it is a message in its conversation, with who sent it',
 }
 
-test('every call that changes something is recorded, or has a reason not to be', async (t) => {
+test('every dashboard call that changes data is recorded, or is listed as an exception', async (t) => {
   const { memberRoutes } = await start(t)
   const silent = new Set<string>()
   const forgotten: string[] = []
@@ -42,7 +42,7 @@ const entriesOf = async (browser: Browser, query = ''): Promise<Json> => {
   return answer.body
 }
 
-test('the log says who did what, and holds no secret and nothing of a customer', async (t) => {
+test('the audit log names actor and action, and contains no secret and no customer data', async (t) => {
   const world = await start(t)
   const { url, owner, db, api } = world
   const browser = createBrowser(url)
@@ -115,7 +115,7 @@ test('the log says who did what, and holds no secret and nothing of a customer',
   }
 })
 
-test('the log says which segment or tag was changed, and how many contacts went in and out', async (t) => {
+test('the audit log names the changed segment or tag and counts the contacts added and removed', async (t) => {
   const { url, api, owner } = await start(t)
   const browser = createBrowser(url)
   const cookie = (await browser.signIn(owner)).headers.getSetCookie()[0]?.split(';')[0] ?? ''
@@ -153,7 +153,7 @@ test('the log says which segment or tag was changed, and how many contacts went 
   )
 })
 
-test('the log is for owners and admins, by pages, and forgets after four hundred days', async (t) => {
+test('owners and admins read the audit log in pages; entries are deleted after 400 days', async (t) => {
   const { url, owner, db } = await start(t)
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -181,7 +181,7 @@ test('the log is for owners and admins, by pages, and forgets after four hundred
   assert.deepEqual(left, [all[0], ...all.slice(2)])
 })
 
-test('what cannot be recorded is not answered as done', async (t) => {
+test('a change that cannot be recorded fails', async (t) => {
   const { url, owner, db } = await start(t, { alone: true })
   const browser = createBrowser(url)
   await browser.signIn(owner)

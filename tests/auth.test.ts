@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { importKey, scopes } from './internals.ts'
 import { assertRefused, createBrowser, type Json, main, start, until } from './support.ts'
 
-test('a key says who it is, even without scopes', main, async (t) => {
+test('GET /me describes the key, even one without scopes', main, async (t) => {
   const { api } = await start(t)
   const key = await api.key()
 
@@ -15,7 +15,7 @@ test('a key says who it is, even without scopes', main, async (t) => {
   assertRefused(await api.get('/contacts', { key }), 403, 'forbidden', /contacts:read/)
 })
 
-test('missing, malformed, unknown, revoked and expired keys get the same bytes', async (t) => {
+test('missing, malformed, unknown, revoked and expired keys get byte-identical answers', async (t) => {
   const { api, db, url, owner } = await start(t)
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -46,7 +46,7 @@ test('missing, malformed, unknown, revoked and expired keys get the same bytes',
   }
 })
 
-test('a key stops in every process on the request after it was revoked', async (t) => {
+test('a revoked key is rejected by every process from the next request on', async (t) => {
   const { api, url, owner, twin } = await start(t)
   const other = await twin()
   const browser = createBrowser(url)
@@ -62,7 +62,7 @@ test('a key stops in every process on the request after it was revoked', async (
   assert.ok(api)
 })
 
-test('a legacy key works until its date', async (t) => {
+test('a legacy key works until its expiry date', async (t) => {
   const { api, db, url, owner } = await start(t)
   const key = 'legacy_live_AbCdEf0123456789'
   const soon = new Date(Date.now() + 3_600_000).toISOString()
@@ -78,44 +78,48 @@ test('a legacy key works until its date', async (t) => {
   assert.deepEqual([listed.state, listed.prefix], ['expired', 'legacy_live_AbCd'])
 })
 
-test('exactly 120 requests a minute pass, across processes, and every answer says what is left', main, async (t) => {
-  const { api, db, url, twin } = await start(t)
-  const bases = [url, await twin()]
-  const key = await api.key('contacts:read')
-  const ask = (base: string) => fetch(`${base}/v1/contacts?limit=1`, { headers: { authorization: `Bearer ${key}` } })
+test(
+  'exactly 120 requests a minute pass across all processes, and every answer states the remaining quota',
+  main,
+  async (t) => {
+    const { api, db, url, twin } = await start(t)
+    const bases = [url, await twin()]
+    const key = await api.key('contacts:read')
+    const ask = (base: string) => fetch(`${base}/v1/contacts?limit=1`, { headers: { authorization: `Bearer ${key}` } })
 
-  const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => ask(bases[i % 2] ?? url)))
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => ask(bases[i % 2] ?? url)))
 
-  const passed = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status === 429)
-  assert.deepEqual([passed.length, refused.length], [120, 180])
-  const left = passed.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).sort((a, b) => a - b)
-  assert.deepEqual(
-    left,
-    Array.from({ length: 120 }, (_, i) => i),
-  )
-  for (const { headers } of answers) {
-    assert.equal(headers.get('x-ratelimit-limit'), '120')
-    const reset = Number(headers.get('x-ratelimit-reset'))
-    assert.ok(reset > Date.now() / 1000 && reset <= Date.now() / 1000 + 61)
-  }
-  for (const { headers } of refused) {
-    const after = Number(headers.get('retry-after'))
-    assert.ok(Number.isInteger(after) && after >= 1 && after <= 60)
-    assert.equal(headers.get('x-ratelimit-remaining'), '0')
-  }
-  const limited = await api.get('/contacts', { key })
-  assertRefused(limited, 429, 'rate_limited')
-  assertRefused(await api.get('/nowhere', { key }), 429, 'rate_limited')
+    const passed = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status === 429)
+    assert.deepEqual([passed.length, refused.length], [120, 180])
+    const left = passed.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).sort((a, b) => a - b)
+    assert.deepEqual(
+      left,
+      Array.from({ length: 120 }, (_, i) => i),
+    )
+    for (const { headers } of answers) {
+      assert.equal(headers.get('x-ratelimit-limit'), '120')
+      const reset = Number(headers.get('x-ratelimit-reset'))
+      assert.ok(reset > Date.now() / 1000 && reset <= Date.now() / 1000 + 61)
+    }
+    for (const { headers } of refused) {
+      const after = Number(headers.get('retry-after'))
+      assert.ok(Number.isInteger(after) && after >= 1 && after <= 60)
+      assert.equal(headers.get('x-ratelimit-remaining'), '0')
+    }
+    const limited = await api.get('/contacts', { key })
+    assertRefused(limited, 429, 'rate_limited')
+    assertRefused(await api.get('/nowhere', { key }), 429, 'rate_limited')
 
-  // A minute later the window is new.
-  await db`update api_key_windows set started_at = started_at - interval '60 seconds'`
-  const fresh = await api.get('/contacts', { key })
-  assert.equal(fresh.status, 200)
-  assert.equal(fresh.headers.get('x-ratelimit-remaining'), '119')
-})
+    // A minute later the window is new.
+    await db`update api_key_windows set started_at = started_at - interval '60 seconds'`
+    const fresh = await api.get('/contacts', { key })
+    assert.equal(fresh.status, 200)
+    assert.equal(fresh.headers.get('x-ratelimit-remaining'), '119')
+  },
+)
 
-test('a refused request counts in the window of its key', async (t) => {
+test('a rejected request counts towards the rate limit of its key', async (t) => {
   const { api } = await start(t)
   const key = await api.key('contacts:read')
   await api.get('/contacts', { key })
@@ -124,7 +128,7 @@ test('a refused request counts in the window of its key', async (t) => {
   assert.equal(last.headers.get('x-ratelimit-remaining'), '117')
 })
 
-test('the time of last use is kept to the minute, and is never before the key was created', async (t) => {
+test('last_used_at is accurate to the minute and never earlier than created_at', async (t) => {
   const { api, db, url, owner } = await start(t)
   const browser = createBrowser(url)
   await browser.signIn(owner)
@@ -156,7 +160,7 @@ test('checks come in order: key, rate, scope, body, resource', async (t) => {
   assertRefused(await api.patch('/contacts/nonsense', { name: 'Ann' }), 404, 'not_found')
 })
 
-test('each route wants the scope the document names', async (t) => {
+test('each route requires the scope that the OpenAPI document names', async (t) => {
   const { api, contract } = await start(t)
   const id = '01890000-0000-7000-8000-000000000000'
   for (const { method, path, operation } of contract.operations) {

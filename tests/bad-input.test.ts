@@ -420,7 +420,7 @@ function assertNames(answer: Answer, path: string, about: string): void {
   assert.ok(answer.body.error.message.startsWith(path), `${about} says: ${answer.body.error.message}`)
 }
 
-test('a field of the wrong type is refused by its name, as is null for one that is required', async () => {
+test('a field of the wrong type, or null in a required field, is rejected with the field name', async () => {
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     for (const field of fieldsOf(schema, (await valid()).body)) {
       for (const value of [null, '', 'x', ...numbersAndSuch, ...containers]) {
@@ -433,7 +433,7 @@ test('a field of the wrong type is refused by its name, as is null for one that 
   })
 })
 
-test('a required field that is missing is named; an optional one that is null is as good as missing', async () => {
+test('a missing required field is named; null in an optional field equals a missing field', async () => {
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     const sendWith = async ({ steps }: Field, value: unknown) => {
       const { path, body } = await valid()
@@ -457,7 +457,7 @@ test('a required field that is missing is named; an optional one that is null is
   })
 })
 
-test('text that cannot be kept or is too long is refused by the name of its field', async () => {
+test('text that cannot be stored or is too long is rejected with the field name', async () => {
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     for (const field of fieldsOf(schema, (await valid()).body)) {
       if (!takes(field.schema, 'text')) continue
@@ -470,7 +470,7 @@ test('text that cannot be kept or is too long is refused by the name of its fiel
   })
 })
 
-test('odd text is kept to the letter or refused by the name of its field, or by the channel in its words', async () => {
+test('unusual text is stored unchanged, or rejected with the field name or by the channel', async () => {
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     const texts = fieldsOf(schema, (await valid()).body).filter((field) => takes(field.schema, 'text'))
     for (const [turn, field] of texts.entries()) {
@@ -510,7 +510,7 @@ function assertKept({ status, text, body: { data } }: Answer, { steps }: Field, 
   assert.equal(shown ?? '', kept, about)
 }
 
-test('every op of every filter field keeps a value to the letter or refuses it by its name', async () => {
+test('every operator of every filter field stores a value unchanged or rejects it with the field name', async () => {
   const filtered = ({ operationId }: Operation) => operationId === 'createSegment' || operationId === 'updateSegment'
   await onEveryCall(filtered, async ({ name, valid, send }) => {
     for (const [field, ops] of Object.entries(filterFields)) {
@@ -540,7 +540,7 @@ const thorough = new Set([
   ...['created_at before', 'last_inbound_at after', 'conversation_status is_not'],
 ])
 
-test('ten thousand items and a hundred thousand levels are refused', async () => {
+test('arrays of 10,000 items and 100,000 levels of nesting are rejected', async () => {
   await onEveryCall(hasBody, async ({ name, body: schema, valid, send }) => {
     for (const field of fieldsOf(schema, (await valid()).body)) {
       const { path, body } = await valid()
@@ -560,7 +560,7 @@ test('ten thousand items and a hundred thousand levels are refused', async () =>
   })
 })
 
-test('of a field sent twice the last one counts, and a field nobody knows counts for nothing', async () => {
+test('the last of two equal fields wins, and an unknown field is ignored', async () => {
   const strangers = [
     ...words('"unknown":5 "unknown":null "unknown":"\\u0000" "unknown":"\\ud800" "\\u0000":"x" "":"" "id":"x"'),
     ...words('"__proto__":{"name":5} "constructor":{"prototype":{"x":1}} "toString":"x" "workspace_id":"x"'),
@@ -587,7 +587,7 @@ test('of a field sent twice the last one counts, and a field nobody knows counts
 
 const mebibyte = 1024 * 1024
 
-test('a body that is no JSON object of at most 1 MiB is refused', async () => {
+test('a body that is not a JSON object of at most 1 MiB is rejected', async () => {
   await onEveryCall(hasBody, async ({ name, valid, send }) => {
     const { path, body } = await valid()
     const text = toText(body)
@@ -638,7 +638,7 @@ test('a body that is no JSON object of at most 1 MiB is refused', async () => {
   })
 })
 
-test('a body nobody asked for does no harm', async () => {
+test('a body on a call without a body is ignored or rejected', async () => {
   const types: Record<string, string>[] = [{ 'content-type': 'application/json' }, { 'content-type': 'text/plain' }, {}]
   await onEveryCall(
     (operation) => !hasBody(operation),
@@ -655,7 +655,7 @@ test('a body nobody asked for does no harm', async () => {
   )
 })
 
-test('a query that cannot be used is refused by its name; an unusable page size or cursor never is', async () => {
+test('an invalid query parameter is rejected with its name; an invalid page size or cursor is ignored', async () => {
   const values = [
     ...words(`
       %20 %00 a%00b % %zz %E0%A4%A %ff %C0%80 %ED%A0%80 %u0000 + %2B %25 _ %5C %27 %0A %EF%BF%BF %F0%9F%99%82 %D7%A9
@@ -701,7 +701,7 @@ test('a query that cannot be used is refused by its name; an unusable page size 
   })
 })
 
-test('an id in a path that names nothing is not found; in capitals it is the same id', async () => {
+test('an unknown id in a path is 404; an id in capitals is the same id', async () => {
   await onEveryCall(hasParameter('path'), async ({ name, api, valid, send }) => {
     const { path, id, body } = await valid()
     const nobody = [
@@ -725,7 +725,7 @@ test('an id in a path that names nothing is not found; in capitals it is the sam
   })
 })
 
-test('a path that is not there is 404 whatever is sent to it', async (t) => {
+test('an unknown path is 404 for every method and body', async (t) => {
   const { url, api, contract } = await start(t)
   const attempt = async (method: string, path: string, body?: string) => {
     const authorization = `Bearer ${await api.key(...scopes)}`
@@ -748,7 +748,7 @@ test('a path that is not there is 404 whatever is sent to it', async (t) => {
   }
 })
 
-test('an odd header does no harm, and what is wrong with one of ours is said', async () => {
+test('unusual headers are ignored, and an invalid header of the API is named', async () => {
   const harmless: Record<string, string>[] = [
     ...[{ accept: 'text/html' }, { accept: '' }, { 'accept-encoding': 'gzip' }, { range: 'bytes=0-1' }],
     ...[{ expect: 'nonsense' }, { 'if-none-match': '*' }, { cookie: 'parley_session=x; =; ;' }, { host: '\xe9' }],
@@ -798,7 +798,7 @@ test('an odd header does no harm, and what is wrong with one of ours is said', a
   )
 })
 
-test('whatever stands where a key should, the answer is the same 401', async (t) => {
+test('every invalid Authorization header gets the same 401', async (t) => {
   const { url, api, contract } = await start(t)
   const key = await api.key(...scopes)
   const expected = await wire(url, 'GET', '/v1/me', {})
@@ -829,7 +829,7 @@ test('whatever stands where a key should, the answer is the same 401', async (t)
   }
 })
 
-test('what is no HTTP, or has too large a header, gets the one error shape too', async (t) => {
+test('malformed HTTP and oversized headers get the usual error body', async (t) => {
   const { url, api } = await start(t)
   const key = await api.key(...scopes)
   const large = await wire(url, 'GET', '/v1/me', { authorization: `Bearer ${key}`, 'x-large': 'x'.repeat(20_000) })
@@ -879,7 +879,7 @@ function exchange(url: string, text: string): Promise<string> {
   })
 }
 
-test('random JSON, alone or in the place of any field, never breaks a call', async () => {
+test('random JSON as the body or as any field never causes a 500', async () => {
   const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), fc.constantFrom(...odd, ...unstorable))
   const value = fc.oneof(texts, fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), fc.array(texts, { maxLength: 5 }))
   await onEveryCall(hasBody, async ({ body: schema, valid, send }) => {
@@ -908,7 +908,7 @@ test('random JSON, alone or in the place of any field, never breaks a call', asy
   })
 })
 
-test('what members send to their dashboard breaks nothing either', async (t) => {
+test('invalid input to the dashboard routes never causes a 500', async (t) => {
   const { url, owner, api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 10_000 })
   const browser = createBrowser(url)
@@ -984,7 +984,7 @@ test('a length is counted in characters: 80 emoji are 80, however many bytes the
   }
 })
 
-test('of a value that may be a list or an object, the fault is in the one that was meant', async (t) => {
+test('for a value that may be a list or an object, the error names the fault in the form that was sent', async (t) => {
   const { api } = await start(t)
   for (const [params, message] of [
     ['x', 'template.params: must be an array or an object'],

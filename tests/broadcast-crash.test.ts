@@ -140,7 +140,7 @@ test('one process, killed at random moments of a broadcast: each recipient is se
   await assertOnce(id, count)
 })
 
-test('two workers, killed in turn: the other goes on, and each recipient is sent to at most once', async (t) => {
+test('two workers, killed in turn: the other continues, and each recipient is sent to at most once', async (t) => {
   const count = 600
   const { services, accept, handedOver, assertOnce } = await startAll(t, ['api', 'worker', 'worker'], 80)
   const workers = services.slice(1)
@@ -159,7 +159,7 @@ test('two workers, killed in turn: the other goes on, and each recipient is sent
   await assertOnce(id, count)
 })
 
-test('told to stop, it finishes what is under way and goes; started again, it goes on', async (t) => {
+test('on SIGTERM a worker finishes the sends in flight and exits; after a restart the broadcast continues', async (t) => {
   const count = 200
   const { services, db, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 100)
   const [service] = services
@@ -178,7 +178,7 @@ test('told to stop, it finishes what is under way and goes; started again, it go
   assert.equal((await assertOnce(id, count)).unknown, 0)
 })
 
-test('the channel is killed in the middle of a broadcast: it goes on by itself, with nobody twice', async (t) => {
+test('the channel is killed during a broadcast: the broadcast continues by itself and reaches no recipient twice', async (t) => {
   const count = 300
   const { db, simulator, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 80)
   const id = await accept(people(count))

@@ -61,7 +61,7 @@ async function makeLarge(db: Db, workspaceId: string, count: number): Promise<st
   return id
 }
 
-test('a member sends a broadcast, and finds it in the list with what became of it', async (t) => {
+test('a member sends a broadcast and finds it in the list with its counters', async (t) => {
   const { ask, get, send, untilOver, connect, api } = await signedIn(t)
   const provider = await connect()
   const first = await send({ name: 'First', recipients: people(3) })
@@ -123,7 +123,7 @@ test('a member sends a broadcast, and finds it in the list with what became of i
   assert.deepEqual([next.data.length, next.data[0].id, next.meta.next_cursor], [1, first.id, null])
 })
 
-test('one that is done is listed as sent before that is written down, and no longer as sending', async (t) => {
+test('a completed broadcast is listed as sent even before its row says so', async (t) => {
   const { db, get, send, untilOver, connect } = await signedIn(t)
   await connect()
   const { id } = await send({ recipients: people(1) })
@@ -141,7 +141,7 @@ test('one that is done is listed as sent before that is written down, and no lon
   assert.deepEqual([sent?.id, sent?.status], [id, 'sent'])
 })
 
-test('every member may see and run broadcasts; only an owner or admin may export the recipients', async (t) => {
+test('every member may list and run broadcasts; only owners and admins may export the recipients', async (t) => {
   const { url, browser, send, connect } = await signedIn(t)
   await connect()
   const { id } = await send({ recipients: people(1), scheduled_at: tomorrow() })
@@ -182,7 +182,7 @@ test('every member may see and run broadcasts; only an owner or admin may export
   }
 })
 
-test('a preview of a list counts whom it would reach, says why not the others, and writes nothing', async (t) => {
+test('a preview of a list counts the reachable recipients, gives a reason for each other one, and writes nothing', async (t) => {
   const { api, db, ask, connect } = await signedIn(t)
   const provider = await connect({ messagesPerSecond: 2 })
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann', company: 'Acme' })
@@ -235,7 +235,7 @@ test('a preview of a list counts whom it would reach, says why not the others, a
   assert.deepEqual([done.total_count, done.sent_count, done.skipped_count], [7, 3, 4])
 })
 
-test('a preview of a segment counts in the database, and fits or not what is left of the plan', async (t) => {
+test('a preview of a segment counts its contacts and compares them with the remaining quota', async (t) => {
   const { api, db, ask, browser, connect } = await signedIn(t)
   await connect({ messagesPerSecond: 100 })
   const count = 5_000
@@ -303,7 +303,7 @@ test('a preview of a segment counts in the database, and fits or not what is lef
   assertRefused(missing, 404, 'not_found')
 })
 
-test('what is wrong with a broadcast is said the same way by its preview', async (t) => {
+test('a preview rejects an invalid broadcast with the same error', async (t) => {
   const { browser, workspace, url, connect, db } = await signedIn(t)
   await connect()
   const recipients = people(1)
@@ -344,7 +344,7 @@ test('what is wrong with a broadcast is said the same way by its preview', async
   assertRefused(await browser.call('GET', '/broadcasts?status=paused'), 400, 'bad_request', /^status: /)
 })
 
-test('a test goes to one number now, as a message of the member, with the values of whoever that is', async (t) => {
+test('a test send goes to one number at once, as a message of the member, with the values of that contact', async (t) => {
   const { api, db, browser, ask, get, connect } = await signedIn(t)
   const provider = await connect()
   await api.post('/contacts', { phone: phoneOf(0), name: 'Ann', company: 'Acme' })
@@ -390,7 +390,7 @@ test('a test goes to one number now, as a message of the member, with the values
   assert.equal((await provider.sent()).length, 2)
 })
 
-test('a member pauses, resumes and cancels, and is told in words what makes no sense', async (t) => {
+test('a member pauses, resumes and cancels a broadcast; an impossible change gets an explanation', async (t) => {
   const { browser, ask, get, send, untilOver, connect } = await signedIn(t)
   const provider = await connect({ messagesPerSecond: 20 })
   const { id } = await send({ recipients: people(60) })
@@ -429,7 +429,7 @@ test('a member pauses, resumes and cancels, and is told in words what makes no s
   assert.equal(again.completed_at, over.completed_at)
 })
 
-test('recipients are shown in their order, each with what became of it, and by status', async (t) => {
+test('recipients are listed in order with their outcome, and filtered by status', async (t) => {
   const { api, db, ask, get, send, untilOver, connect } = await signedIn(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(2), mode: 'no_statuses' })
@@ -507,7 +507,7 @@ test('recipients are shown in their order, each with what became of it, and by s
   )
 })
 
-test('one among very many is found in bounded looks, and nobody without any look', async (t) => {
+test('one match among many recipients is found in a bounded number of steps, and an empty result without any', async (t) => {
   const { api, db, ask } = await signedIn(t)
   const count = 120_000
   const id = await makeLarge(db, api.workspaceId, count)
@@ -535,7 +535,7 @@ async function cookieOf(url: string, owner: { email: string; password: string })
   return response.headers.getSetCookie()[0]?.split(';')[0] ?? ''
 }
 
-test('recipients are taken away as a table that a spreadsheet program reads and does not run', async (t) => {
+test('the CSV export of recipients contains no formula that a spreadsheet would run', async (t) => {
   const { api, db, url, owner, send, connect } = await signedIn(t)
   await connect()
   const names = ['=1+1', '+cmd', '-2', '@x', '\tx', 'a "quoted", name', 'two\nlines', 'Zoë 🙂', '']
@@ -572,7 +572,7 @@ test('recipients are taken away as a table that a spreadsheet program reads and 
   )
 })
 
-test('whoever hangs up on a download is read for no longer', async (t) => {
+test('a download that the client aborts stops reading the database', async (t) => {
   const { api, db, url, owner, get } = await signedIn(t)
   const id = await makeLarge(db, api.workspaceId, 20_000)
   let statements = 0
@@ -607,7 +607,7 @@ test('whoever hangs up on a download is read for no longer', async (t) => {
   assert.equal((await get(`/broadcasts/${id}`)).total_count, 20_000)
 })
 
-test('a broadcast is sent again to those it did not reach, once, with their values', async (t) => {
+test('a broadcast is repeated once, for the recipients it did not reach, with their values', async (t) => {
   const { api, db, browser, ask, get, send, untilOver, connect } = await signedIn(t)
   const provider = await connect()
   await provider.fault({ to: phoneOf(1), mode: 'reject', count: 1 })
@@ -688,7 +688,7 @@ test('a broadcast is sent again to those it did not reach, once, with their valu
   assert.equal((await ask('POST', `/broadcasts/${given.id}/again`, { name: 'Mine' }, 202)).data.name, 'Mine')
 })
 
-test("a broadcast of another workspace is nobody else's to see or touch", async (t) => {
+test('a member cannot read or change a broadcast of another workspace', async (t) => {
   const { url, workspace, browser, send, connect } = await signedIn(t)
   await connect()
   const { id } = await send({ recipients: people(2), scheduled_at: tomorrow() })

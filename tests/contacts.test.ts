@@ -23,7 +23,7 @@ async function all(api: Api, path: string, limit: number): Promise<Json[]> {
   }
 }
 
-test('a new number makes a contact, a known one finds it unchanged', main, async (t) => {
+test('a new number creates a contact; a known number returns it unchanged', main, async (t) => {
   const { api, db } = await start(t)
 
   const made = await api.post('/contacts', {
@@ -60,7 +60,7 @@ test('a new number makes a contact, a known one finds it unchanged', main, async
   assert.deepEqual((await api.get(`/contacts/${id.toUpperCase()}`)).body.data, made.body.data)
 })
 
-test('a known number is updated when the caller asks for it', async (t) => {
+test('a known number is updated when the caller requests it', async (t) => {
   const { api, db } = await start(t)
   const fields = { name: 'Ann', email: 'ann@example.com', company: 'Acme', tags: ['VIP'] }
   const ann = await create(api, { phone: '+14155550100', ...fields })
@@ -124,7 +124,7 @@ test('a number without country code is read with the default country', async (t)
   assert.equal((await create(api, { phone: '+1 555 555 0100' })).phone, '+15555550100')
 })
 
-test('what is no phone number is refused with the field and the rule', async (t) => {
+test('an invalid phone number is rejected with the field and the rule', async (t) => {
   const { api } = await start(t)
   for (const phone of ['', 'abc', '+1', '12', '+999999999999999999', '+14155550100 ext. 5']) {
     assertRefused(await api.post('/contacts', { phone }), 400, 'bad_request', 'phone: not a phone number')
@@ -135,7 +135,7 @@ test('what is no phone number is refused with the field and the rule', async (t)
   assert.deepEqual((await api.get('/contacts')).body.data, [])
 })
 
-test('50 first calls with one new number make one contact', async (t) => {
+test('50 concurrent first calls with one new number create one contact', async (t) => {
   const { api, db } = await start(t)
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => api.post('/contacts', { phone: '+14155550177', name: 'Rush', tags: ['a', 'b'] })),
@@ -150,7 +150,7 @@ test('50 first calls with one new number make one contact', async (t) => {
   assert.equal(count, 1)
 })
 
-test('a change touches only the fields present', async (t) => {
+test('an update changes only the fields it contains', async (t) => {
   const { api } = await start(t)
   const before = await create(api, {
     phone: '+14155550101',
@@ -173,7 +173,7 @@ test('a change touches only the fields present', async (t) => {
   assert.deepEqual((await api.get(`/contacts/${before.id}`)).body.data, cleared)
 })
 
-test('tags in a change replace them all, and keep the spelling they had', async (t) => {
+test('tags in an update replace all tags, and existing tags keep their spelling', async (t) => {
   const { api } = await start(t)
   const ann = await create(api, { phone: '+14155550102', tags: ['Été', 'Two'] })
   const bob = await create(api, { phone: '+14155550103' })
@@ -188,7 +188,7 @@ test('tags in a change replace them all, and keep the spelling they had', async 
   assert.deepEqual((await api.patch(`/contacts/${bob.id}`, { tags: [] })).body.data.tags, [])
 })
 
-test('a change that cannot be is refused and changes nothing', async (t) => {
+test('an invalid update is rejected and changes nothing', async (t) => {
   const { api } = await start(t)
   const ann = await create(api, { phone: '+14155550104', name: 'Ann', tags: ['One'] })
   const path = `/contacts/${ann.id}`
@@ -214,7 +214,7 @@ test('a change that cannot be is refused and changes nothing', async (t) => {
   assert.equal((await api.patch(path, { tags: [emoji] })).body.data.tags[0].name, emoji)
 })
 
-test('two callers who replace the tags of one contact leave one of the two lists', async (t) => {
+test('two concurrent updates of the tags of one contact leave one of the two lists', async (t) => {
   const { api } = await start(t)
   const ann = await create(api, { phone: '+14155550105' })
   const lists = [
@@ -229,7 +229,7 @@ test('two callers who replace the tags of one contact leave one of the two lists
   )
 })
 
-test('callers who make overlapping new tags at once all succeed', async (t) => {
+test('concurrent calls that create overlapping new tags all succeed', async (t) => {
   const { api } = await start(t)
   const ids = await Promise.all(
     Array.from({ length: 10 }, async (_, i) => (await create(api, { phone: `+1415555${1000 + i}` })).id),
@@ -244,7 +244,7 @@ test('callers who make overlapping new tags at once all succeed', async (t) => {
   for (const { status, text } of answers) assert.equal(status, 200, text)
 })
 
-test('lists are newest first, and a page never skips or repeats a row that was there', async (t) => {
+test('lists are newest first, and pages neither skip nor repeat a row', async (t) => {
   const { api } = await start(t)
   const made: string[] = []
   for (let i = 0; i < 25; i++) made.push((await create(api, { phone: `+1415555${String(1000 + i)}` })).id)
@@ -264,7 +264,7 @@ test('lists are newest first, and a page never skips or repeats a row that was t
   )
 })
 
-test('an unusable page size is 50, an unreadable cursor is the first page', async (t) => {
+test('an invalid page size means 50, an invalid cursor the first page', async (t) => {
   const { api } = await start(t)
   for (let i = 0; i < 52; i++) await create(api, { phone: `+1415555${String(1000 + i)}` })
   for (const limit of ['0', '-1', '101', '1.5', 'abc', '', '1e1', '%2B5', '5&limit=6']) {
@@ -278,7 +278,7 @@ test('an unusable page size is 50, an unreadable cursor is the first page', asyn
   }
 })
 
-test('search finds a part of name, phone, e-mail or company without regard to case', async (t) => {
+test('search matches a part of name, phone, e-mail or company, ignoring case', async (t) => {
   const { api } = await start(t)
   const ids: Record<string, string> = {}
   const people = {
@@ -331,7 +331,7 @@ test('search finds a part of name, phone, e-mail or company without regard to ca
   assert.deepEqual(await search('RENAMED'), ['ann'])
 })
 
-test('somebody known only on another channel has no number, and cannot be given one', async (t) => {
+test('a contact known only on another channel has no number, and cannot get one by an update', async (t) => {
   const { api, db } = await start(t)
   const { id } = await create(api, { phone: '+14155550100', name: 'Ann' })
   await db`update contact_identities set channel = 'social', external_id = 'u1' where contact_id = ${id}`
@@ -348,7 +348,7 @@ test('somebody known only on another channel has no number, and cannot be given 
   assert.equal((await api.patch(`/contacts/${id}`, { name: 'Anna' })).body.data.name, 'Anna')
 })
 
-test('a list is narrowed by tag, by id or name, and by channel', async (t) => {
+test('a list is filtered by tag id, tag name and channel', async (t) => {
   const { api, db } = await start(t)
   const ann = await create(api, { phone: '+14155550100', tags: ['Élite'] })
   await create(api, { phone: '+14155550200' })

@@ -95,7 +95,7 @@ async function startAll(t: TestContext) {
   return { db, service, simulator, provider, reportTo, newKey, post, listOutbound, expireClaims, connections }
 }
 
-test('killed while the channel is asked: what it took is settled by its reports, what it never took stays pending, and no retry sends twice', async (t) => {
+test('killed during a send: a message the channel accepted is settled by its reports, any other stays pending, and no retry sends twice', async (t) => {
   const { service, simulator, provider, reportTo, newKey, post, listOutbound, expireClaims } = await startAll(t)
   const [taken, lost] = ['+14155550101', '+14155550102']
   const key = await newKey()
@@ -151,7 +151,7 @@ test('killed while the channel is asked: what it took is settled by its reports,
   assert.equal((await listOutbound()).length, 3)
 })
 
-test('killed amid 200 sends: all the channel took is there once and sent, customers of the outage arrive once, and repeating everything sends nothing twice', async (t) => {
+test('killed amid 200 sends: every accepted message is stored once as sent, inbound messages of the outage arrive once, and retries send nothing twice', async (t) => {
   const { db, service, provider, newKey, post, listOutbound, expireClaims } = await startAll(t)
   const numbers = Array.from({ length: 200 }, (_, i) => `+1415555${String(2000 + i)}`)
   const sendAll = async (some: readonly string[]) => {
@@ -225,7 +225,7 @@ test('killed amid 200 sends: all the channel took is there once and sent, custom
   assert.equal(usage?.message_count, (await listOutbound()).length)
 })
 
-test('told to stop with streams open, it ends them and goes', async (t) => {
+test('on SIGTERM the service ends open streams and exits', async (t) => {
   const { service, connections } = await startAll(t)
   const site = `${service.url}/web-chat/${connections.web.id}`
   const { data }: Json = await (await fetch(`${site}/visitors`, { method: 'POST' })).json()

@@ -103,7 +103,7 @@ function countsOf(receiver: Receiver, what: string): Map<string, number> {
   return counts
 }
 
-test('kill -9 of one of two workers with 500 under way: the other carries on, and nothing is lost', async (t) => {
+test('kill -9 of one of two workers with 500 posts in flight: the other delivers them, and nothing is lost', async (t) => {
   const { db, receiver, processes, happen } = await begin(t, 2)
   const held: { response: ServerResponse; one: Received }[] = []
   receiver.answers((response, one) => held.push({ response, one }))
@@ -151,7 +151,7 @@ test('kill -9 of one of two workers with 500 under way: the other carries on, an
   assert.deepEqual(log, { deliveries: all, delivered: all, firsts: all })
 })
 
-test('SIGTERM under load: it ends within ten seconds, what was posted is settled, the rest is not lost', async (t) => {
+test('SIGTERM under load: the service exits within ten seconds, posted deliveries are settled, and the rest is not lost', async (t) => {
   const { env, db, receiver, processes, happen } = await begin(t, 1)
   const [service] = processes
   assert.ok(service)
@@ -192,7 +192,7 @@ test('SIGTERM under load: it ends within ten seconds, what was posted is settled
   )
 })
 
-test('kill -9 of PostgreSQL under load: whatever was acknowledged is told after the next start', async (t) => {
+test('kill -9 of PostgreSQL under load: events of acknowledged calls are delivered after the next start', async (t) => {
   const env = { DATA_DIR: folder(t) }
   const service = await launch(t, env)
   const { api_key }: Json = JSON.parse(readFileSync(join(env.DATA_DIR, 'demo.json'), 'utf8'))

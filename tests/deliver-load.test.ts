@@ -77,7 +77,7 @@ async function measureHealthy({ api }: World, receiver: Receiver): Promise<{ med
   return { median: times[500] ?? 0, p99: times[989] ?? 0 }
 }
 
-test('an endpoint that hangs with 10,000 waiting does not slow 50 healthy ones', async (t) => {
+test('an endpoint that hangs with 10,000 queued deliveries does not delay 50 healthy ones', async (t) => {
   const world = await start(t, { alone: true })
   const hanging = await startReceiver(t)
   hanging.answers(() => {})
@@ -96,7 +96,7 @@ test('an endpoint that hangs with 10,000 waiting does not slow 50 healthy ones',
   assert.ok(hanging.received.length < 40, `${hanging.received.length} tries`)
 })
 
-test('400 endpoints that hang, with more waiting, on the same host: new ones are served at once', async (t) => {
+test('400 hanging endpoints on one host, with more deliveries queued, do not delay new endpoints', async (t) => {
   const { api, db, workspace } = await start(t, { alone: true })
   const newcomer = (await workspace()).api
   const receiver = await startReceiver(t)
@@ -127,7 +127,7 @@ test('400 endpoints that hang, with more waiting, on the same host: new ones are
   assert.equal(tried.size, 400, 'those that hang have their turns too')
 })
 
-test('40 endpoints that take four seconds for a yes do not take every slot', async (t) => {
+test('40 endpoints that answer after four seconds do not occupy every slot', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const [slow, well] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, slow.url)

@@ -52,7 +52,7 @@ const nudge = (api: Api) => api.post('/segments', { name: crypto.randomUUID() })
 const namesOf = (events: Json[]) => events.map(({ data }) => data.name)
 
 test(
-  'without a webhook, a line has what happens from its greeting on, to the byte, and nothing of others',
+  'without a webhook, a stream delivers the events of its workspace since it opened, byte for byte',
   main,
   async (t) => {
     const { url, api, db, connect, workspace } = await start(t)
@@ -85,7 +85,7 @@ test(
   },
 )
 
-test('what is committed late comes too, and whoever comes back gets all of it', async (t) => {
+test('events that commit late are delivered, and a client that reconnects gets all of them', async (t) => {
   const { url, api, db } = await start(t)
   const key = await api.key('webhooks:manage')
   const first = await open(t, url, key)
@@ -112,7 +112,7 @@ test('what is committed late comes too, and whoever comes back gets all of it', 
   assert.deepEqual(namesOf(await fresh.until(1)), ['new'])
 })
 
-test('an event whose id is far ahead of the others makes no line skip what follows, now or when it comes back', async (t) => {
+test('an event with an id far in the future makes no stream skip later events, even after a reconnect', async (t) => {
   const { url, api, db } = await start(t)
   const key = await api.key('webhooks:manage')
   const first = await open(t, url, key)
@@ -130,7 +130,7 @@ test('an event whose id is far ahead of the others makes no line skip what follo
   assert.deepEqual(names.toSorted(), ['ahead', 'missed', 'next'])
 })
 
-test('an event that is committed a minute after its id was made comes at the next heartbeat, once', async (t) => {
+test('an event that commits a minute after its id was created is delivered once, at the next heartbeat', async (t) => {
   const { url, api, db } = await start(t, { limits: { heartbeatMs: 50 } })
   const line = await open(t, url, await api.key('webhooks:manage'))
   await keep(db, api.workspaceId, newId(), 'first')
@@ -141,7 +141,7 @@ test('an event that is committed a minute after its id was made comes at the nex
   assert.deepEqual(namesOf(await line.until(3)), ['first', 'a minute late', 'last'])
 })
 
-test('a long absence is made up for, in order, however much was missed', async (t) => {
+test('a client that reconnects after a long time gets every missed event in order', async (t) => {
   const { url, api, db } = await start(t)
   const begin = Date.now() - 3_600_000
   const ids = Array.from({ length: 1_201 }, (_, i) => idAt(begin + i))
@@ -158,7 +158,7 @@ test('a long absence is made up for, in order, however much was missed', async (
   )
 })
 
-test('events are recorded for a listener as long as it is there, and a minute more', async (t) => {
+test('events are recorded while a stream is open and for one minute after it', async (t) => {
   const { url, api, db } = await start(t, { alone: true })
   const count = async () => {
     const [row] = await db<{ n: number }[]>`
@@ -180,7 +180,7 @@ test('events are recorded for a listener as long as it is there, and a minute mo
   assert.equal((await db`select id from webhook_listeners`).length, 0)
 })
 
-test('a line ends with its key, and goes on with news that nobody announced', async (t) => {
+test('a stream ends when its key is revoked, and delivers events even without a notification', async (t) => {
   const { url, api, db } = await start(t, { limits: { heartbeatMs: 50 } })
   const line = await open(t, url, await api.key('webhooks:manage'))
   await keep(db, api.workspaceId, newId(), 'unannounced')
@@ -189,7 +189,7 @@ test('a line ends with its key, and goes on with news that nobody announced', as
   await line.ended
 })
 
-test('what a line cannot begin with is refused by its name, and nobody has too many', async (t) => {
+test('an invalid event list or Last-Event-ID is rejected by name, and the number of open streams is limited', async (t) => {
   const { url, api } = await start(t)
   for (const events of ['', ',', 'message.sent', 'contact.created,', 'CONTACT.CREATED', '%00', 'x'.repeat(501)]) {
     assertRefused(await api.get(`/events/stream?events=${events}`), 400, 'bad_request', /^events: /)

@@ -84,7 +84,7 @@ test('events of an inbound message carry message, contact and conversation as th
   assert.equal(created.length, 3)
 })
 
-test('a contact made with tags has them in its event', async (t) => {
+test('the event of a contact created with tags contains the tags', async (t) => {
   const world = await start(t)
   const { api } = world
   const eventsOf = await recordEvents(t, world)
@@ -98,7 +98,7 @@ test('a contact made with tags has them in its event', async (t) => {
   )
 })
 
-test('a status report carries the message after it, and an event without a subscriber is not recorded', async (t) => {
+test('a status event contains the updated message, and an event without a subscriber is not recorded', async (t) => {
   const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const provider = await connect()
@@ -137,7 +137,7 @@ test('a status report carries the message after it, and an event without a subsc
   assert.deepEqual([read.status, read.error], ['read', null])
 })
 
-test('every move to failed is an event: a refusal, no report within 15 minutes, a broadcast', async (t) => {
+test('every transition to failed is an event: a rejection, no report within 15 minutes, a broadcast', async (t) => {
   const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)

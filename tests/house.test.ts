@@ -113,7 +113,7 @@ test('only config.ts reads the environment of the service', () => {
   }
 })
 
-test('what processes share is timed by the database’s clock, not by a process’s own', () => {
+test('times that processes share come from the clock of the database', () => {
   // The clock itself; the age of local files; a local process, waited for.
   const own = ['server/lib/clock.ts', 'server/lib/store-folder.ts', 'server/lib/embedded-postgres.ts']
   for (const file of globSync('server/**/*.ts')) {
@@ -131,7 +131,7 @@ test('schema.sql is the migrated database, and every table has its room', async 
   assert.deepEqual(named.sort(), Object.values(tables).flat().sort())
 })
 
-test('several processes that migrate at once take turns', async (t) => {
+test('processes that migrate at the same time run one after the other', async (t) => {
   const database = await createDatabase(t, { empty: true })
   const ran = await Promise.all(Array.from({ length: 6 }, () => migrate(database.connect(1))))
   assert.equal(ran.filter((names) => names.length > 0).length, 1)
@@ -139,7 +139,7 @@ test('several processes that migrate at once take turns', async (t) => {
   assert.deepEqual(await migrate(database.connect(1)), [])
 })
 
-test('a migration that waits for a lock gives way, tries again, and ends with a sentence', async (t) => {
+test('a migration that waits for a lock yields, retries, and fails with an explanation', async (t) => {
   const database = await createDatabase(t, { empty: true })
   const [db, other] = [database.connect(2), database.connect(1)]
   await db`create table migrations (name text primary key, applied_at timestamptz not null default now())`
@@ -196,7 +196,7 @@ test('.env.example names every setting with its default', () => {
   assert.equal(readFileSync('.env.example', 'utf8'), text)
 })
 
-test('settings have the defaults of the documents', () => {
+test('settings have the documented defaults', () => {
   const config = readConfig({})
   assert.deepEqual(
     [config.port, config.host, config.databaseUrl, config.publicUrl, config.demo, config.logLevel],

@@ -21,7 +21,7 @@ function talk(url: string, write: (send: (text: string) => void) => void): Promi
   })
 }
 
-test("every answer has a request id, the caller's own when it is a sane token", async (t) => {
+test("every answer has a request id: the caller's own if it is a valid token", async (t) => {
   const { api, url } = await start(t)
   assert.equal(
     (await api.get('/me', { headers: { 'x-request-id': 'order-4711.a' } })).headers.get('x-request-id'),
@@ -41,7 +41,7 @@ test("every answer has a request id, the caller's own when it is a sane token", 
   }
 })
 
-test('unknown paths and wrong methods are not found, after the key', async (t) => {
+test('unknown paths and wrong methods are 404, after the key is checked', async (t) => {
   const { api } = await start(t)
   for (const [method, path] of [
     ['GET', '/nowhere'],
@@ -117,7 +117,7 @@ test('HEAD answers wherever GET does: the same status and headers, no body, and 
   }
 })
 
-test('a wrong method on a known path names those there are, after the key', async (t) => {
+test('a wrong method on a known path gets the Allow header, after the key is checked', async (t) => {
   const { api, url } = await start(t, { pages: true })
   const id = '01890000-0000-7000-8000-000000000000'
   for (const [method, path, allow] of [
@@ -143,7 +143,7 @@ test('a wrong method on a known path names those there are, after the key', asyn
   }
 })
 
-test('a body that is no JSON is refused in words', async (t) => {
+test('a body that is not JSON is rejected with an explanation', async (t) => {
   const { api } = await start(t)
   const refused = async (raw: string | Uint8Array, message: RegExp, headers: Record<string, string> = {}) =>
     assertRefused(await api.post('/contacts', undefined, { raw, headers }), 400, 'bad_request', message)
@@ -172,7 +172,7 @@ test('a body may begin with a byte order mark', async (t) => {
   assert.equal(marked.status, 201, marked.text)
 })
 
-test('a body may be compressed, up to the size of one that is not', async (t) => {
+test('a body may be compressed; its decompressed size is limited like any other', async (t) => {
   const { api, url, owner } = await start(t)
   const post = (body: string, compress: (bytes: Buffer) => Buffer, encoding: string, key?: string) =>
     api.post('/contacts', undefined, {
@@ -254,7 +254,7 @@ test('an answer above 1 KB is compressed for a client that accepts it', async (t
   assert.match(refused.bytes.toString(), /^\{"error"/)
 })
 
-test('a list in the query means the parameter it is named after', async (t) => {
+test('a query parameter with brackets means the parameter without them', async (t) => {
   const { api } = await start(t)
   await api.post('/contacts', { phone: '+14155550100' })
   const count = async (query: string) => (await api.get(`/contacts${query}`)).body.data.length
@@ -268,7 +268,7 @@ test('a list in the query means the parameter it is named after', async (t) => {
   assert.equal((await api.get('/contacts?limit[]=1&limit[]=2')).status, 200)
 })
 
-test('a client that trickles, floods its headers or speaks nonsense is cut off with the one error shape', async (t) => {
+test('a client that sends too slowly, with too many headers or malformed HTTP is disconnected with the usual error body', async (t) => {
   const { url } = await start(t, { limits: { headersTimeoutMs: 300, requestTimeoutMs: 600 } })
   const slowHeaders = await talk(url, (send) => send('GET /v1/me HTTP/1.1\r\nHost: x\r\n'))
   const slowBody = await talk(url, (send) =>
@@ -283,7 +283,7 @@ test('a client that trickles, floods its headers or speaks nonsense is cut off w
   assert.match(slowBody, /^HTTP\/1\.1 40[01] /)
 })
 
-test('whatever waits too long for the database is answered', async (t) => {
+test('a request that waits too long for the database gets an answer', async (t) => {
   const { api, url, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
   const key = await api.key('contacts:read', 'contacts:write')
   const call = async (method: string, path: string, body?: string) => {
@@ -306,7 +306,7 @@ test('whatever waits too long for the database is answered', async (t) => {
   }
 })
 
-test('a failure of ours says nothing of the inside, and its log line has the request id but no secret', async (t) => {
+test('a 500 reveals no internals, and its log line has the request id and no secret', async (t) => {
   const lines: string[] = []
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
   const { api, db, url, owner } = await start(t, { log })
@@ -330,7 +330,7 @@ test('a failure of ours says nothing of the inside, and its log line has the req
   for (const secret of [key, owner.password, 'Bearer', token, 'Somebody']) assert.ok(!lines.join().includes(secret))
 })
 
-test('what the database says about a failure is logged without the rows it quotes', async (t) => {
+test('a database error is logged without the row values it quotes', async (t) => {
   const lines: string[] = []
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
   const { api, db } = await start(t, { log })
@@ -344,7 +344,7 @@ test('what the database says about a failure is logged without the rows it quote
   for (const data of ['Ann Customer', '4155550123']) assert.ok(!lines.join().includes(data), line)
 })
 
-test('a client that sends thousands of requests ahead of their answers is cut off, and nobody waits for it', async (t) => {
+test('a client that pipelines thousands of requests is disconnected and delays no other client', async (t) => {
   const { api, url } = await start(t)
   const flood = talk(url, (send) => send('GET /v1/me HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20_000))).catch(() => '')
   assert.equal((await api.get('/me')).status, 200)
@@ -357,7 +357,7 @@ test('a client that sends thousands of requests ahead of their answers is cut of
   assert.equal(few.split('HTTP/1.1 200').length - 1, 51)
 })
 
-test('no answer of the API lets another origin read it', async (t) => {
+test('no answer of the API allows another origin to read it', async (t) => {
   const { api, url } = await start(t)
   const asked = await api.get('/me', { headers: { origin: 'https://shop.test' } })
   assert.deepEqual(
@@ -371,7 +371,7 @@ test('no answer of the API lets another origin read it', async (t) => {
   assert.equal(preflight.headers.get('access-control-allow-origin'), null)
 })
 
-test('health, readiness and metrics tell an operator how it goes', async (t) => {
+test('health, readiness and metrics report the state of the service', async (t) => {
   const { api, url } = await start(t, { alone: true })
   await api.get('/me')
   await api.get('/nowhere')
@@ -384,7 +384,7 @@ test('health, readiness and metrics tell an operator how it goes', async (t) => 
   assert.match(metrics, /process_resident_memory_bytes \d+/)
 })
 
-test('readiness names a loop that keeps failing, until it works again', async (t) => {
+test('readiness names a loop that keeps failing, until it recovers', async (t) => {
   const { url, db } = await start(t, { loopGraceMs: 100 })
   const readiness = async () => {
     const response = await fetch(`${url}/readyz`)
@@ -424,7 +424,7 @@ test('every operation and event is described, with examples that its schemas all
   }
 })
 
-test('the document says what it must', async (t) => {
+test('the OpenAPI document contains what the contract requires', async (t) => {
   const { contract } = await start(t)
   const { document, operations } = contract
   assert.deepEqual([document.openapi.slice(0, 3), document.info.version], ['3.1', '1'])

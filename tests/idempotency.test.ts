@@ -18,7 +18,7 @@ test('the same key and bytes replay the first answer', async (t) => {
   assert.equal((await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
-test('what a member does twice with a key is done once and recorded once', async (t) => {
+test('a dashboard call repeated with a key runs once and is recorded once', async (t) => {
   const { api, url, owner, connect, db } = await start(t)
   await connect()
   const member = createBrowser(url)
@@ -36,7 +36,7 @@ test('what a member does twice with a key is done once and recorded once', async
   )
 })
 
-test('another body under a used key is refused; another path or workspace is another key', async (t) => {
+test('a used key with another body is rejected; keys of other paths and workspaces are independent', async (t) => {
   const { api, workspace } = await start(t)
   await api.post('/segments', { name: 'One' }, withKey('k'))
   assertRefused(await api.post('/segments', { name: 'Two' }, withKey('k')), 400, 'bad_request', /^Idempotency-Key: /)
@@ -48,7 +48,7 @@ test('another body under a used key is refused; another path or workspace is ano
   assert.deepEqual([elsewhere.status, elsewhere.headers.get('idempotent-replayed')], [201, null])
 })
 
-test('a refusal is not kept: the caller mends the request and uses the key again', async (t) => {
+test('a rejection is not stored: the caller fixes the request and reuses the key', async (t) => {
   const { api } = await start(t)
   assertRefused(await api.post('/segments', { name: 5 }, withKey('k')), 400, 'bad_request')
   assertRefused(await api.post('/segments', { name: ' ' }, withKey('k')), 400, 'bad_request')
@@ -59,7 +59,7 @@ test('a refusal is not kept: the caller mends the request and uses the key again
   assert.equal((await api.post('/segments', { name: 'Mended' }, withKey('k'))).status, 201)
 })
 
-test('twins at the same moment, in any process, have one effect and one answer', async (t) => {
+test('concurrent requests with one key, in any process, have one effect and one answer', async (t) => {
   const { api, url, twin, db } = await start(t)
   const bases = [url, await twin()]
   const key = await api.key('contacts:write')
@@ -83,7 +83,7 @@ test('twins at the same moment, in any process, have one effect and one answer',
   assert.equal((await db`select 1 from segments where workspace_id = ${api.workspaceId}`).length, 1)
 })
 
-test('a twin waits for one under way, and takes over from one that crashed', async (t) => {
+test('a request with the same key waits for the one in flight, and takes over after a crash', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
@@ -107,7 +107,7 @@ test('a twin waits for one under way, and takes over from one that crashed', asy
   assert.deepEqual([taken.status, taken.headers.get('idempotent-replayed')], [201, null])
 })
 
-test('a waiting twin tries to claim the key again only when it is free', async (t) => {
+test('a waiting request claims the key again only when its lease has ended', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('slow'))
   await send()
@@ -124,7 +124,7 @@ test('a waiting twin tries to claim the key again only when it is free', async (
   assert.equal(claims, 2)
 })
 
-test('an answer is kept for a day', async (t) => {
+test('an answer is stored for a day', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const first = await api.post('/contacts', { phone: '+14155550100' }, withKey('day'))
   await db`update idempotency_keys set created_at = now() - interval '23 hours 59 minutes'`
@@ -150,7 +150,7 @@ test('the query is part of the request: the same key with another query is refus
   assert.deepEqual([same.status, same.headers.get('idempotent-replayed')], [201, 'true'])
 })
 
-test('secrets that are stored only as a hash are never replayed: API keys and invitations', async (t) => {
+test('API keys and invitations, which are stored only as hashes, are never replayed', async (t) => {
   const { browser, db } = await startSignedIn(t, { alone: true })
   const once = { 'idempotency-key': 'k' }
   const newKey = () => browser.call('POST', '/keys', { name: 'CI', scopes: [] }, once)
@@ -165,7 +165,7 @@ test('secrets that are stored only as a hash are never replayed: API keys and in
   assert.equal((await db`select 1 from idempotency_keys`).length, 0)
 })
 
-test('a file is not taken for another that was sent with the same key', async (t) => {
+test('another file sent with the same key is rejected', async (t) => {
   const { api, url, owner, db } = await start(t)
   const browser = createBrowser(url)
   const cookie = (await browser.signIn(owner)).headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -193,7 +193,7 @@ test('a file is not taken for another that was sent with the same key', async (t
   assert.equal((await db`select 1 from contacts where workspace_id = ${api.workspaceId}`).length, 2)
 })
 
-test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
+test('a key has 1 to 255 characters and applies to POST only', async (t) => {
   const { api, db } = await start(t, { alone: true })
   assert.equal((await api.post('/contacts', { phone: '+14155550100' }, withKey('k'.repeat(255)))).status, 201)
   assertRefused(
@@ -214,7 +214,7 @@ test('a key has 1 to 255 characters, and only a POST has one', async (t) => {
 
 const hello = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
 
-test('twins of a send, in any process, reach the channel once and get one answer', async (t) => {
+test('concurrent sends with one key, in any process, reach the channel once and get one answer', async (t) => {
   const { api, url, twin, connect, db } = await start(t)
   const provider = await connect()
   await provider.fault({ mode: 'delay', delay_ms: 300 })
@@ -238,7 +238,7 @@ test('twins of a send, in any process, reach the channel once and get one answer
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a failure of ours is not kept: the repeat runs, and does not send a second time', async (t) => {
+test('a 500 is not stored: the retry runs and does not send a second time', async (t) => {
   const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const send = (key: string) => api.post('/messages', hello, withKey(key))
@@ -308,7 +308,7 @@ test('a request that takes too long is answered, and can be repeated with its ke
   assert.equal((await send()).status, 201)
 })
 
-test('a twin that waited too long is answered, and does not claim the key afterwards', async (t) => {
+test('a request that waited too long for its key gets an answer and does not claim the key afterwards', async (t) => {
   const { api, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   await send()
@@ -331,7 +331,7 @@ test('a send whose outcome is unknown is answered again, not sent again', async 
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a send that died before it was prepared is sent by whoever takes it over; one the channel refused is refused', async (t) => {
+test('a send that crashed before it was prepared is sent by its retry; a send the channel rejected is rejected again', async (t) => {
   const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const die = () =>
@@ -350,7 +350,7 @@ test('a send that died before it was prepared is sent by whoever takes it over; 
   assert.equal((await provider.sent()).length, 2)
 })
 
-test('what a member sent when the process died is not sent again, on any channel, and is answered with what became of it', async (t) => {
+test('a member’s send that was in flight during a crash is not repeated on any channel, and its retry returns the outcome', async (t) => {
   const { url, owner, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const member = createBrowser(url)
@@ -419,7 +419,7 @@ async function visit(url: string, siteId: string): Promise<void> {
   await post('/messages', visitor_token, { text: 'Hi' })
 }
 
-test('a plan without room is not remembered: with room again the same key sends', async (t) => {
+test('an exhausted quota is not stored: with quota available again the same key sends', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
   await db`update workspaces set plan_messages_per_month = 0 where id = ${api.workspaceId}`

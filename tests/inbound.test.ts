@@ -31,44 +31,48 @@ const text = (from: string, body: string, id = `wamid.${randomUUID()}`) => ({
   text: { body },
 })
 
-test('a customer writes: contact, conversation, message, events; a repeat changes nothing', main, async (t) => {
-  const world = await start(t)
-  const { api, connect } = world
-  const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
-  const id = await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello' })
-  await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello', message_id: id })
+test(
+  'an inbound message creates contact, conversation, message and events; a repeated callback changes nothing',
+  main,
+  async (t) => {
+    const world = await start(t)
+    const { api, connect } = world
+    const eventsOf = await recordEvents(t, world)
+    const provider = await connect()
+    const id = await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello' })
+    await provider.writes({ from: phone, name: 'Ann 😀', text: 'Grüße / hello', message_id: id })
 
-  const [conversation, ...more] = await conversationsOf(api)
-  assert.equal(more.length, 0)
-  assert.deepEqual(
-    [conversation.channel, conversation.status, conversation.unread_count, conversation.last_message_text],
-    ['msgapp', 'open', 1, 'Grüße / hello'],
-  )
-  assert.deepEqual([conversation.contact.phone, conversation.contact.name], [phone, 'Ann 😀'])
-  assert.ok(Date.now() - Date.parse(conversation.last_inbound_at) < 60_000)
-  const messages = await messagesOf(api, conversation.id)
-  assert.equal(messages.length, 1)
-  assert.deepEqual(
-    [messages[0].direction, messages[0].sender_type, messages[0].status, messages[0].msgapp_message_id],
-    ['inbound', 'customer', 'received', id],
-  )
-  assert.deepEqual(
-    (await eventsOf()).map(({ event }) => event),
-    ['contact.created', 'conversation.created', 'message.received'],
-  )
-  const [received] = await eventsOf('message.received')
-  assert.deepEqual(withoutResources(received.data), {
-    conversation_id: conversation.id,
-    contact_id: conversation.contact_id,
-    msgapp_message_id: id,
-    content_type: 'text',
-    text: 'Grüße / hello',
-  })
-  assert.equal(received.occurred_at, conversation.last_inbound_at)
-})
+    const [conversation, ...more] = await conversationsOf(api)
+    assert.equal(more.length, 0)
+    assert.deepEqual(
+      [conversation.channel, conversation.status, conversation.unread_count, conversation.last_message_text],
+      ['msgapp', 'open', 1, 'Grüße / hello'],
+    )
+    assert.deepEqual([conversation.contact.phone, conversation.contact.name], [phone, 'Ann 😀'])
+    assert.ok(Date.now() - Date.parse(conversation.last_inbound_at) < 60_000)
+    const messages = await messagesOf(api, conversation.id)
+    assert.equal(messages.length, 1)
+    assert.deepEqual(
+      [messages[0].direction, messages[0].sender_type, messages[0].status, messages[0].msgapp_message_id],
+      ['inbound', 'customer', 'received', id],
+    )
+    assert.deepEqual(
+      (await eventsOf()).map(({ event }) => event),
+      ['contact.created', 'conversation.created', 'message.received'],
+    )
+    const [received] = await eventsOf('message.received')
+    assert.deepEqual(withoutResources(received.data), {
+      conversation_id: conversation.id,
+      contact_id: conversation.contact_id,
+      msgapp_message_id: id,
+      content_type: 'text',
+      text: 'Grüße / hello',
+    })
+    assert.equal(received.occurred_at, conversation.last_inbound_at)
+  },
+)
 
-test('every kind of message is kept in our words', async (t) => {
+test('every kind of inbound message is stored in the content model of the API', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const first = await provider.writes({ from: phone, text: 'first' })
@@ -145,7 +149,7 @@ test('every kind of message is kept in our words', async (t) => {
   assert.equal(conversation.unread_count, 17)
 })
 
-test('a callback of 1,000 messages of 100 people is kept whole, in order, once', async (t) => {
+test('a callback with 1,000 messages of 100 contacts is stored completely, in order and once', async (t) => {
   const world = await start(t)
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
@@ -168,7 +172,7 @@ test('a callback of 1,000 messages of 100 people is kept whole, in order, once',
   assert.equal((await eventsOf('message.received')).length, 1_000)
 })
 
-test('statuses in any order, repeated and late: the stored one only moves up, every report is an event', async (t) => {
+test('status reports in any order: the stored status only advances, and every report is an event', async (t) => {
   const world = await start(t)
   const { api, connect } = world
   const eventsOf = await recordEvents(t, world)
@@ -207,7 +211,7 @@ test('statuses in any order, repeated and late: the stored one only moves up, ev
   }
 })
 
-test('a report that came before its message waits for it', async (t) => {
+test('a report that arrives before its message waits for it', async (t) => {
   const world = await start(t, { alone: true })
   const { api, connect, db } = world
   const eventsOf = await recordEvents(t, world)
@@ -237,7 +241,7 @@ test('a report that came before its message waits for it', async (t) => {
   assert.equal(waiting?.n, 0)
 })
 
-test('without a report a message fails after 15 minutes; a later delivered still wins', async (t) => {
+test('without a report a message fails after 15 minutes; a later delivered report still wins', async (t) => {
   const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'http_500' })
@@ -265,7 +269,7 @@ test('without a report a message fails after 15 minutes; a later delivered still
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'failed')
 })
 
-test('edit replaces the text, revoke empties the message, a changed number keeps the person', async (t) => {
+test('an edit replaces the text, a revoke empties the message, and a changed number keeps the contact', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const id = await provider.writes({ from: phone, name: 'Ann', text: 'tpyo' })
@@ -291,7 +295,7 @@ test('edit replaces the text, revoke empties the message, a changed number keeps
   assert.equal((await messagesOf(api, conversation.id)).length, 2)
 })
 
-test('a message can only be changed by whoever wrote it, and only the last one is what a list shows', async (t) => {
+test('only the author can change a message, and a list shows only the last message', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const texts = Array.from({ length: 5 }, (_, i) => text(phone, `t${i}`))
@@ -322,7 +326,7 @@ test('a message can only be changed by whoever wrote it, and only the last one i
   )
 })
 
-test('what is answered in the same callback is quoted', async (t) => {
+test('a reply in the same callback as its message quotes it', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const first = text(phone, 'first')
@@ -336,7 +340,7 @@ test('what is answered in the same callback is quoted', async (t) => {
   assert.deepEqual([reacted.reply_to_message_id, second.reply_to_message_id], [quoted.id, quoted.id])
 })
 
-test('a new user id leaves the number, a number that is somebody else’s stays theirs, an old message makes nobody', async (t) => {
+test('a new user id keeps the number, a number of another contact stays with that contact, and an old message creates no contact', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
   const from = { from: phone.slice(1), from_user_id: 'US.1111111111' }
@@ -377,7 +381,7 @@ test('a new user id leaves the number, a number that is somebody else’s stays 
   assert.deepEqual([counted?.people, counted?.n], [2, 2])
 })
 
-test('a status that names one message by its id and another by ours is of the first', async (t) => {
+test('a status with two conflicting message ids applies to the one named by the channel’s id', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ mode: 'no_statuses' })
@@ -396,7 +400,7 @@ test('a status that names one message by its id and another by ours is of the fi
   assert.equal((await messagesOf(api, pending.conversation_id))[0].status, 'pending')
 })
 
-test('the same words sent to a social thread at once are each settled as themselves', async (t) => {
+test('equal texts sent to a social thread at once are settled separately', async (t) => {
   const { api, connect, url, owner } = await start(t)
   const provider = await connect()
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann.r', text: 'hey' })
@@ -418,7 +422,7 @@ test('the same words sent to a social thread at once are each settled as themsel
   assert.deepEqual(kept.toSorted(), sent.toSorted())
 })
 
-test('a user name of the primary channel is no social one', async (t) => {
+test('a user name of the primary channel is not used as a social user name', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const contacts = [{ profile: { name: 'Ann', username: '@ann.r' }, wa_id: phone.slice(1), user_id: 'US.1' }]
@@ -426,7 +430,7 @@ test('a user name of the primary channel is no social one', async (t) => {
   assert.equal((await conversationsOf(api))[0].contact.social_username, null)
 })
 
-test('a person without a number is one person, with the number when it comes', async (t) => {
+test('a contact without a number stays one contact when the number arrives', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const userId = 'US.13491208655302741918'
@@ -448,7 +452,7 @@ test('a person without a number is one person, with the number when it comes', a
   assert.equal(sent.body.data.conversation_id, conversation.id)
 })
 
-test('a member answers somebody who has only a user id', async (t) => {
+test('a member replies to a contact who has only a user id', async (t) => {
   const { connect, url, owner } = await start(t)
   const provider = await connect()
   const userId = 'US.99491208655302741918'
@@ -463,7 +467,7 @@ test('a member answers somebody who has only a user id', async (t) => {
   assert.equal((await provider.sent())[0]?.body.recipient, userId)
 })
 
-test('a number the provider rewrites stays one person', async (t) => {
+test('a number that the provider normalises differently stays one contact', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   for (const [ours, theirs] of [
@@ -486,7 +490,7 @@ test('a number the provider rewrites stays one person', async (t) => {
   assert.equal((await conversationsOf(api)).length, 2)
 })
 
-test('callbacks that are unsigned, wrongly signed, oversized or for nobody are refused; garbage that is signed is taken and dropped', async (t) => {
+test('callbacks that are unsigned, wrongly signed, oversized or for an unknown connection are rejected; signed garbage is accepted and dropped', async (t) => {
   const { api, connect, url, db } = await start(t)
   const provider = await connect()
   const { id, app_secret } = provider.connections.msgapp
@@ -539,7 +543,7 @@ test('callbacks that are unsigned, wrongly signed, oversized or for nobody are r
   )
 })
 
-test('nothing a customer sent is lost, whatever is wrong inside the message, and its neighbours are kept', async (t) => {
+test('no inbound message is lost, however malformed its content, and its neighbours are stored', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
   const number = phone.slice(1)
@@ -606,7 +610,7 @@ test('structured content can be read with a key, in the structure of the channel
   assert.deepEqual(form.content.form, { name: 'flow', response: { flow_token: 't1', size: 'L' } })
 })
 
-test('a message in a group, a call and an unreadable one appear with what there is; a call appears once', async (t) => {
+test('group messages, calls and unreadable messages appear with the data available; a call appears once', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const from = phone.slice(1)
@@ -635,7 +639,7 @@ test('a message in a group, a call and an unreadable one appear with what there 
   assert.equal(conversation.unread_count, 4)
 })
 
-test('the handshake answers the challenge to whoever has the verify token, and members see what the provider did', async (t) => {
+test('the handshake returns the challenge for the right verify token, and members see whether the provider verified it and sent callbacks', async (t) => {
   const { connect, url, owner } = await start(t)
   const provider = await connect()
   const { id, account_id, verify_token } = provider.connections.msgapp
@@ -663,7 +667,7 @@ test('the handshake answers the challenge to whoever has the verify token, and m
   assert.deepEqual(await seen(), [false, false])
 })
 
-test('media a customer sent is fetched at once and shown by a link nobody can guess', async (t) => {
+test('inbound media is fetched at once and served under an unguessable link', async (t) => {
   const { api, connect, url } = await start(t)
   const provider = await connect()
   await provider.writes({ from: phone, type: 'image', media: { caption: 'look' } })
@@ -684,7 +688,7 @@ test('media a customer sent is fetched at once and shown by a link nobody can gu
   assert.equal((await messagesOf(api, conversation.id))[0].media_url, null)
 })
 
-test('a template status reported by the provider decides whether it is sent', async (t) => {
+test('a template status reported by the provider decides whether the template is sent', async (t) => {
   const { api, connect, db } = await start(t)
   const provider = await connect()
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
@@ -733,7 +737,7 @@ test('lists of conversations: newest first, filtered by status, contact and chan
   assertRefused(await api.get('/conversations/x/messages'), 404, 'not_found')
 })
 
-test('a social thread: named by its profile, echoes once, answered in the dashboard, read up to a message', async (t) => {
+test('a social thread has the profile name, shows each echo once, takes replies from the dashboard, and is marked read up to a message', async (t) => {
   const world = await start(t)
   const { api, connect, url, owner } = world
   const eventsOf = await recordEvents(t, world)

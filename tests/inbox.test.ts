@@ -71,7 +71,7 @@ async function startInbox(t: TestContext) {
   return { ...world, browser, me, other }
 }
 
-test('pages of any filter give every conversation it means exactly once, last activity first', async (t) => {
+test('pages of every filter contain each matching conversation exactly once, latest activity first', async (t) => {
   const world = await startInbox(t)
   const { browser, me, other } = world
   const agents = [null, me.id, other.id]
@@ -135,7 +135,7 @@ test('pages of any filter give every conversation it means exactly once, last ac
   assertRefused(await browser.call('GET', '/conversations?assigned=you'), 400, 'bad_request', /^assigned: /)
 })
 
-test('what is rare among thousands is found in bounded steps, and a name that thousands have too', async (t) => {
+test('a rare match among thousands is found in a bounded number of steps, and so is a name that thousands share', async (t) => {
   const world = await startInbox(t)
   const { browser } = world
   const seeds = await plant(
@@ -166,7 +166,7 @@ test('what is rare among thousands is found in bounded steps, and a name that th
   assert.deepEqual([capped.open, capped.unassigned], [1_000, 1_000])
 })
 
-test('a conversation says until when it is open, who looks after it and what came last', main, async (t) => {
+test('a conversation shows when its window closes, its assignee and its last message', main, async (t) => {
   const { connect, browser, me, api, db } = await startInbox(t)
   const provider = await connect()
   await provider.writes({ from: '+14155550100', name: 'Ann', text: 'hello' })
@@ -209,7 +209,7 @@ test('a conversation says until when it is open, who looks after it and what cam
   assert.equal((await browser.call('GET', path)).body.data.window_closes_at, null)
 })
 
-test('a message tells who wrote it, what it answers, what file it has, and in words why it failed', async (t) => {
+test('a message shows its author, the quoted message, its file, and an explanation of its failure', async (t) => {
   const { connect, browser, me } = await startInbox(t)
   const provider = await connect()
   await provider.writes({ from: '+14155550100', text: 'a question' })
@@ -255,7 +255,7 @@ test('a message tells who wrote it, what it answers, what file it has, and in wo
   }
 })
 
-test('a template shows as the customer would see it, with what has no value yet left visible', async (t) => {
+test('a template preview looks as the customer sees it, and shows placeholders without a value', async (t) => {
   const { connect, browser, url, workspace } = await startInbox(t)
   const provider = await connect()
   await browser.call('POST', '/templates/refresh')

@@ -195,7 +195,7 @@ async function signIn({ url, owner, assertBlind }: Awaited<ReturnType<typeof sta
   }
 }
 
-test('every path with an id of theirs is not found, and nothing happens to it', main, async (t) => {
+test('every path with an id of another workspace is 404 and changes nothing', main, async (t) => {
   const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
   let walked = 0
   for (const { method, path, operation } of contract.operations) {
@@ -217,7 +217,7 @@ test('every path with an id of theirs is not found, and nothing happens to it', 
   await assertUnchanged()
 })
 
-test('no list shows a row of theirs, whatever of theirs is asked for', async (t) => {
+test('no list shows a row of another workspace, whatever the query', async (t) => {
   const { contract, foreign, own, call, assertUnchanged } = await startNeighbours(t)
   const known = [...foreign.secrets, shared.tag, shared.segment, shared.phone, 'theirword name', '%', '_', '']
   for (const { method, path, operation } of contract.operations) {
@@ -244,7 +244,7 @@ test('no list shows a row of theirs, whatever of theirs is asked for', async (t)
   await assertUnchanged()
 })
 
-test('a cursor of theirs is only a place in our own list', async (t) => {
+test('a cursor of another workspace is only a position in the caller’s own list', async (t) => {
   const { foreign, own, early, call, theirs, assertUnchanged } = await startNeighbours(t)
   const { next_cursor: cursor } = (await theirs.get('/contacts?limit=1')).body.meta
   assert.ok(cursor)
@@ -264,7 +264,7 @@ test('a cursor of theirs is only a place in our own list', async (t) => {
   await assertUnchanged()
 })
 
-test('a message of theirs is not quoted, and a message to a person of theirs is one of ours', async (t) => {
+test('a message of another workspace cannot be quoted, and a message to its contact creates a contact of the caller', async (t) => {
   const { foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t)
   const sentByThem = (await foreign.provider.sent()).length
   for (const id of [foreign.message, foreign.message.toUpperCase(), foreign.conversations, own.conversations]) {
@@ -288,7 +288,7 @@ test('a message of theirs is not quoted, and a message to a person of theirs is 
   await assertUnchanged()
 })
 
-test('a broadcast of ours is to people of ours, and no segment or template of theirs', async (t) => {
+test('a broadcast uses only contacts, segments and templates of its own workspace', async (t) => {
   const { db, foreign, own, call, assertUnchanged } = await startNeighbours(t)
   const sentByThem = (await foreign.provider.sent()).length
   const news = { name: 'News', template: { name: 'hello_world' } }
@@ -312,7 +312,7 @@ test('a broadcast of ours is to people of ours, and no segment or template of th
   await assertUnchanged()
 })
 
-test('a report about a message of theirs, or signed with our secret, is nothing to them', async (t) => {
+test('a report that names a message of another workspace, or has the wrong signature, changes nothing there', async (t) => {
   const { url, db, foreign, own, api, assertUnchanged } = await startNeighbours(t)
   const [theirMessage] = await db<{ external_id: string }[]>`
     select external_id from messages where id = ${foreign.message}`
@@ -350,7 +350,7 @@ test('a report about a message of theirs, or signed with our secret, is nothing 
   await assertUnchanged()
 })
 
-test("a visitor of their site is nobody on ours, and a conversation of theirs is not a visitor's of ours", async (t) => {
+test('a visitor token and a conversation of another workspace are unknown to web chat', async (t) => {
   const { url, foreign, own, assertBlind, assertUnchanged } = await startNeighbours(t)
   const visit = async (site: string, token: string, path: string, body?: Json): Promise<Answer> => {
     const response = await fetch(`${url}/web-chat/${site}${path}`, {
@@ -384,7 +384,7 @@ test("a visitor of their site is nobody on ours, and a conversation of theirs is
   await assertUnchanged()
 })
 
-test('a member sees, answers and changes conversations and channels of the own workspace only', async (t) => {
+test('a member reads, answers and changes conversations and channels of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { api, db, foreign, own, theirs, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
@@ -464,7 +464,7 @@ test('a member sees, answers and changes conversations and channels of the own w
   await assertUnchanged()
 })
 
-test('somebody who writes to both opts out of one, by the words of that one', async (t) => {
+test('a person who writes to two workspaces opts out of one, by the opt-out words of that one', async (t) => {
   const neighbours = await startNeighbours(t)
   const { url, theirOwner, foreign, own, api, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
@@ -503,7 +503,7 @@ test('somebody who writes to both opts out of one, by the words of that one', as
   assert.equal((await api.get(`/contacts/${own.contacts}`)).status, 200)
 })
 
-test('a member sees and runs broadcasts of the own workspace only', async (t) => {
+test('a member reads and runs broadcasts of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { db, foreign, own, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
@@ -550,7 +550,7 @@ test('a member sees and runs broadcasts of the own workspace only', async (t) =>
   await assertUnchanged()
 })
 
-test('a member sees, imports, takes away and erases people of the own workspace only', async (t) => {
+test('a member reads, imports, exports and erases contacts of their own workspace only', async (t) => {
   const neighbours = await startNeighbours(t)
   const { url, owner, foreign, own, assertBlind, assertUnchanged } = neighbours
   const call = await signIn(neighbours)
@@ -605,7 +605,7 @@ test('a member sees, imports, takes away and erases people of the own workspace 
   await assertUnchanged()
 })
 
-test('people of theirs are neither added to nor removed from a segment of ours', async (t) => {
+test('contacts of another workspace are neither added to nor removed from a segment', async (t) => {
   const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
   const theirIds = [...foreign.secrets].filter((secret) => /^[0-9a-f-]{36}$/.test(secret))
   const ids = [...theirIds, own.contacts]
@@ -618,7 +618,7 @@ test('people of theirs are neither added to nor removed from a segment of ours',
   await assertUnchanged()
 })
 
-test('a filter that names a tag of theirs by its id finds nobody', async (t) => {
+test('a filter with the tag id of another workspace matches no contact', async (t) => {
   const { foreign, call, assertUnchanged } = await startNeighbours(t)
   const people = (await call('GET', '/contacts')).body.data.length
   for (const [op, count] of [
@@ -650,7 +650,7 @@ test('a filter that names a tag of theirs by its id finds nobody', async (t) => 
   await assertUnchanged()
 })
 
-test('what is unique is unique in one workspace only', async (t) => {
+test('unique values are unique within one workspace only', async (t) => {
   const { api: ours, foreign, own, call, theirs, assertUnchanged } = await startNeighbours(t)
   assert.notEqual(own.tag, foreign.tag)
   assert.notEqual(own.contacts, foreign.contacts)
@@ -671,7 +671,7 @@ test('what is unique is unique in one workspace only', async (t) => {
   assert.equal(other.headers.get('idempotent-replayed'), null)
 })
 
-test('a member sees and changes keys and members of the own workspace only', async (t) => {
+test('a member reads and changes keys and members of their own workspace only', async (t) => {
   const { url, db, owner, theirs, theirOwner, foreign, assertBlind, assertUnchanged } = await startNeighbours(t)
   const theirKeys = await db<{ id: string }[]>`select id from api_keys where workspace_id = ${theirs.workspaceId}`
   const theirKey = await theirs.key('contacts:read')
@@ -727,7 +727,7 @@ test('a member sees and changes keys and members of the own workspace only', asy
   await assertUnchanged()
 })
 
-test('a person with one e-mail and password in two workspaces is in one of them at a time', async (t) => {
+test('a person with one e-mail and password in two workspaces has a session in one at a time', async (t) => {
   const { url, db } = await start(t)
   const owner = { email: 'both@example.com', password: 'correct horse' }
   const create = async (name: string) =>
@@ -793,7 +793,7 @@ const across: Record<string, string> = {
     'the built-in simulator serves the connections of all workspaces that use it',
 }
 
-test('every statement on the rows of a workspace says which workspace, or has a reason not to', async (t) => {
+test('every statement on tenant rows is scoped to a workspace, or is listed as an exception', async (t) => {
   const db = (await createDatabase(t)).connect(1)
   const reference = new RegExp(
     `\\b(?:from|join|into|update|using)\\s+(?:${(await listTenantTables(db)).join('|')})\\b`,

@@ -68,7 +68,7 @@ const hears = async (stream: Stream, act: () => Promise<unknown>, what: string) 
   await until(`news of ${what}`, async () => changesOf(stream) > before)
 }
 
-test("a stream tells of what customers write, of ticks and of other members' doings, and of no other workspace's", async (t) => {
+test('a live stream reports inbound messages, statuses and changes of other members, and nothing of other workspaces', async (t) => {
   const { url, owner, connect, workspace, twin, api } = await start(t, { limits: { heartbeatMs: 100 } })
   const provider = await connect()
   const page = await openPage(url, owner)
@@ -116,7 +116,7 @@ test("a stream tells of what customers write, of ticks and of other members' doi
   assert.equal(changesOf(stream), quiet, 'what changes nothing is no news')
 })
 
-test('a stream is told at most about five times a second, however much happens, and always of the last', async (t) => {
+test('a live stream sends at most about five updates a second, and always the last one', async (t) => {
   const { url, owner, connect } = await start(t)
   const provider = await connect()
   const page = await openPage(url, owner)
@@ -134,7 +134,7 @@ test('a stream is told at most about five times a second, however much happens, 
   assert.ok(changesOf(stream) >= 2 && changesOf(stream) <= 5 * seconds + 2, `${changesOf(stream)} in ${seconds} s`)
 })
 
-test('a stream is for whoever is signed in, ends with the session, and fifty are enough', async (t) => {
+test('a live stream requires a session and ends with it; a member can have fifty', async (t) => {
   const { url, owner } = await start(t, { limits: { heartbeatMs: 200 } })
   for (const cookie of ['', 'parley_session=nobody']) {
     assert.equal((await openStream(t, url, cookie)).status, 401)
@@ -153,7 +153,7 @@ test('a stream is for whoever is signed in, ends with the session, and fifty are
 
 const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), randomBytes(5_000)])
 
-test('a file a member brought is sent, stays, and can be fetched by the channel', async (t) => {
+test('an uploaded file is sent, stored, and served to the channel', async (t) => {
   const { url, owner, connect, api, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
@@ -218,7 +218,7 @@ test('a file a member brought is sent, stays, and can be fetched by the channel'
   }
 })
 
-test('a file whose message is refused is not kept as one that was sent', async (t) => {
+test('a file whose message is rejected does not count as sent', async (t) => {
   const { url, owner, connect, db, api } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
@@ -235,7 +235,7 @@ test('a file whose message is refused is not kept as one that was sent', async (
   assert.deepEqual(await uses(), { use_count: 1, is_used: true })
 })
 
-test('a file that was sent goes with the last person it was sent to', async (t) => {
+test('a sent file is deleted with the last contact it was sent to', async (t) => {
   const { url, owner, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)
@@ -256,7 +256,7 @@ test('a file that was sent goes with the last person it was sent to', async (t) 
   assert.equal(await statusOf(), 404)
 })
 
-test('what could run in a page is a file to save, and what is too large is refused in words', async (t) => {
+test('a file that could run in a page is served as a download, and one that is too large is rejected with an explanation', async (t) => {
   const { url, owner, db, api } = await start(t, { alone: true })
   const page = await openPage(url, owner)
   const put = (bytes: Uint8Array, type: string, name = 'x') =>
@@ -314,7 +314,7 @@ test('what could run in a page is a file to save, and what is too large is refus
   assertRefused(await put(png, 'image/png'), 429, 'rate_limited')
 })
 
-test('a file may take longer to come than anything else', async (t) => {
+test('an upload may take longer than other requests', async (t) => {
   const { url, owner } = await start(t, { limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
   const { cookie } = await openPage(url, owner)
   const begin = (path: string, type: string, part: Uint8Array | string) => {
@@ -340,7 +340,7 @@ test('a file may take longer to come than anything else', async (t) => {
   assert.match(await table.answer, /^200 [\s\S]*"created":1/)
 })
 
-test("another workspace's file is an address like any other: sent, but neither shown nor kept", async (t) => {
+test('a file of another workspace is treated as any other URL: sent, but neither shown nor stored', async (t) => {
   const { url, owner, workspace, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const page = await openPage(url, owner)

@@ -28,7 +28,7 @@ async function join(world: World, owner: Browser, role: Role): Promise<Person> {
 
 const idOf = async (browser: Browser): Promise<string> => (await browser.call('GET', '/session')).body.data.member.id
 
-test('who may give whom which role, and remove whom', async (t) => {
+test('roles decide who may change whose role and remove whom', async (t) => {
   const world = await start(t)
   const owner = await signIn(world, world.owner)
   const actors = { owner, admin: (await join(world, owner, 'admin')).browser }
@@ -70,7 +70,7 @@ test('who may give whom which role, and remove whom', async (t) => {
   }
 })
 
-test('the last owner stays, also when two owners turn on each other at once', async (t) => {
+test('the last owner cannot be removed, not even when two owners remove each other at once', async (t) => {
   const world = await start(t, { alone: true })
   const first = { browser: await signIn(world, world.owner) }
   const own = `/members/${await idOf(first.browser)}`
@@ -88,7 +88,7 @@ test('the last owner stays, also when two owners turn on each other at once', as
   assert.equal(owners?.count, 1)
 })
 
-test('an invitation shows what it is to, and can be taken back by whoever may invite to it', async (t) => {
+test('an invitation shows its workspace and role, and can be withdrawn by members who may invite to that role', async (t) => {
   const world = await start(t)
   const owner = await signIn(world, world.owner)
   const admin = await join(world, owner, 'admin')
@@ -114,7 +114,7 @@ test('an invitation shows what it is to, and can be taken back by whoever may in
   assert.equal((await anybody.call('GET', `/invitations/${owners.invitation_token}`)).body.data.role, 'owner')
 })
 
-test('a removed member is out at the next request in every process, and what was theirs is nobody’s', async (t) => {
+test('a removed member is rejected by every process from the next request on, and their conversations become unassigned', async (t) => {
   const world = await start(t)
   const { api, db } = world
   const twin = await world.twin()
@@ -146,7 +146,7 @@ test('a removed member is out at the next request in every process, and what was
   assert.equal((await db`select 1 from sessions where member_id = ${admin.id}`).length, 0)
 })
 
-test('somebody removed in the very moment in which they are given a conversation is no member', async (t) => {
+test('a member who is removed during an assignment does not get the conversation', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db } = world
   const owner = await signIn(world, world.owner)
@@ -163,7 +163,7 @@ test('somebody removed in the very moment in which they are given a conversation
   assertRefused(await assigning.assigning, 400, 'bad_request', /^assigned_agent_id: /)
 })
 
-test('a member sees where they are signed in, and ends it there', async (t) => {
+test('a member lists their sessions and ends any of them', async (t) => {
   const world = await start(t, { trustedProxies: ['127.0.0.1'] })
   const twin = await world.twin()
   const owner = createBrowser(world.url)
@@ -213,7 +213,7 @@ test('a member sees where they are signed in, and ends it there', async (t) => {
   assert.equal((await agent.browser.call('GET', '/sessions')).body.data.length, 1)
 })
 
-test('a session is marked as seen once a minute, and nobody waits for a mark', async (t) => {
+test('a session is marked as seen once a minute, and no request waits for the mark', async (t) => {
   const world = await start(t, { alone: true })
   const { db } = world
   const owner = await signIn(world, world.owner)
@@ -231,7 +231,7 @@ test('a session is marked as seen once a minute, and nobody waits for a mark', a
   })
 })
 
-test('a member changes the own name and password, and the old password is not guessed at faster than at sign-in', async (t) => {
+test('a member changes their name and password, and guesses at the old password are limited as at sign-in', async (t) => {
   const world = await start(t, { alone: true })
   const { owner } = world
   const browser = await signIn(world, owner)
@@ -267,7 +267,7 @@ test('a member changes the own name and password, and the old password is not gu
   assert.equal((await change({ new_password: 'the right one', current_password: wanted })).status, 200)
 })
 
-test('the country of a workspace is changed to one there is, and numbers are read by it', async (t) => {
+test('the country of a workspace must be valid, and numbers are parsed with it', async (t) => {
   const world = await start(t)
   const owner = await signIn(world, world.owner)
   for (const default_country of ['de', 'XX', 'Germany', '']) {

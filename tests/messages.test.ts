@@ -15,74 +15,78 @@ const template = (name: string, params?: unknown) => ({
   template: { name, ...(params ? { params } : {}) },
 })
 
-test('a template reaches the phone, and the answer names everything that was made', main, async (t) => {
-  const world = await start(t)
-  const { api, connect } = world
-  const eventsOf = await recordEvents(t, world)
-  const provider = await connect()
-  const sent = await api.post('/messages', {
-    to: '(415) 555-0100',
-    name: 'Ann',
-    ...template('order_confirmed', ['Ann', 'A-1']),
-  })
-  assert.equal(sent.status, 201, sent.text)
-  const { message_id, msgapp_message_id, conversation_id, contact_id, contact_created } = sent.body.data
-  assert.equal(contact_created, true)
+test(
+  'a template reaches the phone, and the answer contains the ids of message, contact and conversation',
+  main,
+  async (t) => {
+    const world = await start(t)
+    const { api, connect } = world
+    const eventsOf = await recordEvents(t, world)
+    const provider = await connect()
+    const sent = await api.post('/messages', {
+      to: '(415) 555-0100',
+      name: 'Ann',
+      ...template('order_confirmed', ['Ann', 'A-1']),
+    })
+    assert.equal(sent.status, 201, sent.text)
+    const { message_id, msgapp_message_id, conversation_id, contact_id, contact_created } = sent.body.data
+    assert.equal(contact_created, true)
 
-  const [accepted, ...more] = await provider.sent(phone)
-  assert.equal(more.length, 0)
-  assert.equal(accepted?.message_id, msgapp_message_id)
-  assert.equal(accepted?.body.biz_opaque_callback_data, message_id)
-  assert.deepEqual(accepted?.body.template.language, { code: 'en_US' })
+    const [accepted, ...more] = await provider.sent(phone)
+    assert.equal(more.length, 0)
+    assert.equal(accepted?.message_id, msgapp_message_id)
+    assert.equal(accepted?.body.biz_opaque_callback_data, message_id)
+    assert.deepEqual(accepted?.body.template.language, { code: 'en_US' })
 
-  const contact = (await api.get(`/contacts/${contact_id}`)).body.data
-  assert.deepEqual([contact.phone, contact.name, contact.channels], [phone, 'Ann', ['msgapp']])
-  const conversation = (await api.get(`/conversations/${conversation_id}`)).body.data
-  assert.deepEqual(
-    [conversation.channel, conversation.status, conversation.unread_count, conversation.last_inbound_at],
-    ['msgapp', 'open', 0, null],
-  )
-  assert.equal(conversation.contact.id, contact_id)
-  const [message] = await until('the read report', async () => {
-    const messages = await messagesOf(api, conversation_id)
-    return messages[0]?.status === 'read' && messages
-  })
-  assert.deepEqual(
-    [message.id, message.direction, message.sender_type, message.content_type, message.template_name],
-    [message_id, 'outbound', 'agent', 'template', 'order_confirmed'],
-  )
-  assert.equal(message.msgapp_message_id, msgapp_message_id)
-  assert.equal(message.message_id, msgapp_message_id)
-  assert.equal(conversation.last_message_text, message.content_text)
-  assert.match(message.content_text, /A-1/)
+    const contact = (await api.get(`/contacts/${contact_id}`)).body.data
+    assert.deepEqual([contact.phone, contact.name, contact.channels], [phone, 'Ann', ['msgapp']])
+    const conversation = (await api.get(`/conversations/${conversation_id}`)).body.data
+    assert.deepEqual(
+      [conversation.channel, conversation.status, conversation.unread_count, conversation.last_inbound_at],
+      ['msgapp', 'open', 0, null],
+    )
+    assert.equal(conversation.contact.id, contact_id)
+    const [message] = await until('the read report', async () => {
+      const messages = await messagesOf(api, conversation_id)
+      return messages[0]?.status === 'read' && messages
+    })
+    assert.deepEqual(
+      [message.id, message.direction, message.sender_type, message.content_type, message.template_name],
+      [message_id, 'outbound', 'agent', 'template', 'order_confirmed'],
+    )
+    assert.equal(message.msgapp_message_id, msgapp_message_id)
+    assert.equal(message.message_id, msgapp_message_id)
+    assert.equal(conversation.last_message_text, message.content_text)
+    assert.match(message.content_text, /A-1/)
 
-  const again = await api.post('/messages', { to: phone, name: 'Ann Lee', ...template('hello_world') })
-  assert.deepEqual(
-    [again.body.data.contact_created, again.body.data.contact_id, again.body.data.conversation_id],
-    [false, contact_id, conversation_id],
-  )
-  assert.equal((await api.get(`/contacts/${contact_id}`)).body.data.name, 'Ann Lee')
+    const again = await api.post('/messages', { to: phone, name: 'Ann Lee', ...template('hello_world') })
+    assert.deepEqual(
+      [again.body.data.contact_created, again.body.data.contact_id, again.body.data.conversation_id],
+      [false, contact_id, conversation_id],
+    )
+    assert.equal((await api.get(`/contacts/${contact_id}`)).body.data.name, 'Ann Lee')
 
-  const [created] = await eventsOf('contact.created')
-  assert.deepEqual(created.data, { contact_id, phone, name: 'Ann', contact })
-  assert.deepEqual([created.account_id, created.occurred_at], [api.workspaceId, contact.created_at])
-  const [opened] = await eventsOf('conversation.created')
-  assert.deepEqual(
-    [opened.data.conversation_id, opened.data.contact_id, opened.data.conversation.id],
-    [conversation_id, contact_id, conversation_id],
-  )
-  // One that overtook its message is told a little later.
-  const statuses = await until('every report', async () => {
-    const told = await eventsOf('message.status_updated')
-    const own = told.filter(({ data }) => data.msgapp_message_id === msgapp_message_id)
-    return own.length >= 3 && own
-  })
-  assert.deepEqual(statuses.map(({ data }) => data.status).sort(), ['delivered', 'read', 'sent'])
-  assert.deepEqual(Object.keys(statuses[0].data), ['msgapp_message_id', 'conversation_id', 'status', 'message'])
-  assert.equal(statuses[0].data.conversation_id, conversation_id)
-})
+    const [created] = await eventsOf('contact.created')
+    assert.deepEqual(created.data, { contact_id, phone, name: 'Ann', contact })
+    assert.deepEqual([created.account_id, created.occurred_at], [api.workspaceId, contact.created_at])
+    const [opened] = await eventsOf('conversation.created')
+    assert.deepEqual(
+      [opened.data.conversation_id, opened.data.contact_id, opened.data.conversation.id],
+      [conversation_id, contact_id, conversation_id],
+    )
+    // One that overtook its message is told a little later.
+    const statuses = await until('every report', async () => {
+      const told = await eventsOf('message.status_updated')
+      const own = told.filter(({ data }) => data.msgapp_message_id === msgapp_message_id)
+      return own.length >= 3 && own
+    })
+    assert.deepEqual(statuses.map(({ data }) => data.status).sort(), ['delivered', 'read', 'sent'])
+    assert.deepEqual(Object.keys(statuses[0].data), ['msgapp_message_id', 'conversation_id', 'status', 'message'])
+    assert.equal(statuses[0].data.conversation_id, conversation_id)
+  },
+)
 
-test('every structured template of the demo goes over the wire as the provider wants it', async (t) => {
+test('every structured template of the demo has the wire format of the provider', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const cases: [Json, Json][] = [
@@ -128,7 +132,7 @@ test('every structured template of the demo goes over the wire as the provider w
   }
 })
 
-test('a value a template needs, a template that is not there or not approved: 400 names it, and nothing is made', async (t) => {
+test('a missing template value, an unknown or unapproved template: 400 names it, and nothing is created', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const named = { bodyNamed: { name: 'Ann', time: '9' } }
@@ -193,7 +197,7 @@ test('a template approved a moment ago is found', async (t) => {
   assert.equal(sent.status, 201, sent.text)
 })
 
-test('text and media need the 24-hour window, which the customer opens and time closes', async (t) => {
+test('text and media need an open 24-hour window', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const never = await api.post('/messages', { to: phone, text: 'hello' })
@@ -228,7 +232,7 @@ test('text and media need the 24-hour window, which the customer opens and time 
   assert.deepEqual(bodies[3].document, { link: 'https://cdn.example/a.pdf', caption: 'read me', filename: 'a.pdf' })
 })
 
-test('what cannot be sent is refused with the field and the rule', async (t) => {
+test('an invalid message is rejected with the field and the rule', async (t) => {
   const { api, connect } = await start(t)
   await connect()
   const url = 'https://cdn.example/a'
@@ -257,7 +261,7 @@ test('what cannot be sent is refused with the field and the rule', async (t) => 
   }
 })
 
-test('without a connection: msgapp_not_configured; the scope comes first', async (t) => {
+test('without a connection: msgapp_not_configured, after the scope is checked', async (t) => {
   const { api } = await start(t)
   assertRefused(await api.post('/messages', { to: phone, text: 'x' }), 400, 'msgapp_not_configured')
   const key = await api.key('messages:read')
@@ -288,7 +292,7 @@ test('a reply quotes a message of the same conversation, in both directions', as
   assert.equal(answer.reply_to_message_id, ours?.[0].id)
 })
 
-test('a message the channel has no id for cannot be quoted, and nothing is kept of the reply', async (t) => {
+test('a message without a channel id cannot be quoted, and the reply is not stored', async (t) => {
   const { api, connect, browser } = await startSignedIn(t)
   const provider = await connect()
   await provider.writes({ from: phone, text: 'a question' })
@@ -325,7 +329,7 @@ test('a message the channel has no id for cannot be quoted, and nothing is kept 
   assert.deepEqual((await provider.sent('ann'))[0]?.body.reply_to, { mid: 'mid-1' })
 })
 
-test('the channel says no: 502 quotes it, the message is kept as failed, and nothing counts', async (t) => {
+test('the channel rejects a message: 502 with its reason, the message is stored as failed, and no quota is used', async (t) => {
   const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'reject', code: 131026 })
@@ -359,7 +363,7 @@ test('a send the channel refuses does not rename the contact; one it accepts doe
   assert.deepEqual([await nameOf(contact_id), await nameOf(nameless)], ['Ann Lee', 'Bob'])
 })
 
-test('what the channel refuses for the moment is sent again, twice at most', async (t) => {
+test('a temporary rejection of the channel is retried at most twice', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'throttle', count: 2 })
@@ -373,7 +377,7 @@ test('what the channel refuses for the moment is sent again, twice at most', asy
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a 500 or a line that broke: nobody knows, so it stays pending, is not sent again, and a report settles it', async (t) => {
+test('after a 500 or a lost connection the outcome is unknown: the message stays pending, is not sent again, and a report settles it', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   await provider.fault({ to: phone, mode: 'http_500', count: 1 })
@@ -405,7 +409,7 @@ test('no answer within 15 seconds: 502, pending', async (t) => {
   assert.equal((await messagesOf(api, conversation.id))[0].status, 'pending')
 })
 
-test('50 first messages to one new number at once make one contact and one conversation', async (t) => {
+test('50 concurrent first messages to one new number create one contact and one conversation', async (t) => {
   const world = await start(t)
   const { api, connect, twin, url } = world
   const eventsOf = await recordEvents(t, world)
@@ -431,7 +435,7 @@ test('50 first messages to one new number at once make one contact and one conve
   assert.equal((await eventsOf('conversation.created')).length, 1)
 })
 
-test('an Idempotency-Key sends once: twins get the one answer, a 502 is replayed, a refusal is not kept', async (t) => {
+test('an Idempotency-Key sends once: concurrent requests share the answer, a 502 is replayed, a rejection is not stored', async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const call = { headers: { 'idempotency-key': 'once' } }
@@ -452,7 +456,7 @@ test('an Idempotency-Key sends once: twins get the one answer, a 502 is replayed
   assert.equal((await api.post('/messages', body, { headers: { 'idempotency-key': 'later' } })).status, 201)
 })
 
-test('a request repeated after the process died does not send what was prepared already', async (t) => {
+test('a request repeated after a crash does not send a prepared message again', async (t) => {
   const { api, connect, db } = await start(t, { alone: true })
   const provider = await connect()
   const body = { to: phone, ...template('hello_world') }
@@ -467,7 +471,7 @@ test('a request repeated after the process died does not send what was prepared 
   assert.equal((await provider.sent(phone)).length, 1)
 })
 
-test('a member answers in the dashboard, and sees why a message failed', async (t) => {
+test('a member replies in the dashboard and sees why a message failed', async (t) => {
   const { api, connect, url, owner } = await start(t)
   const provider = await connect()
   const browser = createBrowser(url)
@@ -514,7 +518,7 @@ test('a member answers in the dashboard, and sees why a message failed', async (
   assert.equal((await api.get(`/conversations/${conversation.id}`)).body.data.status, 'open')
 })
 
-test('sends and callbacks to the same conversations from two processes never fail each other', async (t) => {
+test('concurrent sends and callbacks to the same conversations from two processes all succeed', async (t) => {
   const { api, connect, twin, url } = await start(t)
   const provider = await connect({ messagesPerSecond: 10_000 })
   const urls = [url, await twin()]
@@ -535,7 +539,7 @@ test('sends and callbacks to the same conversations from two processes never fai
   assert.equal(new Set(await Promise.all(written)).size, 120)
 })
 
-test('a name of blanks is no name', async (t) => {
+test('a blank name is ignored', async (t) => {
   const { api, connect } = await start(t)
   await connect()
   const sent = await api.post('/messages', { to: phone, name: 'Ann', ...template('hello_world') })
