@@ -9,6 +9,7 @@ create unlogged table api_key_windows (
   request_count integer not null,
   constraint api_key_windows_pkey PRIMARY KEY (workspace_id, key_id)
 ) with (fillfactor=50);
+comment on table api_key_windows is 'Requests of an API key in its current minute. Unlogged: a crash loses at most a minute of counting.';
 
 create table api_keys (
   workspace_id uuid not null,
@@ -26,6 +27,7 @@ create table api_keys (
   constraint api_keys_pkey PRIMARY KEY (workspace_id, id),
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table api_keys is 'API keys of servers. Only a hash of the key is stored.';
 
 create table audit_log (
   workspace_id uuid not null,
@@ -39,6 +41,7 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (workspace_id, id),
   constraint audit_log_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table audit_log is 'What members did, kept for 400 days.';
 CREATE INDEX audit_log_by_age ON public.audit_log USING btree (created_at);
 
 create table broadcast_counts (
@@ -54,6 +57,7 @@ create table broadcast_counts (
   constraint broadcast_counts_pkey PRIMARY KEY (workspace_id, broadcast_id, shard),
   constraint broadcast_counts_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE
 ) with (fillfactor=50);
+comment on table broadcast_counts is 'Counters of a broadcast in 16 shards; a read adds them up.';
 
 create table broadcast_paces (
   workspace_id uuid not null,
@@ -71,6 +75,10 @@ create table broadcast_paces (
   constraint broadcast_paces_workspace_id_connection_id_fkey FOREIGN KEY (workspace_id, connection_id) REFERENCES channel_connections(workspace_id, id) ON DELETE CASCADE,
   constraint broadcast_paces_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
 ) with (fillfactor=50);
+comment on table broadcast_paces is 'Pace (token bucket) and circuit breaker of a phone number, shared by all processes.';
+comment on column broadcast_paces.allowance is 'Messages that may be sent now.';
+comment on column broadcast_paces.rate is 'Messages per second after throttling by the channel.';
+comment on column broadcast_paces.breaker_until is 'When the open circuit breaker sends its next probe.';
 
 create table broadcast_recipients (
   workspace_id uuid not null,
@@ -90,6 +98,9 @@ create table broadcast_recipients (
   constraint broadcast_recipients_workspace_id_broadcast_id_fkey FOREIGN KEY (workspace_id, broadcast_id) REFERENCES broadcasts(workspace_id, id) ON DELETE CASCADE,
   constraint broadcast_recipients_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'sent'::text, 'delivered'::text, 'read'::text, 'failed'::text, 'skipped'::text])))
 ) with (fillfactor=70);
+comment on table broadcast_recipients is 'Recipients of broadcasts. Status and reason follow the message once there is one.';
+comment on column broadcast_recipients.place is 'The index of the recipient in its broadcast.';
+comment on column broadcast_recipients.identity is 'The phone number as the channel knows it, for erasing a contact.';
 CREATE UNIQUE INDEX broadcast_recipients_by_message ON public.broadcast_recipients USING btree (workspace_id, message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX broadcast_recipients_to_retry ON public.broadcast_recipients USING btree (workspace_id, broadcast_id, retry_at) WHERE (retry_at IS NOT NULL);
 CREATE INDEX broadcast_recipients_unsent_by_contact ON public.broadcast_recipients USING btree (workspace_id, contact_id) WHERE ((message_id IS NULL) AND (contact_id IS NOT NULL));
@@ -125,6 +136,13 @@ create table broadcasts (
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
 ) with (fillfactor=50);
+comment on table broadcasts is 'Broadcasts: one template to many recipients.';
+comment on column broadcasts.filled_to is 'The last segment member that became a recipient.';
+comment on column broadcasts.position is 'The index of the next recipient that was never handed over.';
+comment on column broadcasts.reserved_count is 'Quota units that are reserved and not used.';
+comment on column broadcasts.again_id is 'The broadcast that sends this one again to the recipients it did not reach.';
+comment on column broadcasts.served_at is 'When the broadcast last had a batch. The broadcasts of a number take turns.';
+comment on column broadcasts.member_ids is 'The members of the segment when sending started, as packed ids.';
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
 
@@ -157,6 +175,9 @@ create table channel_connections (
   constraint channel_connections_simulator_check CHECK ((simulator = ANY (ARRAY['built_in'::text, 'alone'::text]))),
   constraint channel_connections_state_check CHECK ((state = ANY (ARRAY['unchecked'::text, 'connected'::text, 'failing'::text])))
 );
+comment on table channel_connections is 'The account of a workspace on a channel. Secrets are sealed.';
+comment on column channel_connections.is_private is 'The base URL may be a private address, set by the operator.';
+comment on column channel_connections.signals is 'Restrictions and warnings that the provider reported about the account.';
 CREATE UNIQUE INDEX channel_connections_by_id ON public.channel_connections USING btree (id);
 
 create table checklists (
@@ -167,6 +188,9 @@ create table checklists (
   constraint checklists_pkey PRIMARY KEY (workspace_id),
   constraint checklists_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table checklists is 'The first steps of a new workspace.';
+comment on column checklists.inbound_before is 'Inbound messages of the first day that came with the demo history.';
+comment on column checklists.event_heard_at is 'When an event stream received its first event.';
 
 create table contact_identities (
   workspace_id uuid not null,
@@ -177,6 +201,7 @@ create table contact_identities (
   constraint contact_identities_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint contact_identities_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text])))
 );
+comment on table contact_identities is 'The phone numbers and user ids by which channels know a contact.';
 CREATE INDEX contact_identities_by_channel ON public.contact_identities USING btree (workspace_id, channel, contact_id);
 CREATE INDEX contact_identities_by_contact ON public.contact_identities USING btree (workspace_id, contact_id, channel);
 
@@ -188,6 +213,7 @@ create table contact_tags (
   constraint contact_tags_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint contact_tags_workspace_id_tag_id_fkey FOREIGN KEY (workspace_id, tag_id) REFERENCES tags(workspace_id, id) ON DELETE CASCADE
 );
+comment on table contact_tags is 'Tags of contacts.';
 CREATE INDEX contact_tags_by_tag ON public.contact_tags USING btree (workspace_id, tag_id, contact_id);
 
 create table contacts (
@@ -221,6 +247,9 @@ create table contacts (
   constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text]))),
   constraint contacts_opted_out_by_somebody CHECK (((opted_out_at IS NULL) = (opted_out_by IS NULL)))
 );
+comment on table contacts is 'Customers of a workspace. Columns that end in _key are case-folded copies for comparison.';
+comment on column contacts.search is 'Case-folded text of all searched fields, one per line.';
+comment on column contacts.opt_out_decided_at is 'The channel''s time of the latest decision about broadcasts; later decisions win.';
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
@@ -244,6 +273,7 @@ create table conversations (
   constraint conversations_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
+comment on table conversations is 'All messages with one contact on one channel.';
 CREATE INDEX conversations_by_activity ON public.conversations USING btree (workspace_id, channel, status, COALESCE(last_message_at, created_at), id);
 CREATE INDEX conversations_by_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), status, COALESCE(last_message_at, created_at), id);
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
@@ -262,6 +292,7 @@ create table early_reports (
   constraint early_reports_pkey PRIMARY KEY (workspace_id, id),
   constraint early_reports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table early_reports is 'Reports of a channel that arrived before their message.';
 CREATE INDEX early_reports_by_age ON public.early_reports USING btree (received_at);
 CREATE INDEX early_reports_by_message ON public.early_reports USING btree (workspace_id, external_id);
 CREATE INDEX early_reports_due ON public.early_reports USING btree (workspace_id, next_check_at);
@@ -272,6 +303,7 @@ create table encryption_checks (
   constraint encryption_checks_pkey PRIMARY KEY (is_only),
   constraint encryption_checks_is_only_check CHECK (is_only)
 );
+comment on table encryption_checks is 'A known text sealed with the encryption key, to detect a wrong key at start.';
 
 create table idempotency_keys (
   workspace_id uuid not null,
@@ -287,6 +319,8 @@ create table idempotency_keys (
   constraint idempotency_keys_pkey PRIMARY KEY (workspace_id, path, key),
   constraint idempotency_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table idempotency_keys is 'Idempotency-Key claims, and the responses stored for repeated requests.';
+comment on column idempotency_keys.subject_id is 'The id of the resource that the first request creates, so that a repeat finds it.';
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 create table invitations (
@@ -305,6 +339,7 @@ create table invitations (
   constraint invitations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
 );
+comment on table invitations is 'Invitations of members. Only a hash of the token is stored.';
 
 create table media (
   workspace_id uuid not null,
@@ -326,6 +361,9 @@ create table media (
   constraint media_workspace_id_conversation_id_message_id_fkey FOREIGN KEY (workspace_id, conversation_id, message_id) REFERENCES messages(workspace_id, conversation_id, id) ON DELETE CASCADE,
   constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'failed'::text])))
 );
+comment on table media is 'Files that customers sent: the job to fetch them, then the stored file.';
+comment on column media.source is 'How the channel''s adapter finds the file.';
+comment on column media.token is 'The secret part of the public link.';
 CREATE INDEX media_by_message ON public.media USING btree (workspace_id, conversation_id, message_id);
 CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
@@ -345,6 +383,7 @@ create table members (
   constraint members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
 );
+comment on table members is 'People who sign in to a workspace.';
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
 
 create table message_answers (
@@ -355,6 +394,7 @@ create table message_answers (
   constraint message_answers_pkey PRIMARY KEY (workspace_id, conversation_id),
   constraint message_answers_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
 ) with (fillfactor=70);
+comment on table message_answers is 'The last reply to a waiting customer per conversation, in case it fails later.';
 
 create table message_days (
   workspace_id uuid not null,
@@ -370,6 +410,7 @@ create table message_days (
   constraint message_days_pkey PRIMARY KEY (workspace_id, day, channel),
   constraint message_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
+comment on table message_days is 'Messages and answer times per day and channel.';
 
 create table message_digest (
   is_only boolean not null default true,
@@ -379,6 +420,8 @@ create table message_digest (
   constraint message_digest_pkey PRIMARY KEY (is_only),
   constraint message_digest_is_only_check CHECK (is_only)
 );
+comment on table message_digest is 'How far the digest has read. One row.';
+comment on column message_digest.looked_back_at is 'When the digest last searched for messages that became visible late.';
 
 create table message_outcomes (
   workspace_id uuid not null,
@@ -391,6 +434,7 @@ create table message_outcomes (
   constraint message_outcomes_pkey PRIMARY KEY (workspace_id, day, shard),
   constraint message_outcomes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
+comment on table message_outcomes is 'Statuses of the messages of a day in 8 shards; a read adds them up.';
 
 create table message_revisits (
   workspace_id uuid not null,
@@ -400,6 +444,7 @@ create table message_revisits (
   constraint message_revisits_pkey PRIMARY KEY (workspace_id, id),
   constraint message_revisits_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table message_revisits is 'Requests that the digest read a message again.';
 
 create table message_slices (
   workspace_id uuid not null,
@@ -410,6 +455,7 @@ create table message_slices (
   constraint message_slices_pkey PRIMARY KEY (workspace_id, from_id),
   constraint message_slices_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 ) with (fillfactor=50);
+comment on table message_slices is 'Ranges of 25,000 messages of a workspace in the search index.';
 
 create table message_waits (
   workspace_id uuid not null,
@@ -418,6 +464,7 @@ create table message_waits (
   constraint message_waits_pkey PRIMARY KEY (workspace_id, conversation_id),
   constraint message_waits_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
 );
+comment on table message_waits is 'Conversations whose customer waits for an answer.';
 
 create table message_words (
   workspace_id uuid not null,
@@ -427,6 +474,7 @@ create table message_words (
   constraint message_words_pkey PRIMARY KEY (workspace_id, conversation_id, id),
   constraint message_words_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
 );
+comment on table message_words is 'The search index: words of a message, prefixed with its slice. A row also marks a message as read by the digest.';
 CREATE INDEX message_words_by_word ON public.message_words USING gin (words) WITH (fastupdate=off);
 
 create table messages (
@@ -456,6 +504,8 @@ create table messages (
   constraint messages_sender_type_check CHECK ((sender_type = ANY (ARRAY['customer'::text, 'agent'::text, 'bot'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
 ) with (fillfactor=85);
+comment on table messages is 'Messages of conversations. The primary key reads a page of a conversation in order.';
+comment on column messages.external_id is 'The channel''s id of the message.';
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
@@ -466,6 +516,7 @@ create table migrations (
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (name)
 );
+comment on table migrations is 'Migrations that were applied.';
 
 create table plan_usage (
   workspace_id uuid not null,
@@ -474,6 +525,7 @@ create table plan_usage (
   constraint plan_usage_pkey PRIMARY KEY (workspace_id, month),
   constraint plan_usage_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table plan_usage is 'Messages of a calendar month (UTC) that count against the plan.';
 
 create table segment_members (
   workspace_id uuid not null,
@@ -483,6 +535,7 @@ create table segment_members (
   constraint segment_members_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint segment_members_workspace_id_segment_id_fkey FOREIGN KEY (workspace_id, segment_id) REFERENCES segments(workspace_id, id) ON DELETE CASCADE
 );
+comment on table segment_members is 'Contacts of static segments.';
 CREATE INDEX segment_members_by_contact ON public.segment_members USING btree (workspace_id, contact_id);
 
 create table segments (
@@ -502,6 +555,7 @@ create table segments (
   constraint segments_check CHECK (((filter IS NULL) = (kind = 'static'::text))),
   constraint segments_kind_check CHECK ((kind = ANY (ARRAY['static'::text, 'dynamic'::text])))
 );
+comment on table segments is 'Audiences: static lists, or filters that are evaluated on every read.';
 
 create table sessions (
   workspace_id uuid not null,
@@ -517,6 +571,7 @@ create table sessions (
   constraint sessions_pkey PRIMARY KEY (workspace_id, id),
   constraint sessions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
 );
+comment on table sessions is 'Signed-in browsers of members. Only a hash of the token is stored.';
 CREATE INDEX sessions_by_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_by_member ON public.sessions USING btree (workspace_id, member_id);
 
@@ -527,6 +582,7 @@ create unlogged table sign_in_failures (
   failure_count integer not null,
   constraint sign_in_failures_pkey PRIMARY KEY (address, email_key)
 );
+comment on table sign_in_failures is 'Failed sign-ins per network, e-mail address and device. Unlogged.';
 CREATE INDEX sign_in_failures_by_start ON public.sign_in_failures USING btree (started_at);
 
 create table tags (
@@ -540,6 +596,7 @@ create table tags (
   constraint tags_pkey PRIMARY KEY (workspace_id, id),
   constraint tags_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table tags is 'Tags for contacts.';
 
 create table templates (
   workspace_id uuid not null,
@@ -557,6 +614,7 @@ create table templates (
   constraint templates_pkey PRIMARY KEY (workspace_id, name, language),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table templates is 'Message templates as the provider has them.';
 
 create table uploads (
   workspace_id uuid not null,
@@ -572,6 +630,8 @@ create table uploads (
   constraint uploads_pkey PRIMARY KEY (workspace_id, id),
   constraint uploads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
+comment on table uploads is 'Files that members uploaded. Unused ones are deleted after a day.';
+comment on column uploads.use_count is 'Messages that were sent with the file.';
 CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);
 CREATE INDEX uploads_unused ON public.uploads USING btree (workspace_id, created_at) WHERE (used_at IS NULL);
 CREATE INDEX uploads_unused_by_age ON public.uploads USING btree (created_at) WHERE (used_at IS NULL);
@@ -582,6 +642,7 @@ create unlogged table visitor_windows (
   call_count integer not null,
   constraint visitor_windows_pkey PRIMARY KEY (key)
 );
+comment on table visitor_windows is 'Calls per visitor and address in the current window. Unlogged.';
 CREATE INDEX visitor_windows_by_start ON public.visitor_windows USING btree (started_at);
 
 create table webhook_attempts (
@@ -601,6 +662,8 @@ create table webhook_attempts (
   constraint webhook_attempts_pkey PRIMARY KEY (workspace_id, endpoint_id, id),
   constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['delivered'::text, 'pending'::text, 'failed'::text, 'canceled'::text])))
 ) partition by RANGE (id);
+comment on table webhook_attempts is 'The log of deliveries, kept for 30 days in partitions of a day.';
+comment on column webhook_attempts.is_first is 'The first row of its delivery in the log.';
 CREATE INDEX webhook_attempts_by_delivery ON ONLY public.webhook_attempts USING btree (workspace_id, delivery_id);
 CREATE INDEX webhook_attempts_in_vain ON ONLY public.webhook_attempts USING btree (workspace_id, endpoint_id, status, id) WHERE (status = ANY (ARRAY['failed'::text, 'canceled'::text]));
 
@@ -617,6 +680,7 @@ create table webhook_deliveries (
   constraint webhook_deliveries_pkey PRIMARY KEY (workspace_id, endpoint_id, id),
   constraint webhook_deliveries_workspace_id_endpoint_id_fkey FOREIGN KEY (workspace_id, endpoint_id) REFERENCES webhook_endpoints(workspace_id, id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000, fillfactor=50);
+comment on table webhook_deliveries is 'Deliveries that are due or leased. A settled delivery is deleted.';
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, is_retry, next_attempt_at);
 
 create table webhook_endpoints (
@@ -638,6 +702,7 @@ create table webhook_endpoints (
   constraint webhook_endpoints_events_check CHECK ((cardinality(events) > 0)),
   constraint webhook_endpoints_provider_check CHECK ((provider = ANY (ARRAY['api'::text, 'tool_a'::text, 'tool_b'::text])))
 );
+comment on table webhook_endpoints is 'Endpoints of customers. The secret is sealed.';
 
 create table webhook_events (
   workspace_id uuid not null,
@@ -647,6 +712,7 @@ create table webhook_events (
   occurred_at timestamp with time zone not null,
   constraint webhook_events_pkey PRIMARY KEY (workspace_id, id)
 ) partition by RANGE (id);
+comment on table webhook_events is 'Events in the exact bytes that are signed, kept for 30 days in partitions of a day.';
 
 create table webhook_listeners (
   workspace_id uuid not null,
@@ -657,6 +723,7 @@ create table webhook_listeners (
   constraint webhook_listeners_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint webhook_listeners_events_check CHECK ((cardinality(events) > 0))
 );
+comment on table webhook_listeners is 'Open event streams. Events are recorded for a listener until a minute after it was last seen.';
 
 create table workspaces (
   id uuid not null,
@@ -671,5 +738,6 @@ create table workspaces (
   constraint workspaces_plan_messages_per_month_check CHECK ((plan_messages_per_month >= 0)),
   constraint workspaces_plan_state_check CHECK ((plan_state = ANY (ARRAY['active'::text, 'lapsed'::text])))
 );
+comment on table workspaces is 'Tenants.';
 CREATE UNIQUE INDEX workspaces_one_demo ON public.workspaces USING btree (is_demo) WHERE is_demo;
 CREATE INDEX workspaces_with_limit ON public.workspaces USING btree (id) WHERE (plan_messages_per_month IS NOT NULL);

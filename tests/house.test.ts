@@ -129,6 +129,7 @@ test('schema.sql is the migrated database, and every table has its room', async 
   assert.equal(schema, readFileSync(schemaFile, 'utf8'), 'run `npm run schema`')
   const named = [...schema.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name]) => name)
   assert.deepEqual(named.sort(), Object.values(tables).flat().sort())
+  for (const name of named) assert.ok(schema.includes(`comment on table ${name} is `), `${name} has no comment`)
 })
 
 test('processes that migrate at the same time run one after the other', async (t) => {
