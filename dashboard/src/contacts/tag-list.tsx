@@ -82,13 +82,8 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             <Tag name={name} color={color} />
             <span className="soft small numeric">{tagList.contactCount(count)}</span>
           </span>
-          <IconButton icon="edit" size="small" label={`${tagList.rename}: ${name}`} onClick={() => setMode('rename')} />
-          <IconButton
-            icon="trash"
-            size="small"
-            label={`${tagList.delete}: ${name}`}
-            onClick={() => setMode('delete')}
-          />
+          <IconButton icon="edit" size="small" label={tagList.renameTag(name)} onClick={() => setMode('rename')} />
+          <IconButton icon="trash" size="small" label={tagList.deleteTag(name)} onClick={() => setMode('delete')} />
         </>
       )}
       {rename.error && (

@@ -1,4 +1,4 @@
-/** The rules for replies: until when a channel accepts them, length limits, and how text and files become messages. Stores drafts. */
+/** Rules for replies: the reply window, length limits, and how text and files become messages. Also stores drafts. */
 
 import type { Uploaded } from '../lib/upload.ts'
 import type { Conversation } from './data.ts'

@@ -34,7 +34,7 @@ export function TemplatePicker({ conversation, onClose, onSend }: Props) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(true), [])
   return (
-    <Dialog title={`${labels.title}: ${nameOf(conversation.contact)}`} size="wide" onClose={onClose}>
+    <Dialog title={labels.title(nameOf(conversation.contact))} size="wide" onClose={onClose}>
       <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
         {(templates) => {
           const approved = templates.filter(({ status }) => status === 'APPROVED')

@@ -1,4 +1,4 @@
-/** Metrics of the workspace over 7, 30 or 90 days. Polled every few seconds instead of on each live update, to keep charts calm. */
+/** Metrics of the workspace over 7, 30 or 90 days. Polled, because charts that change with each live update are hard to read. */
 import '../webhooks/webhooks.css'
 import './overview.css'
 import './chart.css'

@@ -1,4 +1,4 @@
-/** The number of contacts that match a filter. Cached by the filter's JSON; the previous result stays while the next one loads. */
+/** The number of contacts that match a filter, cached by its JSON. The previous result stays while the next one loads. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { call } from '../lib/api.ts'
 

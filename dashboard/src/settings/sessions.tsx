@@ -110,7 +110,7 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
   return (
     <Confirm
       title={text.endAllTitle}
-      action={text.endAll}
+      action={text.end}
       danger
       busy={end.isPending}
       fault={end.error ? describeError(end.error) : undefined}

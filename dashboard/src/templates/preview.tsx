@@ -1,6 +1,6 @@
 /**
  * A template as the customer sees it. With `params` it shows their values and highlights missing ones; without, it shows the
- * examples from the approval. Contact fields in values (`{{contact.name|there}}`) are highlighted, since they differ by recipient.
+ * examples from the approval. It highlights contact fields in values (`{{contact.name|there}}`), which differ by recipient.
  */
 import './preview.css'
 import { type ReactNode, useState } from 'react'

@@ -1,4 +1,4 @@
-/** Webhook deliveries. They trigger no live updates, so they are polled: every second while one is pending, else every 3 seconds. */
+/** Webhook deliveries. They trigger no live updates, so pages poll: every second while one is pending, else every 3 seconds. */
 import { useEffect, useRef, useState } from 'react'
 import type { Tone } from '../../../ui/badge.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'

@@ -1,9 +1,8 @@
 /**
- * Every word of the pages, in the language of the browser where we speak it.
+ * All texts of the pages, in the browser's language if it is available, else in English.
  *
- * A language is a folder here with the files of `en`; `en` says which words
- * there are, so a language that lacks one does not compile. Pages hold no
- * words of their own, which a test keeps true.
+ * A language is a folder with the same files as `en`. `en` defines the type, so a missing text is a compile error. Pages contain
+ * no texts of their own; a test checks this.
  */
 import { en } from './en/en.ts'
 

@@ -64,6 +64,8 @@ export const contacts = {
     lead: 'A tag is created when you first add it to a contact.',
     none: 'No tags yet. Add a tag to a contact to create it.',
     rename: 'Rename',
+    renameTag: (name: string) => `Rename tag ${name}`,
+    deleteTag: (name: string) => `Delete tag ${name}`,
     renameLabel: (name: string) => `New name for ${name}`,
     delete: 'Delete',
     deleteTitle: (name: string) => `Delete tag “${name}”?`,

@@ -1,4 +1,4 @@
-/** English. One file a room, named as it. */
+/** The English texts, one file per page folder. */
 import { broadcasts } from './broadcasts.ts'
 import { checklist } from './checklist.ts'
 import { common } from './common.ts'

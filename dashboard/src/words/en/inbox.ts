@@ -201,7 +201,7 @@ export const inbox = {
   },
 
   template: {
-    title: 'Send template',
+    title: (name: string) => `Send template to ${name}`,
     search: 'Search templates',
     list: 'Templates',
     none: 'No approved templates',

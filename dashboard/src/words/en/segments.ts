@@ -91,7 +91,7 @@ export const segments = {
   addContacts: 'Add contacts',
   addTitle: 'Add contacts',
   addSearch: 'Search contacts',
-  addDo: (count: number) => `Add ${contactCount(count)}`,
+  addDo: (count: number) => (count === 0 ? 'Add contacts' : `Add ${contactCount(count)}`),
   added: (count: number) => `${contactCount(count)} added`,
   removeOne: (name: string) => `Remove ${name}`,
   removed: 'Contact removed from segment',
