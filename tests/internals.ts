@@ -39,6 +39,6 @@ export { connectSimulator, registerSimulatorAccounts } from '../server/simulator
 export { sweepVisitors } from '../server/webchat/visitors.ts'
 export { eventNames } from '../server/webhooks/emit.ts'
 export { deleteEndpoint } from '../server/webhooks/endpoints.ts'
-export type { Resolving } from '../server/webhooks/guard.ts'
+export type { DnsResolver } from '../server/webhooks/guard.ts'
 export { sweepListeners } from '../server/webhooks/listeners.ts'
 export { listDeliveries } from '../server/webhooks/log.ts'

@@ -39,7 +39,7 @@ import { createFolderStore } from '../server/lib/store-folder.ts'
 import { createPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { buildPages } from '../server/web/pages.ts'
-import { createGuard, type Resolving } from '../server/webhooks/guard.ts'
+import { createGuard, type DnsResolver } from '../server/webhooks/guard.ts'
 import { keepDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
@@ -186,7 +186,7 @@ type Starting = {
   /** Networks that webhooks may reach besides the public ones; loopback when absent. */
   allowedCidrs?: readonly string[]
   /** What names resolve to. */
-  resolver?: Resolving
+  resolver?: DnsResolver
   /** With the dashboard's pages and the widget, and a public address that a browser reaches. */
   pages?: boolean
   /** As if this were the demo workspace: with its shop. */

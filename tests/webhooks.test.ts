@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { deleteEndpoint, newId, type Resolving, timeOfId } from './internals.ts'
+import { type DnsResolver, deleteEndpoint, newId, timeOfId } from './internals.ts'
 import { startReceiver } from './receiver.ts'
 import { type Api, assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
 
@@ -20,7 +20,7 @@ const knownNames = (): Record<string, string[]> => ({
   'local.test': ['127.0.0.1'],
 })
 
-const resolverOf = (names: Record<string, string[]>): Resolving => {
+const resolverOf = (names: Record<string, string[]>): DnsResolver => {
   const ask = (isMine: (address: string) => boolean) => async (host: string) => {
     const found = names[host]?.filter(isMine) ?? []
     if (found.length === 0) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
@@ -375,7 +375,7 @@ test('a deleted endpoint is gone with all that waits for it', async (t) => {
   const browser = await signIn(world, world.owner)
   assertRefused(await browser.call('GET', `/webhooks/${id}/deliveries`), 404, 'not_found')
   const again = await browser.call('POST', `/deliveries/${delivery}/redeliver`)
-  assertRefused(again, 400, 'bad_request', 'webhook: deleted meanwhile')
+  assertRefused(again, 400, 'bad_request', 'webhook: it has been deleted')
 })
 
 test('what happens while its endpoint is deleted happens all the same', async (t) => {
@@ -661,7 +661,7 @@ test('a delivery is sent again with the same event, if it can be', async (t) => 
   const lost = { eventId: newId(), attempt: 1, status: 'failed', isFirst: true, ms: Date.now() }
   await log(world, id, { delivery: forgotten, ...lost })
   const gone = await owner.call('POST', `/deliveries/${forgotten}/redeliver`)
-  assertRefused(gone, 400, 'bad_request', 'delivery: its event is no longer kept')
+  assertRefused(gone, 400, 'bad_request', 'delivery: its event is older than 30 days')
   await api.patch(`/webhooks/${id}`, { url: 'https://hooks.test/in' })
   names['hooks.test'] = ['127.0.0.1', '10.0.0.1']
   assertRefused(await owner.call('POST', path), 400, 'bad_request', /^url: .*not a public address$/)

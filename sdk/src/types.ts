@@ -158,11 +158,11 @@ export type CreatedWebhook = {
   id: string
   url: string
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
-  /** Becomes false after 15 failed events in a row; nothing is sent then. */
+  /** Becomes false after 15 consecutive failed events; nothing is sent while false. */
   is_active: boolean
-  /** The last success. */
+  /** The time of the last success. */
   last_delivery_at: string | null
-  /** Failed events in a row; a success takes it back to 0. */
+  /** Consecutive failed events; a success resets it to 0. */
   failure_count: number
   created_at: string
   /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
@@ -416,7 +416,7 @@ export type NewSegment = {
 export type NewWebhook = {
   /** https, without credentials. Every address its name resolves to must be public. */
   url: string
-  /** What to be told of; the same name twice counts once. */
+  /** The events to send; duplicates are ignored. */
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
 }
 
@@ -538,11 +538,11 @@ export type Webhook = {
   id: string
   url: string
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
-  /** Becomes false after 15 failed events in a row; nothing is sent then. */
+  /** Becomes false after 15 consecutive failed events; nothing is sent while false. */
   is_active: boolean
-  /** The last success. */
+  /** The time of the last success. */
   last_delivery_at: string | null
-  /** Failed events in a row; a success takes it back to 0. */
+  /** Consecutive failed events; a success resets it to 0. */
   failure_count: number
   created_at: string
   /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
@@ -552,8 +552,8 @@ export type Webhook = {
 export type WebhookChanges = {
   /** https, without credentials. Every address its name resolves to must be public. */
   url?: string | undefined
-  /** What to be told of; the same name twice counts once. */
+  /** The events to send; duplicates are ignored. */
   events?: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[] | undefined
-  /** True also forgets the failures; false drops what still waits to be sent. */
+  /** True also resets the failures; false cancels the queued deliveries. */
   is_active?: boolean | undefined
 }

@@ -1,14 +1,12 @@
 /**
- * The audit log: who did what in the dashboard, for owners and admins to read.
+ * The audit log: which member did what in the dashboard. Owners and admins read it.
  *
- * A route says in its config what is recorded of it, and a hook of all member
- * routes writes it before the answer leaves: answered means recorded, and what
- * was refused is not, nor a change that names nothing. A test holds every route
- * that changes something to saying so, or to saying `false`.
+ * The config of a route declares its entry, and a hook writes the entry before the response is sent. So every successful call is
+ * recorded; refused calls and changes without any field are not. A test requires every route that changes something to declare
+ * an entry or `false`.
  *
- * An entry names what was touched and how, in a few words. It holds no secret
- * and nothing of a customer: a person who is erased is not in it, so of a
- * contact it says which fields changed and never to what.
+ * An entry names its subject and summarizes the change. It contains no secrets and no personal data of customers, so that erasing
+ * a contact leaves nothing in it: for a contact it lists the changed fields, not their values.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sql } from '../lib/db.ts'
@@ -16,112 +14,116 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { type App, listOf } from '../lib/server.ts'
 
-/** `key.created`: a noun and what was done to it. */
+/** A noun and a past participle: `key.created`. */
 type Action = `${string}.${string}`
 
-type Audit = {
+type AuditRule = {
   action: Action
   /**
-   * A few words about it, made of what the handler answered as `data` (before the schema takes away what nobody is to
-   * see, so name fields, never all of them) and of the body. Each has the type its schema gives it; say which.
+   * Summarizes the call from the `data` of the response and from the body. `data` still has the fields that the response schema
+   * removes, so pick fields by name.
    */
   summary?(data: unknown, body: unknown, request: FastifyRequest): string | null
-  /** Whether this very call is one to record, which was answered so; absent: each is. */
+  /** Whether to record this call. Absent: every call is recorded. */
   when?(request: FastifyRequest, statusCode: number): boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the handler answered, for the audit log. */
-    answered: unknown
+    /** What the handler returned, for the audit log. */
+    handlerResult: unknown
   }
   interface FastifyContextConfig {
     /**
-     * What is recorded when a member calls this. The subject is the `id` of what is answered, else that of the path.
-     * `false`: nothing, and `tests/audit.test.ts` knows why.
+     * The entry of a call. Its subject is the `id` in the response's `data`, or else the `id` of the path. `false`: no entry;
+     * `tests/audit.test.ts` lists the reasons.
      */
-    audit?: Action | Audit | false
+    audit?: Action | AuditRule | false
   }
 }
 
 const maxSummary = 500
 
-/** Record the calls of every route of `app` that says so. A public route sets `request.session` once it knows who it was. */
+/** Records the calls of all routes of `app` with an entry. A public route sets `request.session` when it knows the member. */
 export function recordActions(app: App, sql: Sql): void {
-  app.decorateRequest('answered', undefined)
+  app.decorateRequest('handlerResult', undefined)
   app.addHook('onRoute', (route) => {
     const audit = route.config?.audit
     if (!audit) return
-    route.preSerialization = [...listOf(route.preSerialization), keepAnswer]
+    route.preSerialization = [...listOf(route.preSerialization), keepResult]
     route.onSend = [...listOf(route.onSend), record(sql, typeof audit === 'string' ? { action: audit } : audit)]
   })
 }
 
-/** A stream has no answer to keep: it is recorded as it begins. */
-async function keepAnswer(request: FastifyRequest, _reply: FastifyReply, payload: unknown): Promise<unknown> {
-  request.answered = payload
+/** Not called for a stream, which is recorded when it starts. */
+async function keepResult(request: FastifyRequest, _reply: FastifyReply, payload: unknown): Promise<unknown> {
+  request.handlerResult = payload
   return payload
 }
 
-function record(sql: Sql, { action, summary, when }: Audit) {
+function record(sql: Sql, { action, summary, when }: AuditRule) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     const { statusCode } = reply
     if (statusCode < 200 || statusCode >= 300 || when?.(request, statusCode) === false) return payload
-    // An answer that is given once more was recorded when it was first given.
+    // A replayed response was recorded the first time.
     if (reply.hasHeader('idempotent-replayed')) return payload
     if (isEmptyChange(request)) return payload
     const { session, body, params } = request
-    if (!session) throw new Error(`nobody to record ${action} of`)
-    const data = fieldOf(request.answered, 'data')
+    if (!session) throw new Error(`${action} has no session to record`)
+    const data = fieldOf(request.handlerResult, 'data')
     const subject = fieldOf(data, 'id') ?? fieldOf(params, 'id')
-    const words = summary?.(data, body, request)?.slice(0, maxSummary).toWellFormed()
+    const text = summary?.(data, body, request)?.slice(0, maxSummary).toWellFormed()
     const id = newId()
     await sql`
       insert into audit_log (workspace_id, id, member_id, member_email, action, subject_id, summary, created_at)
       values (${session.workspaceId}, ${id}, ${session.member.id}, ${session.member.email}, ${action},
-        ${typeof subject === 'string' && isUuid(subject) ? subject : null}, ${words || null}, ${timeOfId(id)})`
+        ${typeof subject === 'string' && isUuid(subject) ? subject : null}, ${text || null}, ${timeOfId(id)})`
     return payload
   }
 }
 
-/** A `PATCH` without any of the fields that its route knows. */
+/** A `PATCH` without any known field. */
 function isEmptyChange({ method, body, routeOptions }: FastifyRequest): boolean {
   if (method !== 'PATCH') return false
-  const known = fieldOf(fieldOf(routeOptions.schema, 'body'), 'properties')
-  const given = Object.keys(typeof body === 'object' && body !== null ? body : {})
-  return !given.some((name) => fieldOf(known, name) !== undefined)
+  const fields = fieldOf(fieldOf(routeOptions.schema, 'body'), 'properties')
+  const names = Object.keys(typeof body === 'object' && body !== null ? body : {})
+  return !names.some((name) => fieldOf(fields, name) !== undefined)
 }
 
 function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/** `name: Acme, events: a b`: those of the named fields that are there. */
-export function describeFields<Fields extends object>(given: Fields, ...names: (keyof Fields & string)[]): string {
+/** The named fields that are present, with their values: `name: Acme, events: a b`. */
+export function describeFields<Fields extends object>(body: Fields, ...names: (keyof Fields & string)[]): string {
   return names
-    .filter((name) => given[name] !== undefined)
-    .map((name) => `${name}: ${[given[name]].flat().join(' ')}`)
+    .filter((name) => body[name] !== undefined)
+    .map((name) => `${name}: ${[body[name]].flat().join(' ')}`)
     .join(', ')
 }
 
-/** `name, tags`: which of the named fields are there, and not what is in them. */
-export function nameFields<Fields extends object>(given: Fields, ...names: (keyof Fields & string)[]): string {
-  return names.filter((name) => given[name] !== undefined).join(', ')
+/** The named fields that are present, without their values: `name, tags`. */
+export function nameFields<Fields extends object>(body: Fields, ...names: (keyof Fields & string)[]): string {
+  return names.filter((name) => body[name] !== undefined).join(', ')
 }
 
-export type Entry = {
+export type AuditEntry = {
   id: string
   at: string
   action: string
-  /** The name is null when they have none, or are no member any more. */
+  /** `name` is null if the member has none or was removed. */
   member: { id: string; email: string; name: string | null }
   subject_id: string | null
   summary: string | null
 }
 
 /** Newest first. */
-export async function listEntries(sql: Sql, workspaceId: string, { limit, before }: Position): Promise<Page<Entry>> {
-  const rows = await sql<Entry[]>`
+export async function listEntries(
+  sql: Sql,
+  workspaceId: string,
+  { limit, before }: Position,
+): Promise<Page<AuditEntry>> {
+  const rows = await sql<AuditEntry[]>`
     select a.id, a.created_at as at, a.action, a.subject_id, a.summary,
       json_build_object('id', a.member_id, 'email', a.member_email, 'name', m.name) as member
     from audit_log a
@@ -132,7 +134,7 @@ export async function listEntries(sql: Sql, workspaceId: string, { limit, before
   return toPage(rows, limit)
 }
 
-/** A year and a month: long enough to look back at the same month of last year. */
+/** More than a year, so that the same month of last year is still there. */
 const keptDays = 400
 
 export async function sweepEntries(sql: Sql): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * The workspace itself, its API keys and its audit log. Owners and admins
- * change, everybody sees; the log is for owners and admins.
- */
+/** `/workspace`, `/keys`, `/audit`. All members may read the workspace and its keys; the rest is for owners and admins. */
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {

@@ -1,15 +1,12 @@
 /**
- * Safe retries: `Idempotency-Key` on every POST of the API and of the dashboard.
+ * Idempotent requests: `Idempotency-Key` on every POST of the API and of the dashboard.
  *
- * The first request with a key claims it once the request has passed its
- * checks. Its answer is stored for 24 hours, and the same key with the same
- * path, query and body replays it. A twin that arrives while the first is in
- * flight, in any process, waits for that answer.
+ * The first request with a key claims it after validation. Its response is stored for 24 hours, and the same key with the same
+ * path, query and body replays it. A duplicate that arrives while the first request is in flight, in any process, waits for its
+ * response.
  *
- * A refusal before any effect is not stored, and neither is a 500: the claim is
- * released and a repeat runs again. A repeat gets the `subject` of the request
- * it repeats, so a send or a broadcast finds what that request created and is
- * not carried out a second time.
+ * A refusal before any effect is not stored, and neither is a 500: the claim is released and a repeat runs again. A repeat gets
+ * the `subject` of the request it repeats, so a send or a broadcast finds what that request created and does not run twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -27,12 +24,12 @@ type Claim = {
   bodyHash: string
   /**
    * The id for what the request creates. A repeat of a request that crashed or failed gets the id of that request, with
-   * `isRepeat`, so it can tell what exists already.
+   * `isRepeat`, so it can find what exists already.
    */
   subject: { id: string; isRepeat: boolean }
   heartbeat?: NodeJS.Timeout
 }
-type Answer = { status: number; body: string }
+type StoredResponse = { status: number; body: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -40,28 +37,28 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * `false`: the route ignores `Idempotency-Key`. For an answer with a secret of which only a hash is stored, and for a
-     * body or an answer that is a stream.
+     * `false`: the route ignores `Idempotency-Key`. For responses with a secret of which only a hash is stored, and for bodies
+     * or responses that are streams.
      */
     storeAnswer?: false
   }
 }
 
-/** Renewed while the first request is in flight, so a twin takes over only from a crashed one, and within seconds. */
+/** Renewed while the first request is in flight, so a duplicate takes over only from a crashed one, and within seconds. */
 const leaseSeconds = 15
 const heartbeatMs = 5_000
 
-/** How long a waiting twin sleeps between two polls: twice as long each time. */
+/** The time between two polls of a waiting duplicate, doubled each time. */
 const minPollMs = 40
 const maxPollMs = 1_000
 
-/** No path of the service is longer. A longer one is refused as unknown. */
+/** Longer paths do not exist, so they get a 404 without a claim. */
 const maxPathLength = 200
 
-type Keeping = { sql: Sql; sealer: Sealer; workspaceOf: (request: FastifyRequest) => string | undefined }
+type IdempotencyOptions = { sql: Sql; sealer: Sealer; workspaceOf: (request: FastifyRequest) => string | undefined }
 
-/** Answers are stored sealed. A caller without a workspace, such as one who signs in, has no stored answers. */
-export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): void {
+/** Responses are stored sealed. A caller without a workspace, such as a member who signs in, has no stored responses. */
+export function keepAnswers(app: App, { sql, sealer, workspaceOf }: IdempotencyOptions): void {
   app.decorateRequest('idempotency', undefined)
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST' || route.config?.storeAnswer === false) return
@@ -73,20 +70,20 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): vo
     const workspaceId = workspaceOf(request)
     const wanted = workspaceId && readClaim(request, workspaceId)
     if (!wanted) return
-    // The answer timed out, or the client closed the connection.
+    // The response timed out, or the client closed the connection.
     const isOver = () => reply.sent || reply.raw.destroyed
-    const answer = await claimKey(sql, sealer, wanted, isOver)
-    if (!answer && isOver()) {
+    const stored = await claimKey(sql, sealer, wanted, isOver)
+    if (!stored && isOver()) {
       await releaseKey(sql, wanted)
-      throw new ApiError('internal', 'the client did not wait for the answer')
+      throw new ApiError('internal', 'the client did not wait for the response')
     }
-    if (!answer) {
+    if (!stored) {
       wanted.heartbeat = setInterval(() => void renew(wanted), heartbeatMs)
       request.idempotency = wanted
       return
     }
-    reply.code(answer.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
-    return reply.send(answer.body)
+    reply.code(stored.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
+    return reply.send(stored.body)
   }
 
   async function renew({ id, workspaceId, path, key }: Claim) {
@@ -108,17 +105,17 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: Keeping): vo
         body: sealer.seal(String(payload), sealContext(idempotency)),
       })
     } catch (error) {
-      // The caller gets the answer all the same: its effect exists, and the lease of the claim runs out by itself.
-      request.log.warn({ err: error }, 'the answer to an Idempotency-Key could not be stored')
+      // The caller still gets the response: its effect exists, and the lease of the claim expires.
+      request.log.warn({ err: error }, 'the response to an Idempotency-Key could not be stored')
     }
     return payload
   }
 }
 
-/** A stored answer replays only for the key it was stored under. */
+/** Binds a stored response to its key. */
 const sealContext = ({ workspaceId, path, key }: Claim): SealContext => ['idempotency_keys', workspaceId, path, key]
 
-/** Delete answers older than a day. */
+/** Deletes responses older than a day. */
 export async function sweepAnswers(sql: Sql): Promise<void> {
   await sql`delete from idempotency_keys where created_at < now() - interval '24 hours'`
 }
@@ -141,8 +138,13 @@ function hashRequest(query: string, { rawBody, body }: FastifyRequest): string {
   return sha256(query === '' ? bytes : Buffer.concat([Buffer.from(`?${query}\0`), bytes]))
 }
 
-/** Claims the key (`undefined`) or returns its stored answer, and waits for a twin in flight. Gives up when `isOver`. */
-async function claimKey(sql: Sql, sealer: Sealer, claim: Claim, isOver: () => boolean): Promise<Answer | undefined> {
+/** Claims the key (`undefined`) or returns its stored response. Waits for a duplicate in flight, until `isOver`. */
+async function claimKey(
+  sql: Sql,
+  sealer: Sealer,
+  claim: Claim,
+  isOver: () => boolean,
+): Promise<StoredResponse | undefined> {
   let isFree = true
   for (let pollMs = minPollMs; !isOver(); ) {
     if (isFree && (await insertClaim(sql, claim))) return undefined
@@ -178,27 +180,27 @@ async function insertClaim(sql: Sql, claim: Claim): Promise<boolean> {
   return claimed !== undefined
 }
 
-type First = { body_hash: string; status: number | null; body: string | null; is_free: boolean }
+type FirstRequest = { body_hash: string; status: number | null; body: string | null; is_free: boolean }
 
-async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<First | undefined> {
-  const [first] = await sql<First[]>`
+async function getFirst(sql: Sql, { workspaceId, path, key }: Claim): Promise<FirstRequest | undefined> {
+  const [first] = await sql<FirstRequest[]>`
     select body_hash, status, body, ${isFreeKey(sql)} as is_free from idempotency_keys k
     where workspace_id = ${workspaceId} and path = ${path} and key = ${key}`
   return first
 }
 
-/** Condition on key `k`: its answer has expired, or it has none and no request holds it. */
+/** Condition on key `k`: its response has expired, or it has none and no request holds the lease. */
 const isFreeKey = (sql: Sql): Fragment =>
   sql`(k.created_at < now() - interval '24 hours' or (k.status is null and k.locked_until <= now()))`
 
-async function settleKey(sql: Sql, claim: Claim, { status, body }: Answer): Promise<void> {
+async function settleKey(sql: Sql, claim: Claim, { status, body }: StoredResponse): Promise<void> {
   const { id, workspaceId, path, key, subject } = claim
   if (status < 300 || status === 502) {
     await sql`
       update idempotency_keys set status = ${status}, body = ${body}
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`
   } else if (status < 500 && !subject.isRepeat) {
-    // Nothing happened. A later request with this key is a new one, with an id and a time of its own.
+    // The request had no effect. A later request with this key is a new one, with its own id and time.
     await sql`
       delete from idempotency_keys
       where workspace_id = ${workspaceId} and path = ${path} and key = ${key} and claim_id = ${id}`

@@ -1,8 +1,7 @@
 /**
- * API keys: made once, shown once, kept as a hash.
+ * API keys: shown once, at creation, and stored as a hash.
  *
- * A key acts on one workspace and may do what its scopes say, fixed at
- * creation. Revoking is for good; the row stays for the record.
+ * A key acts on one workspace with the scopes it got at creation. Revoking is final; the row stays for the record.
  */
 import { randomToken, sha256 } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
@@ -46,23 +45,23 @@ export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]>
 
 type NewKey = { name: string; scopes: readonly string[]; created_by: string | null }
 
-/** Make a key. `key` is the only time its text is seen. */
-export async function createKey(sql: Sql, workspaceId: string, given: NewKey): Promise<ApiKey & { key: string }> {
+/** Creates a key. Only this call returns its text. */
+export async function createKey(sql: Sql, workspaceId: string, input: NewKey): Promise<ApiKey & { key: string }> {
   const key = `svc_live_${randomToken()}`
-  return { ...(await insertKey(sql, workspaceId, key, { ...given, expires_at: null })), key }
+  return { ...(await insertKey(sql, workspaceId, key, { ...input, expires_at: null })), key }
 }
 
 type ImportedKey = { name: string; key: string; scopes: readonly string[]; expires_at: string | null }
 
-/** Anything shorter can be guessed. */
+/** Shorter keys could be guessed. */
 const legacyKey = /^legacy_live_[\x21-\x7e]{16,200}$/
 
-/** Import a key that predates the rename, unchanged. */
-export async function importKey(sql: Sql, workspaceId: string, given: ImportedKey): Promise<ApiKey> {
-  if (!legacyKey.test(given.key)) {
+/** Imports a key from before the product was renamed, unchanged. */
+export async function importKey(sql: Sql, workspaceId: string, input: ImportedKey): Promise<ApiKey> {
+  if (!legacyKey.test(input.key)) {
     throw badRequest('key: must start with legacy_live_, followed by 16 to 200 printable characters')
   }
-  return insertKey(sql, workspaceId, given.key, { ...given, created_by: null })
+  return insertKey(sql, workspaceId, input.key, { ...input, created_by: null })
 }
 
 export async function revokeKey(sql: Sql, workspaceId: string, id: string): Promise<ApiKey> {
@@ -80,22 +79,22 @@ async function insertKey(
   sql: Sql,
   workspaceId: string,
   key: string,
-  given: NewKey & { expires_at: string | null },
+  input: NewKey & { expires_at: string | null },
 ): Promise<ApiKey> {
-  const name = given.name.trim()
+  const name = input.name.trim()
   if (name === '') throw badRequest('name: must not be blank')
   if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
-  const unknown = given.scopes.find((scope) => !scopes.some((known) => known === scope))
+  const unknown = input.scopes.find((scope) => !scopes.some((known) => known === scope))
   if (unknown !== undefined) throw badRequest(`scopes: unknown scope '${unknown}'; there are ${scopes.join(', ')}`)
   const id = newId()
   const [row] = await sql<ApiKey[]>`
     insert into api_keys (workspace_id, id, name, prefix, key_hash, scopes, created_by, created_at, expires_at)
     select ${workspaceId}, ${id}, ${name}, ${key.slice(0, prefixLength)}, ${sha256(key)},
-      ${scopes.filter((scope) => given.scopes.includes(scope))}, ${given.created_by}, ${timeOfId(id)}, ${given.expires_at}
+      ${scopes.filter((scope) => input.scopes.includes(scope))}, ${input.created_by}, ${timeOfId(id)}, ${input.expires_at}
     where (select count(*) from api_keys where workspace_id = ${workspaceId}) < ${maxKeys}
     on conflict (key_hash) do nothing
     returning id, name, prefix, scopes, created_at, last_used_at, expires_at, ${stateOf(sql)} as state`
-  if (!row) throw new ApiError('bad_request', `key: already there, or over ${maxKeys} keys in the workspace`)
+  if (!row) throw new ApiError('bad_request', `key: exists already, or the workspace has ${maxKeys} keys`)
   return row
 }
 

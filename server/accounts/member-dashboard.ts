@@ -1,8 +1,8 @@
-/** The people of a workspace: who is there, who is invited, and what they may do. Owners and admins change, everybody sees. */
+/** `/members`: lists, invites, changes and removes members. All members may list; owners and admins may change. */
 import type { Db } from '../lib/db.ts'
 import { DataOf, DateTime, Deleted, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { changeRole, inviteMember, listMembers, managers, type Removed, removeMember, roles } from './members.ts'
+import { changeRole, inviteMember, listMembers, managers, type RemovedMember, removeMember, roles } from './members.ts'
 
 const MemberView = Type.Object({
   id: Uuid,
@@ -56,7 +56,7 @@ export const memberDashboard = (db: Db, publicUrl: string) => async (app: App) =
         members: managers,
         audit: {
           action: 'member.removed',
-          summary: ({ email, state }: Removed) => (state === 'invited' ? `${email}, who was invited` : email),
+          summary: ({ email, state }: RemovedMember) => (state === 'invited' ? `${email}, who was invited` : email),
         },
       },
       schema: { params: IdParams, response: { 200: DataOf(Deleted) } },

@@ -1,31 +1,28 @@
 /**
  * Members: the people of a workspace, and invitations to become one.
  *
- * A role decides what a member may change: owner and admin run the workspace,
- * agents answer customers. Only an owner makes another owner, or touches one,
- * and the last owner stays one. An invitation is a link that works once, for a
- * week.
+ * The role decides what a member may change: owners and admins manage the workspace, agents answer customers. Only an owner
+ * creates, changes or removes an owner, and the last owner cannot be removed or demoted. An invitation is a link that works
+ * once, within a week.
  *
- * A member who is removed is out on their next request. What they looked after
- * is nobody's then; keys they made stay, as do the traces of what they did.
+ * A removed member is refused from the next request on. Conversations assigned to the member become unassigned. API keys
+ * the member created stay, and so do the member's entries in the audit log.
  */
-import { hashPassword, randomPassword, randomToken, sha256, verifyPassword } from '../lib/crypto.ts'
-import { type Db, isDuplicate, type Sql, withRetries } from '../lib/db.ts'
+import { hashPassword, randomPassword, randomToken, sha256 } from '../lib/crypto.ts'
+import { type Db, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
-import { endOtherSessions, type Session } from './sessions.ts'
-import { checkGuess, signedInMember } from './throttle.ts'
 
 export const roles = ['owner', 'admin', 'agent'] as const
 export type MemberRole = (typeof roles)[number]
 
-/** Who runs the workspace. */
+/** The roles that manage the workspace. */
 export const managers = ['owner', 'admin'] as const
 
 export type Member = { id: string; email: string; name: string | null; role: MemberRole; created_at: string }
 
-/** A member, or somebody who has not answered the invitation yet. */
+/** A member, or a person with a pending invitation. */
 export type ListedMember = Member & { state: 'active' | 'invited' }
 
 export async function listMembers(sql: Sql, workspaceId: string): Promise<ListedMember[]> {
@@ -39,14 +36,14 @@ export async function listMembers(sql: Sql, workspaceId: string): Promise<Listed
 
 type NewMember = { email: string; name: string | null; role: MemberRole; passwordHash: string }
 
-export async function insertMember(sql: Sql, workspaceId: string, given: NewMember): Promise<Member> {
-  const email = requireEmail(given.email)
+export async function insertMember(sql: Sql, workspaceId: string, input: NewMember): Promise<Member> {
+  const email = requireEmail(input.email)
   const id = newId()
   try {
     const [member] = await sql<Member[]>`
       insert into members (workspace_id, id, email, email_key, name, role, password_hash, created_at)
-      values (${workspaceId}, ${id}, ${email}, ${fold(email)}, ${given.name}, ${given.role},
-        ${given.passwordHash}, ${timeOfId(id)})
+      values (${workspaceId}, ${id}, ${email}, ${fold(email)}, ${input.name}, ${input.role},
+        ${input.passwordHash}, ${timeOfId(id)})
       returning id, email, name, role, created_at`
     if (member) return member
   } catch (error) {
@@ -55,19 +52,19 @@ export async function insertMember(sql: Sql, workspaceId: string, given: NewMemb
   throw badRequest('email: already a member')
 }
 
-type Inviting = { email: string; role: MemberRole; by: { id: string; role: MemberRole } }
+type InvitationInput = { email: string; role: MemberRole; by: { id: string; role: MemberRole } }
 
-/** Invite by e-mail; a second invitation replaces the first. The token is seen only here. */
+/** Invites by e-mail. A second invitation replaces the first. Only this call returns the token; its hash is stored. */
 export async function inviteMember(
   sql: Sql,
   workspaceId: string,
-  { email: given, role, by }: Inviting,
+  { email: input, role, by }: InvitationInput,
 ): Promise<ListedMember & { invitation_token: string }> {
-  const email = requireEmail(given)
-  if (role === 'owner' && by.role !== 'owner') throw forbidden('only an owner makes another owner')
+  const email = requireEmail(input)
+  if (role === 'owner' && by.role !== 'owner') throw forbidden('only an owner may invite an owner')
   const id = newId()
   const token = randomToken()
-  const [invited] = await sql<ListedMember[]>`
+  const [invitation] = await sql<ListedMember[]>`
     insert into invitations (workspace_id, id, token_hash, email, email_key, role, invited_by, created_at, expires_at)
     select ${workspaceId}, ${id}, ${sha256(token)}, ${email}, ${fold(email)}, ${role}, ${by.id}, ${timeOfId(id)},
       now() + interval '7 days'
@@ -77,13 +74,13 @@ export async function inviteMember(
       expires_at = excluded.expires_at
     where invitations.role <> 'owner' or ${by.role} = 'owner'
     returning id, email, null as name, role, created_at, 'invited' as state`
-  if (!invited) throw badRequest('email: already a member, or invited to be an owner')
-  return { ...invited, invitation_token: token }
+  if (!invitation) throw badRequest('email: already a member, or invited to be an owner')
+  return { ...invitation, invitation_token: token }
 }
 
 export type Invitation = { workspace_name: string; email: string; role: MemberRole }
 
-/** What an invitation is to, for whoever has its link. */
+/** The invitation of a link. */
 export async function requireInvitation(sql: Sql, token: string): Promise<Invitation> {
   const [invitation] = await sql<Invitation[]>`
     select w.name as workspace_name, i.email, i.role
@@ -93,14 +90,14 @@ export async function requireInvitation(sql: Sql, token: string): Promise<Invita
   return invitation
 }
 
-/** Become a member; the invitation is used up in the same transaction. */
+/** Creates the member and deletes the invitation in one transaction. */
 export async function acceptInvitation(
   db: Db,
   token: string,
   { name, password }: { name: string; password: string },
 ): Promise<{ workspaceId: string; member: Member }> {
   requirePassword(password)
-  // Hashing is hard work: not for whoever has no invitation.
+  // Hashing is expensive, so the invitation is checked first.
   const [open] = await db`select 1 from invitations where token_hash = ${sha256(token)} and expires_at > now()`
   if (!open) throw notFound('invitation')
   const passwordHash = await hashPassword(password)
@@ -117,13 +114,13 @@ export async function acceptInvitation(
   })
 }
 
-type Changing = { id: string; by: { role: MemberRole } }
+type MemberChange = { id: string; by: { role: MemberRole } }
 
-/** Give a member another role; it holds from their next request on. */
+/** Changes a member's role, with effect from the member's next request. */
 export async function changeRole(
   db: Db,
   workspaceId: string,
-  { id, role, by }: Changing & { role: MemberRole },
+  { id, role, by }: MemberChange & { role: MemberRole },
 ): Promise<ListedMember> {
   return db.begin(async (sql) => {
     const member = await lockMember(sql, workspaceId, id)
@@ -134,16 +131,15 @@ export async function changeRole(
       update members set role = ${role}
       where workspace_id = ${workspaceId} and id = ${id}
       returning id, email, name, role, created_at, 'active' as state`
-    if (!changed) throw new Error('a member just locked is not there')
-    return changed
+    return requireRow(changed, 'the locked member')
   })
 }
 
-export type Removed = { id: string; deleted: true; email: string; state: ListedMember['state'] }
+export type RemovedMember = { id: string; deleted: true; email: string; state: ListedMember['state'] }
 
-/** Remove a member, with their sessions, or take an invitation back. */
-export async function removeMember(db: Db, workspaceId: string, { id, by }: Changing): Promise<Removed> {
-  // Conversations that become nobody's may be in the middle of something else.
+/** Removes a member and the member's sessions, or withdraws an invitation. */
+export async function removeMember(db: Db, workspaceId: string, { id, by }: MemberChange): Promise<RemovedMember> {
+  // Unassigning the member's conversations can deadlock with statements that change them.
   return withRetries(() =>
     db.begin(async (sql) => {
       const member = await lockMember(sql, workspaceId, id)
@@ -164,13 +160,13 @@ export async function removeMember(db: Db, workspaceId: string, { id, by }: Chan
   )
 }
 
-type Locked = Member & { owner_count: number }
+type LockedMember = Member & { owner_count: number }
 
-/** A member, for a change in the caller's transaction. One at a time in a workspace: or two owners demote each other at once. */
-async function lockMember(sql: Sql, workspaceId: string, id: string): Promise<Locked | undefined> {
+/** Locks the workspace and reads the member. Without the lock two owners could demote each other at the same time. */
+async function lockMember(sql: Sql, workspaceId: string, id: string): Promise<LockedMember | undefined> {
   if (!isUuid(id)) return undefined
   await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
-  const [member] = await sql<Locked[]>`
+  const [member] = await sql<LockedMember[]>`
     select id, email, name, role, created_at,
       (select count(*)::int from members where workspace_id = ${workspaceId} and role = 'owner') as owner_count
     from members
@@ -178,63 +174,19 @@ async function lockMember(sql: Sql, workspaceId: string, id: string): Promise<Lo
   return member
 }
 
-/** Only an owner touches an owner, or makes one. */
-function requireRank(by: { role: MemberRole }, ...touched: MemberRole[]): void {
-  if (by.role !== 'owner' && touched.includes('owner')) throw forbidden('only an owner may do this to an owner')
+/** Only an owner creates, changes or removes an owner. */
+function requireRank(by: { role: MemberRole }, ...affected: MemberRole[]): void {
+  if (by.role !== 'owner' && affected.includes('owner')) throw forbidden('only an owner may do this to an owner')
 }
 
-function requireAnotherOwner({ role, owner_count }: Locked): void {
-  if (role === 'owner' && owner_count === 1) throw forbidden('the last owner stays: make somebody else an owner first')
+function requireAnotherOwner({ role, owner_count }: LockedMember): void {
+  if (role === 'owner' && owner_count === 1)
+    throw forbidden('this is the last owner: make another member an owner first')
 }
 
-export type ProfileChanges = {
-  name?: string | undefined
-  current_password?: string | undefined
-  new_password?: string | undefined
-}
-
-/** Changes a member's own name or password. A new password needs the current one, and ends the member's other sessions. */
-export async function updateProfile(
-  db: Db,
-  session: Session,
-  { name, current_password: current, new_password: wanted }: ProfileChanges,
-): Promise<void> {
-  const { workspaceId, member } = session
-  const changes = {
-    ...(name === undefined ? {} : { name: readPersonName(name) }),
-    ...(wanted === undefined
-      ? {}
-      : { password_hash: await changePassword(db, workspaceId, { id: member.id, current, wanted }) }),
-  }
-  if (Object.keys(changes).length === 0) return
-  await db.begin(async (sql) => {
-    await sql`update members set ${sql(changes)} where workspace_id = ${workspaceId} and id = ${member.id}`
-    if (wanted !== undefined) await endOtherSessions(sql, session)
-  })
-}
-
-type ChangingPassword = { id: string; current: string | undefined; wanted: string }
-
-/** Answers the hash to keep. */
-async function changePassword(
-  sql: Sql,
-  workspaceId: string,
-  { id, current, wanted }: ChangingPassword,
-): Promise<string> {
-  requirePassword(wanted, 'new_password')
-  if (current === undefined) throw badRequest('current_password: required')
-  const isRight = await checkGuess(sql, signedInMember(id), async () => {
-    const [member] = await sql<{ password_hash: string }[]>`
-      select password_hash from members where workspace_id = ${workspaceId} and id = ${id}`
-    return (await verifyPassword(current, member?.password_hash)) || undefined
-  })
-  if (!isRight) throw badRequest('current_password: wrong')
-  return hashPassword(wanted)
-}
-
-/** Give everybody with this e-mail a new password and end their sessions. */
-export async function resetPassword(db: Db, given: string): Promise<{ email: string; password: string }> {
-  const email = requireEmail(given)
+/** Sets a new password for all members with this e-mail and ends their sessions. */
+export async function resetPassword(db: Db, input: string): Promise<{ email: string; password: string }> {
+  const email = requireEmail(input)
   const password = randomPassword()
   const passwordHash = await hashPassword(password)
   await db.begin(async (sql) => {
@@ -253,14 +205,14 @@ export function requirePassword(password: string, field = 'password'): void {
   if (length < 8 || length > 200) throw badRequest(`${field}: must have 8 to 200 characters`)
 }
 
-export function readPersonName(given: string): string {
-  const name = given.trim()
+export function readPersonName(input: string): string {
+  const name = input.trim()
   if (name === '' || lengthOf(name) > 200) throw badRequest('name: must have 1 to 200 characters')
   return name
 }
 
-function requireEmail(text: string): string {
-  const email = text.trim()
+function requireEmail(input: string): string {
+  const email = input.trim()
   if (email.length > 320 || !/^[^\s@]+@[^\s@]+$/.test(email)) throw badRequest('email: not an e-mail address')
   return email
 }

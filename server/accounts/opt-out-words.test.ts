@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../lib/errors.ts'
-import { readOptOutWords, readWish, toKeys, type Wish } from './opt-out-words.ts'
+import { type OptOutRequest, readOptOutRequest, readOptOutWords, toKeys } from './opt-out-words.ts'
 
 const none = toKeys([])
 const often = { seed: 1, numRuns: 2_000 }
@@ -23,10 +23,10 @@ test('the word alone is a wish, in any case, with any blanks and punctuation aro
     ['stop', 'stop'],
     ['unsubscribe', 'stop'],
     ['start', 'resume'],
-  ] as [string, Wish][]) {
+  ] as [string, OptOutRequest][]) {
     fc.assert(
       fc.property(around, cased(word), around, (before, written, after) => {
-        assert.equal(readWish(before + written + after, none), wish)
+        assert.equal(readOptOutRequest(before + written + after, none), wish)
       }),
       often,
     )
@@ -61,7 +61,7 @@ test('a word among others is none, nor is a part of one', () => {
       `stop${'x'.repeat(10_000)}`,
     ],
   ]) {
-    assert.equal(readWish(text, toKeys(['basta'])), undefined, text)
+    assert.equal(readOptOutRequest(text, toKeys(['basta'])), undefined, text)
   }
 })
 
@@ -80,7 +80,7 @@ test('whatever is written, only the words themselves are wishes', () => {
         : isOne(['stop', 'unsubscribe', ...own, 'arrêt'])
           ? 'stop'
           : undefined
-      assert.equal(readWish(text, keys), expected)
+      assert.equal(readOptOutRequest(text, keys), expected)
     }),
     often,
   )
@@ -91,9 +91,9 @@ test('whatever is written, only the words themselves are wishes', () => {
     'τελος',
     'τέλος!'.normalize('NFD').replace('\u0301', ''),
   ])
-    assert.equal(readWish(text, keys), 'stop', text)
+    assert.equal(readOptOutRequest(text, keys), 'stop', text)
   for (const text of ['SCHLUSS', 'schluẞ', '停止。', '«🛑»', 'c++', 'ARRÊT', 'arre\u0302t']) {
-    assert.equal(readWish(text, keys), 'stop', text)
+    assert.equal(readOptOutRequest(text, keys), 'stop', text)
   }
 })
 
@@ -123,10 +123,12 @@ test('words are kept trimmed, each once, in the spelling that came first', () =>
 test('what is stored is always a word that opts out, and storing it again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }), { maxLength: 50 }), (words) => {
-      const usable = words.filter((word) => /[^\s\p{P}\p{Cf}]/u.test(word) && readWish(word, none) !== 'resume')
+      const usable = words.filter(
+        (word) => /[^\s\p{P}\p{Cf}]/u.test(word) && readOptOutRequest(word, none) !== 'resume',
+      )
       const stored = readOptOutWords(usable)
       assert.deepEqual(readOptOutWords(stored), stored)
-      for (const word of usable) assert.equal(readWish(`"${word.toUpperCase()}"`, toKeys(stored)), 'stop')
+      for (const word of usable) assert.equal(readOptOutRequest(`"${word.toUpperCase()}"`, toKeys(stored)), 'stop')
     }),
     often,
   )
@@ -135,6 +137,6 @@ test('what is stored is always a word that opts out, and storing it again change
 test('a long message full of stops is looked at in no time', () => {
   const text = `${'.'.repeat(100_000)}a${'.'.repeat(100_000)}${'a.'.repeat(100_000)}`
   const from = performance.now()
-  readWish(text, none)
+  readOptOutRequest(text, none)
   assert.ok(performance.now() - from < 1_000)
 })

@@ -1,18 +1,17 @@
 /**
- * The words by which a customer opts out of broadcasts, and in again.
+ * Opt-out words: the messages by which a customer opts out of broadcasts, and in again.
  *
- * Only a whole message counts: "stop" is a wish, "please stop by" is none.
- * Case, blanks and punctuation around it do not matter. A workspace adds words
- * of its own, in the language of its customers.
+ * Only a whole message counts: "stop" opts out, "please stop by" does not. Case, white space and punctuation around it are
+ * ignored. A workspace can add words in the language of its customers.
  */
 import { badRequest } from '../lib/errors.ts'
 import { bareOf, fold, lengthOf } from '../lib/text.ts'
 
-export type Wish = 'stop' | 'resume'
+export type OptOutRequest = 'stop' | 'resume'
 
 const keyOf = (word: string) => fold(bareOf(word))
 
-/** Words as messages are compared with them. */
+/** The folded words that messages are compared with. */
 export const toKeys = (words: readonly string[]): ReadonlySet<string> => new Set(words.map(keyOf))
 
 const stops = toKeys(['STOP', 'UNSUBSCRIBE'])
@@ -20,11 +19,11 @@ const resumes = toKeys(['START'])
 
 const maxWords = 50
 const maxLength = 80
-/** No word has more UTF-16 units, however its letters are composed: what does need not be folded. */
+/** No word has more UTF-16 units, in any composition of its letters, so longer messages need not be folded. */
 const maxUnits = 500
 
-/** What a message asks for, if it asks for anything; `own` are the keys of the workspace's words. */
-export function readWish(text: string, own: ReadonlySet<string>): Wish | undefined {
+/** The request that a message makes, if any. `own` are the folded words of the workspace. */
+export function readOptOutRequest(text: string, own: ReadonlySet<string>): OptOutRequest | undefined {
   const bare = bareOf(text)
   if (bare.length > maxUnits) return undefined
   const key = fold(bare)
@@ -32,10 +31,10 @@ export function readWish(text: string, own: ReadonlySet<string>): Wish | undefin
   return stops.has(key) || own.has(key) ? 'stop' : undefined
 }
 
-/** Words as they may be stored: trimmed, each once, in the order given. */
-export function readOptOutWords(given: readonly string[]): string[] {
+/** The words to store: trimmed, without duplicates, in the order of the input. */
+export function readOptOutWords(input: readonly string[]): string[] {
   const byKey = new Map<string, string>()
-  given.forEach((text, i) => {
+  input.forEach((text, i) => {
     const word = text.trim()
     if (word === '') throw badRequest(`opt_out_words[${i}]: must not be blank`)
     if (lengthOf(word) > maxLength) throw badRequest(`opt_out_words[${i}]: must have at most ${maxLength} characters`)

@@ -1,16 +1,14 @@
-/**
- * Who somebody is in the dashboard: the first run, signing in and out, an
- * invitation, one's own sessions and profile.
- */
+/** `/setup`, `/session`, `/sessions`, `/invitations`, `/profile`: the first run, signing in and out, a member's own data. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sealer } from '../lib/crypto.ts'
-import type { Db } from '../lib/db.ts'
+import { type Db, requireRow } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
 import { DataOf, DateTime, IdParams, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { nameFields } from './audit.ts'
 import { clearSessionCookie, readDevice, setDeviceCookie, setSessionCookie } from './cookies.ts'
-import { acceptInvitation, requireInvitation, roles, updateProfile } from './members.ts'
+import { acceptInvitation, requireInvitation, roles } from './members.ts'
+import { updateProfile } from './profile.ts'
 import {
   createSession,
   endOtherSessions,
@@ -227,9 +225,7 @@ function toView({ member, workspaceId, workspaceName, defaultCountry }: Session)
   }
 }
 
-/** The session just made. */
+/** The session that this request created. */
 async function requireSession(db: Db, token: string): Promise<Session> {
-  const session = await getSession(db, token)
-  if (!session) throw new Error('a session just made is not there')
-  return session
+  return requireRow(await getSession(db, token), 'the new session')
 }

@@ -23,11 +23,11 @@ export type Session = {
   workspaceName: string
   defaultCountry: string
   member: Member
-  /** Somebody called with it in this minute already. */
+  /** The session was used in this minute already. */
   isFresh: boolean
 }
 
-/** Where a member signs in from, and the service's address. */
+/** The client that signs in, and the address of the service. */
 export type Origin = { address: string; userAgent: string | undefined; publicUrl: string }
 
 declare module 'fastify' {
@@ -35,7 +35,7 @@ declare module 'fastify' {
     session: Session
   }
   interface FastifyContextConfig {
-    /** Who may call; absent: every signed-in member. `public`: nobody needs to be signed in. */
+    /** The roles that may call. Absent: every signed-in member. `public`: no session is needed. */
     members?: 'public' | readonly MemberRole[]
   }
 }
@@ -43,7 +43,7 @@ declare module 'fastify' {
 export const sessionDays = 30
 const maxUserAgent = 300
 
-/** Guard every route of `app`: same origin for what changes something, a session, the role. What they do is recorded. */
+/** Guards every route of `app`: same origin for changes, a session, the role. Records the calls in the audit log. */
 export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void {
   recordActions(app, sql)
   app.decorateRequest('session')
@@ -55,9 +55,11 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
     const session = await getRequestSession(sql, request)
     if (!session) throw new ApiError('unauthorized', 'sign in first')
     request.session = session
-    // Nobody waits for it, and nothing is lost but a minute.
+    // The request does not wait for this. A failure costs one minute of accuracy.
     if (!session.isFresh) {
-      noteSeen(sql, session).catch((error) => request.log.warn({ err: error }, 'a session could not be marked as seen'))
+      updateLastSeen(sql, session).catch((error) =>
+        request.log.warn({ err: error }, 'the last use of a session could not be stored'),
+      )
     }
     if (members && !members.includes(session.member.role)) {
       throw forbidden(`only ${members.join(' and ')} may do this`)
@@ -65,7 +67,7 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
   })
 }
 
-type Attempt = { email: string; password: string; workspaceId: string | undefined }
+type SignInAttempt = { email: string; password: string; workspaceId: string | undefined }
 type Candidate = { workspace_id: string; id: string; password_hash: string }
 
 /**
@@ -74,7 +76,7 @@ type Candidate = { workspace_id: string; id: string; password_hash: string }
  */
 export async function signIn(
   sql: Sql,
-  { email, password, workspaceId }: Attempt,
+  { email, password, workspaceId }: SignInAttempt,
   origin: Origin,
   device: Device | undefined,
 ): Promise<string> {
@@ -114,7 +116,7 @@ async function findByPassword(candidates: readonly Candidate[], password: string
   return undefined
 }
 
-/** Answers the token for the cookie. */
+/** Returns the token for the cookie. */
 export async function createSession(
   sql: Sql,
   workspaceId: string,
@@ -159,17 +161,17 @@ export async function getSession(sql: Sql, token: string): Promise<Session | und
   }
 }
 
-/** Writes at most once a minute. A row another request writes now is skipped. The process's clock gave `created_at`. */
-async function noteSeen(sql: Sql, { id, workspaceId }: Session): Promise<void> {
+/** Writes at most once a minute. A row that another request writes now is skipped. `created_at` may be ahead of `now()`. */
+async function updateLastSeen(sql: Sql, { id, workspaceId }: Session): Promise<void> {
   await sql`
-    with stale as (
+    with stale_session as (
       select workspace_id, id from sessions
       where workspace_id = ${workspaceId} and id = ${id}
         and (last_seen_at is null or last_seen_at < date_trunc('minute', now()))
       for no key update skip locked
     )
     update sessions s set last_seen_at = greatest(s.created_at, now())
-    from stale where s.workspace_id = stale.workspace_id and s.id = stale.id`
+    from stale_session t where s.workspace_id = t.workspace_id and s.id = t.id`
 }
 
 /** A session as its own member sees it. */
@@ -183,10 +185,10 @@ export type ListedSession = {
   is_current: boolean
 }
 
-/** Whoever signs in by a script has thousands; the newest are enough to look at, and all can be ended. */
+/** A script can create thousands of sessions. The newest are listed; `endOtherSessions` ends all. */
 const maxListed = 100
 
-/** Where a member is signed in: here first, then newest first. */
+/** The sessions of a member: the current one first, then newest first. */
 export async function listSessions(sql: Sql, { id, workspaceId, member }: Session): Promise<ListedSession[]> {
   return sql<ListedSession[]>`
     select id, created_at, coalesce(last_seen_at, created_at) as last_seen_at, address, user_agent,
@@ -197,7 +199,7 @@ export async function listSessions(sql: Sql, { id, workspaceId, member }: Sessio
     limit ${maxListed}`
 }
 
-/** End one of a member's own sessions. */
+/** Ends one of the member's own sessions. */
 export async function endSessionById(sql: Sql, { workspaceId, member }: Session, id: string): Promise<void> {
   const ended = isUuid(id)
     ? await sql`
@@ -208,7 +210,7 @@ export async function endSessionById(sql: Sql, { workspaceId, member }: Session,
   if (ended.length === 0) throw notFound('session')
 }
 
-/** End all sessions of a member but this one; answers how many there were. */
+/** Ends all sessions of the member but this one. Returns how many. */
 export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Session): Promise<number> {
   const ended = await sql`
     delete from sessions
@@ -216,7 +218,7 @@ export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Se
   return ended.count
 }
 
-/** Whether it still is one. */
+/** Whether the session still exists. */
 export async function isSignedIn(sql: Sql, { id, workspaceId }: Session): Promise<boolean> {
   const [session] = await sql`
     select 1 from sessions where workspace_id = ${workspaceId} and id = ${id} and expires_at > now()`
@@ -227,19 +229,19 @@ export async function endSession(sql: Sql, { id, workspaceId }: Session): Promis
   await sql`delete from sessions where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-/** Deletes what has expired. */
+/** Deletes expired sessions, invitations and failure counts. */
 export async function sweepSessions(sql: Sql): Promise<void> {
   await sql`delete from sessions where expires_at < now()`
   await sql`delete from invitations where expires_at < now()`
   await sweepFailures(sql)
 }
 
-/** The session of the cookie a request carries. */
+/** The session of the request's cookie. */
 export const getRequestSession = (sql: Sql, request: FastifyRequest): Promise<Session | undefined> =>
   getSession(sql, readSessionToken(request))
 
 function requireSameOrigin(request: FastifyRequest, publicUrl: string): void {
   const origin = URL.parse(request.headers.origin ?? '')
-  const own = origin && (origin.origin === new URL(publicUrl).origin || origin.host === request.headers.host)
-  if (!own) throw forbidden('must come from the same origin')
+  const isOwn = origin && (origin.origin === new URL(publicUrl).origin || origin.host === request.headers.host)
+  if (!isOwn) throw forbidden('the request must come from a page of this service')
 }

@@ -15,7 +15,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { isLoopbackHost } from '../../common/address.ts'
 import { isSameToken, verifyPassword } from '../lib/crypto.ts'
-import type { Db, Sql } from '../lib/db.ts'
+import { type Db, requireRow, type Sql } from '../lib/db.ts'
 import { forbidden } from '../lib/errors.ts'
 import { fold } from '../lib/text.ts'
 import { readPersonName } from './members.ts'
@@ -23,7 +23,6 @@ import { createSession, type Origin } from './sessions.ts'
 import { checkGuess, unknownClient } from './throttle.ts'
 import { createWorkspace, readCountry, readName } from './workspaces.ts'
 
-/** What the program knows about it. */
 export type Setup = {
   token: string
   /** The demo workspace of this process, if it has one. */
@@ -51,23 +50,22 @@ export type FirstWorkspace = {
   password: string
 }
 
-/** Make the first workspace and sign its owner in; answers the token for the cookie. Of two at once, one is too late. */
-export async function setUp(db: Db, { token }: Setup, given: FirstWorkspace, origin: Origin): Promise<string> {
+/** Creates the first workspace, signs its owner in, and returns the token for the cookie. Concurrent calls create one. */
+export async function setUp(db: Db, { token }: Setup, input: FirstWorkspace, origin: Origin): Promise<string> {
   // The token has 131 random bits. Limiting guesses spares work; the right token is never refused for others' wrong ones.
   const isRight =
-    isSameToken(given.token, token) ||
+    isSameToken(input.token, token) ||
     (await checkGuess(db, unknownClient(origin.address, guessKey), async () => undefined))
-  if (!isRight) throw forbidden('token: wrong; the right one is in what the service printed at its start')
-  const owner = { email: given.email, password: given.password, name: readPersonName(given.name) }
-  const name = readName(given.workspace_name, 'workspace_name')
-  const default_country = readCountry(given.default_country, 'default_country')
+  if (!isRight) throw forbidden('token: wrong; use the link that the service printed at its start')
+  const owner = { email: input.email, password: input.password, name: readPersonName(input.name) }
+  const name = readName(input.workspace_name, 'workspace_name')
+  const default_country = readCountry(input.default_country, 'default_country')
   return db.begin(async (sql) => {
     await sql`select pg_advisory_xact_lock(${setupLock})`
-    if (!(await needsSetup(sql))) throw forbidden('there is a workspace already: sign in, or ask to be invited')
+    if (!(await needsSetup(sql))) throw forbidden('a workspace exists already: sign in, or ask for an invitation')
     const { workspace_id } = await createWorkspace(sql, { name, default_country, owner })
     const [member] = await sql<{ id: string }[]>`select id from members where workspace_id = ${workspace_id}`
-    if (!member) throw new Error('an owner just made is not there')
-    return createSession(sql, workspace_id, member.id, origin)
+    return createSession(sql, workspace_id, requireRow(member, 'the new owner').id, origin)
   })
 }
 
@@ -95,8 +93,8 @@ export async function getDemoHint(
     join workspaces w on w.id = m.workspace_id
     where m.workspace_id = ${demo.workspace_id} and m.email_key = ${fold(email)} and w.is_demo`
   if (!owner) return null
-  const isTold = isFromHere(visit) && (await isPassword(password, owner.password_hash))
-  return { email, password: isTold ? password : null }
+  const isShown = isFromHere(visit) && (await isPassword(password, owner.password_hash))
+  return { email, password: isShown ? password : null }
 }
 
 /** Headers that a proxy adds: about the client, or its own name. */
@@ -105,7 +103,7 @@ const proxyHeaders =
 
 /** Whether the client runs on the machine the service runs on, as far as a request can show it. */
 export function isFromHere({ ip, httpVersion, headers, publicUrl }: Visit): boolean {
-  // Browsers and scripts speak HTTP/1.1. nginx speaks 1.0 to the service behind it unless it is told otherwise.
+  // Browsers and scripts speak HTTP/1.1. nginx speaks 1.0 to the service behind it unless configured otherwise.
   const isProxied = httpVersion === '1.0' || Object.keys(headers).some((name) => proxyHeaders.test(name))
   return (
     !isProxied &&

@@ -1,9 +1,8 @@
 /**
- * `/stream`: what keeps a member's pages up to date.
+ * `/stream`: keeps a member's pages up to date.
  *
- * It says that something of the workspace changed, never what: the page asks
- * anew for what it shows. However much happens, a stream is told at most five
- * times a second, at once for the first. It ends with its session.
+ * An event says that something in the workspace changed, but not what: the page reloads the data it shows. A stream sends the
+ * first event at once and at most five per second. It ends with its session.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../lib/db.ts'
@@ -15,7 +14,7 @@ import { type Signals, workspaceTopic } from './signals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** It changes nothing that others see, though it is no GET. */
+    /** The route changes nothing that other members see, although it is not a GET. */
     isQuiet?: boolean
   }
 }
@@ -24,15 +23,15 @@ const streamsPerMember = 50
 const pauseMs = 200
 const retryMs = 2_000
 
-export type Streaming = { db: Db; live: Live; heartbeatMs: number; drainTimeoutMs: number }
+export type MemberStreamOptions = { db: Db; live: Live; heartbeatMs: number; drainTimeoutMs: number }
 
 export const streamRoutes =
-  ({ db, live, heartbeatMs, drainTimeoutMs }: Streaming) =>
+  ({ db, live, heartbeatMs, drainTimeoutMs }: MemberStreamOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     app.get('/stream', async ({ session }, reply) => {
       streams.enter(reply, [{ key: session.member.id, most: streamsPerMember }])
-      const stream = streams.open(reply, { heartbeatMs, retryMs, mayGoOn: () => isSignedIn(db, session) })
+      const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isSignedIn(db, session) })
       const notify = createCoalescedRunner({
         run: () => stream.send('changed', {}),
         isOpen: stream.isOpen,
@@ -40,7 +39,7 @@ export const streamRoutes =
         pauseMs,
       })
       stream.onClose(live.listen(workspaceTopic(session.workspaceId), notify))
-      // Whoever hears this and asks then misses nothing: what happens from here on is told.
+      // A page that loads its data after `ready` misses no change.
       await stream.send('ready', {})
     })
   }

@@ -1,7 +1,7 @@
 /**
  * Limits on guessing passwords.
  *
- * A guess is counted as a failure before it is checked, and the count is taken back when it was right. So no more guesses
+ * A guess is counted as a failure before it is checked, and the count is reverted when it was right. So no more guesses
  * are checked than the limits allow, however many processes are asked at once: the counts are in the database.
  *
  * What is counted depends on who guesses:
@@ -13,7 +13,7 @@
  * Over a limit a guess is not refused at once, because the member may share the network with the attacker. Slots open at a
  * slow rate, and each goes to one of the waiting guesses, drawn at random. The others are answered 429, and so is a wrong
  * guess in such a slot. An attacker who floods from the member's own network can still win nearly every draw. No limit on
- * guesses can tell the two apart; a known device can.
+ * guesses can distinguish the two; a known device can.
  *
  * Checking a password takes some 25 ms of a core on purpose. The work is queued fairly by network, and known devices have a
  * queue of their own, so many connections from one network delay no other, and no unknown client delays a known device.
@@ -52,9 +52,9 @@ const maxQueuedMs = 20_000
 
 /** At most three of libuv's four threads, so that file access and name lookups do not wait for passwords. */
 const queues = { known: createFairQueue(1), unknown: createFairQueue(2) }
-/** Who waits here is over a limit, so these bounds refuse no client that is not. A waiting request takes 26 KB (measured). */
+/** Only clients over a limit wait here, so these bounds refuse no other client. A waiting request takes 26 KB (measured). */
 const lottery = createLottery({ maxPerKey: 200, maxWaiting: 2_000 })
-/** One at a time for a guesser: or a member who signs in many times at once would be taken for many failures. */
+/** Serializes the guesses of one client. Otherwise simultaneous correct sign-ins would count as failures for a moment. */
 const withMutex = createKeyedMutex()
 const queued = new Map<string, number>()
 
@@ -124,7 +124,7 @@ export async function sweepFailures(sql: Sql): Promise<void> {
 
 type Refusal = { refused: Counter; waitMs: number }
 
-/** Counts the guess, checks it, and takes the count back if it was right. Throws when it was wrong and over the burst. */
+/** Counts the guess, checks it, and reverts the count if it was right. Throws if it was wrong and over the burst. */
 async function attempt<Right>(
   sql: Sql,
   guesser: Guesser,
@@ -143,7 +143,7 @@ async function attempt<Right>(
       const counted = await countFailure(sql, counters)
       if ('refused' in counted) return counted
       const right = await check()
-      if (right !== undefined) await takeBack(sql, counters)
+      if (right !== undefined) await revertCount(sql, counters)
       else {
         if (network && counted.isFirst) await countNetwork(sql, own.email_key)
         if (counted.over) throw tooManyFailures(counted.over.limit.refillSeconds * 1000)
@@ -167,7 +167,7 @@ async function countFailure(sql: Sql, counters: readonly Counter[]): Promise<Ref
   for (const [i, counter] of counters.entries()) {
     const { failureCount, waitMs } = await countOne(sql, counter)
     if (failureCount === 0) {
-      await takeBack(sql, counters.slice(0, i))
+      await revertCount(sql, counters.slice(0, i))
       return { refused: counter, waitMs }
     }
     if (i === 0) counted.isFirst = failureCount === 1
@@ -203,7 +203,7 @@ async function countOne(
 }
 
 /** A counter without failures is deleted, so that neither right nor refused guesses leave rows behind. */
-async function takeBack(sql: Sql, counters: readonly Counter[]): Promise<void> {
+async function revertCount(sql: Sql, counters: readonly Counter[]): Promise<void> {
   for (const { address, email_key } of counters) {
     await sql`
       with empty as (

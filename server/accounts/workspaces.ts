@@ -1,6 +1,4 @@
-/**
- * Workspaces: the tenants. Everything else belongs to exactly one of them.
- */
+/** Workspaces: the tenants. All other data belongs to exactly one of them. */
 import { isSupportedCountry } from 'libphonenumber-js/min'
 import { hashPassword, randomPassword } from '../lib/crypto.ts'
 import type { Sql } from '../lib/db.ts'
@@ -20,18 +18,18 @@ export type NewWorkspace = {
 
 export type CreatedWorkspace = { workspace_id: string; owner: { email: string; password: string } }
 
-/** Make a workspace and its owner, in the caller's transaction. Without a password one is made up; it is answered once. */
-export async function createWorkspace(sql: Sql, given: NewWorkspace): Promise<CreatedWorkspace> {
-  const name = readName(given.name)
-  const defaultCountry = readCountry(given.default_country)
+/** Creates a workspace and its owner, in the caller's transaction. Without a password it generates one and returns it once. */
+export async function createWorkspace(sql: Sql, input: NewWorkspace): Promise<CreatedWorkspace> {
+  const name = readName(input.name)
+  const defaultCountry = readCountry(input.default_country)
   const id = newId()
-  const password = given.owner.password ?? randomPassword()
+  const password = input.owner.password ?? randomPassword()
   requirePassword(password)
   const passwordHash = await hashPassword(password)
   await sql`
     insert into workspaces (id, name, default_country, is_demo, created_at)
-    values (${id}, ${name}, ${defaultCountry}, ${given.is_demo ?? false}, ${timeOfId(id)})`
-  const member = { email: given.owner.email, name: given.owner.name ?? null, role: 'owner', passwordHash } as const
+    values (${id}, ${name}, ${defaultCountry}, ${input.is_demo ?? false}, ${timeOfId(id)})`
+  const member = { email: input.owner.email, name: input.owner.name ?? null, role: 'owner', passwordHash } as const
   const { email } = await insertMember(sql, id, member)
   return { workspace_id: id, owner: { email, password } }
 }
@@ -43,9 +41,9 @@ export type Workspace = {
   default_country: string
   opt_out_words: string[]
   plan: Plan & {
-    /** Messages of this calendar month (UTC). */
+    /** Messages in this calendar month (UTC). */
     used: number
-    /** Null: there is no limit. */
+    /** Null: no limit. */
     left: number | null
     resets_at: string
   }
@@ -61,10 +59,10 @@ export async function requireWorkspace(sql: Sql, workspaceId: string): Promise<W
     left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
     where w.id = ${workspaceId}`
   if (!row) throw notFound('workspace')
-  const { state, messages_per_month: most, used, resets_at, ...workspace } = row
-  // A limit may have been lowered below what was used.
-  const left = most === null ? null : Math.max(0, most - used)
-  return { ...workspace, plan: { state, messages_per_month: most, used, left, resets_at } }
+  const { state, messages_per_month: limit, used, resets_at, ...workspace } = row
+  // The limit may have been lowered below the use.
+  const left = limit === null ? null : Math.max(0, limit - used)
+  return { ...workspace, plan: { state, messages_per_month: limit, used, left, resets_at } }
 }
 
 export type WorkspaceChanges = {
@@ -73,7 +71,7 @@ export type WorkspaceChanges = {
   opt_out_words?: readonly string[] | undefined
 }
 
-/** Change the fields that are present; `opt_out_words` replaces them all. */
+/** Changes the fields that are present. `opt_out_words` replaces the whole list. */
 export async function updateWorkspace(sql: Sql, workspaceId: string, changes: WorkspaceChanges): Promise<Workspace> {
   const columns = {
     ...(changes.name === undefined ? {} : { name: readName(changes.name) }),
@@ -86,14 +84,14 @@ export async function updateWorkspace(sql: Sql, workspaceId: string, changes: Wo
   return requireWorkspace(sql, workspaceId)
 }
 
-export function readName(given: string, field = 'name'): string {
-  const name = given.trim()
+export function readName(input: string, field = 'name'): string {
+  const name = input.trim()
   if (name === '' || lengthOf(name) > 80) throw badRequest(`${field}: must have 1 to 80 characters`)
   return name
 }
 
-/** The country of phone numbers that are written without one. */
-export function readCountry(given: string, field = 'country'): string {
-  if (!isSupportedCountry(given)) throw badRequest(`${field}: '${given}' is no two-letter country code such as US`)
-  return given
+/** The country of phone numbers without a country code. */
+export function readCountry(input: string, field = 'country'): string {
+  if (!isSupportedCountry(input)) throw badRequest(`${field}: '${input}' is not a two-letter country code such as US`)
+  return input
 }

@@ -224,7 +224,7 @@ export const broadcastDashboard =
         const broadcast = await requireBroadcast(db, workspaceId, request.params.id)
         const { id } = broadcast
         // A stream has no answer that the audit log could read.
-        request.answered = { data: broadcast }
+        request.handlerResult = { data: broadcast }
         reply.headers({
           'content-type': 'text/csv; charset=utf-8',
           'content-disposition': `attachment; filename="broadcast-${id}.csv"`,

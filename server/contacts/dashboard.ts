@@ -116,7 +116,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
       const condition = segment ? db`${asked} and ${segment.condition}` : asked
       // A stream has no answer that the audit log could read.
       const exported: Exported = { count: await countContacts(db, workspaceId, condition), segment: segment?.name }
-      request.answered = { data: exported }
+      request.handlerResult = { data: exported }
       reply.headers({
         'content-type': 'text/csv; charset=utf-8',
         'content-disposition': 'attachment; filename="contacts.csv"',

@@ -101,7 +101,7 @@ export const importDashboard =
         if (!Buffer.isBuffer(body)) throw badRequest('content-type: must be text/csv')
         const file = await readImport(body, defaultCountry)
         // A stream has no answer that the audit log could read.
-        request.answered = { data: { rows: file.rows.length } }
+        request.handlerResult = { data: { rows: file.rows.length } }
         const onCreated = () => {
           signals.deliveriesQueued()
           // Members see the contacts while the import runs.

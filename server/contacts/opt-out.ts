@@ -6,7 +6,7 @@
  * late does not undo what was decided since. Of two in one second, as exactly
  * as channels tell the time, the one that came later holds.
  */
-import type { Wish } from '../accounts/opt-out-words.ts'
+import type { OptOutRequest } from '../accounts/opt-out-words.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 
 export const deciders = ['customer', 'channel', 'member'] as const
@@ -14,7 +14,7 @@ export const deciders = ['customer', 'channel', 'member'] as const
 export type Decision = {
   workspace_id: string
   contact_id: string
-  wish: Wish
+  wish: OptOutRequest
   by: 'customer' | 'channel'
   at: string
   /** The message that said so, if one did. */

@@ -6,7 +6,7 @@
  * order, and what happens from now on comes after it.
  */
 import { randomBytes } from 'node:crypto'
-import { readWish } from '../accounts/opt-out-words.ts'
+import { readOptOutRequest } from '../accounts/opt-out-words.ts'
 import { expandValues } from '../broadcasts/values.ts'
 import type { Template, TemplateParams } from '../channels/channel.ts'
 import { fillTemplate } from '../channels/msgapp/template.ts'
@@ -91,7 +91,9 @@ function toPerson({ nowMs }: Past, key: PersonKey) {
   const { name, phone = null, email = null, company = null, social, since, tags = [] } = demoPeople[key]
   const lines = demoThreads.filter((thread) => thread.with === key).flatMap((thread) => thread.lines)
   const first = Math.max(since * dayMs, ...lines.map(({ ago }) => spanOf(ago)))
-  const left = lines.find(({ from, text }) => from === 'customer' && readWish(text ?? '', new Set()) === 'stop')
+  const left = lines.find(
+    ({ from, text }) => from === 'customer' && readOptOutRequest(text ?? '', new Set()) === 'stop',
+  )
   const id = pastId(nowMs - first)
   const username = social?.username ?? null
   return {

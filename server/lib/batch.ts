@@ -1,61 +1,57 @@
 /**
- * Coalescing: concurrent callers' database work as one set-based statement.
+ * Batching: coalesces the database work of concurrent callers into one set-based statement.
  *
- * A call joins the batch that is being gathered. A batch leaves as soon as one
- * of `lanes` is free, so a lone caller waits for nobody and the busier the
- * process, the larger its batches: 85,000 inserts/s instead of 7,000.
+ * A call joins the batch that is being collected. A batch starts as soon as one of `lanes` is free, so a single caller does
+ * not wait, and batches grow with the load: 85,000 inserts/s instead of 7,000.
  *
- * Callers are never coupled. `run` answers each item in its own place, in
- * order, with a value or an `Error`. When the database refuses the statement
- * as a whole, nothing of it happened, and its items are run one by one, so a
- * poisoned item fails alone; a statement that was in another's way is run
- * again. When the connection breaks nobody knows what happened, so nothing is
- * repeated and every item fails.
+ * Callers are independent. `run` returns one result per item, in order: a value or an `Error`. If the database refuses the
+ * statement as a whole, nothing was written, and the items run one by one, so that only the faulty item fails. A statement
+ * that deadlocked is retried. If the connection is lost the outcome is unknown, so nothing is retried and every item fails.
  */
 import { withRetries } from './db.ts'
 
 export type Batch<Item, Result> = (item: Item) => Promise<Result>
 
-type Batching<Item, Result> = {
+type BatchOptions<Item, Result> = {
   run: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>
-  /** Items a statement carries at most. */
+  /** Items per statement. */
   max?: number
-  /** Statements under way at once. */
+  /** Statements in flight at once. */
   lanes?: number
-  /** A batch is gathered this long, where nobody waits for the result and fewer statements are better. */
+  /** A batch is collected for this long. For results that no caller waits for, where fewer statements are better. */
   waitMs?: number
 }
 
-type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+type PendingItem<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
 
-export function createBatch<Item, Result>(batching: Batching<Item, Result>): Batch<Item, Result> {
-  const { run, max = 500, lanes = 2, waitMs = 0 } = batching
-  const queue: Waiting<Item, Result>[] = []
-  let busy = 0
-  let scheduled = false
+export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): Batch<Item, Result> {
+  const { run, max = 500, lanes = 2, waitMs = 0 } = options
+  const queue: PendingItem<Item, Result>[] = []
+  let busyLanes = 0
+  let isScheduled = false
 
-  /** `setImmediate` runs after every socket that was readable in this turn had its say: they share one batch. */
+  /** `setImmediate` runs after all sockets that are readable now have been read, so their requests share one batch. */
   function schedule() {
-    if (scheduled || busy >= lanes || queue.length === 0) return
-    scheduled = true
+    if (isScheduled || busyLanes >= lanes || queue.length === 0) return
+    isScheduled = true
     const begin = () => {
-      scheduled = false
-      void leave()
+      isScheduled = false
+      void startBatch()
       schedule()
     }
     if (waitMs > 0 && queue.length < max) setTimeout(begin, waitMs)
     else setImmediate(begin)
   }
 
-  async function leave() {
+  async function startBatch() {
     const batch = queue.splice(0, max)
-    busy++
-    await carry(batch)
-    busy--
+    busyLanes++
+    await runBatch(batch)
+    busyLanes--
     schedule()
   }
 
-  async function carry(batch: Waiting<Item, Result>[]): Promise<void> {
+  async function runBatch(batch: PendingItem<Item, Result>[]): Promise<void> {
     try {
       const results = await withRetries(() => run(batch.map(({ item }) => item)))
       if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} got ${results.length} results`)
@@ -65,7 +61,7 @@ export function createBatch<Item, Result>(batching: Batching<Item, Result>): Bat
         else resolve(result as Result)
       })
     } catch (error) {
-      if (batch.length > 1 && isRefusal(error)) for (const waiting of batch) await carry([waiting])
+      if (batch.length > 1 && isRefusal(error)) for (const pending of batch) await runBatch([pending])
       else for (const { reject } of batch) reject(error)
     }
   }
@@ -77,7 +73,7 @@ export function createBatch<Item, Result>(batching: Batching<Item, Result>): Bat
     })
 }
 
-/** The database itself said no to the statement (as opposed to: the line went dead). */
+/** The database refused the statement, so its outcome is known, unlike after a lost connection. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && error.name === 'PostgresError'
 }

@@ -9,17 +9,17 @@
  * Before the first measurement, and in programs without a database, it is the process's own clock.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import type { Sql } from './db.ts'
+import { requireRow, type Sql } from './db.ts'
 import type { Health } from './health.ts'
 import { type Loop, startRepeating } from './loop.ts'
 
 const measureEveryMs = 10_000
 /** The process's clock has been changed, or the machine was suspended, when it moves this much against the monotonic one. */
 const jumpMs = 500
-/** A difference that the operator should know of. */
+/** A difference that is worth a warning. */
 const reportedMs = 5_000
 
-/** To add to the process's clock. */
+/** Added to the process's clock. */
 let offsetMs = 0
 /** The process's clock less the monotonic one, at the last measurement. */
 let baseMs = wallLessMonotonic()
@@ -36,29 +36,32 @@ export function nowMs(): number {
 export const nowIso = (): string => new Date(nowMs()).toISOString()
 
 /**
- * Measure the difference to the database's clock. It was read at some moment of the round trip, so each measurement gives
- * an interval. The difference is moved into it, and no further: a slow answer never makes the clock worse.
+ * Measures the difference to the database's clock. The database reads its clock at some moment of the round trip, so each
+ * measurement gives an interval. The difference is moved into it and no further, so a slow response never makes it worse.
  */
 export async function syncClock(sql: Sql): Promise<number> {
   const sentAt = Date.now()
   const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
   const receivedAt = Date.now()
-  if (!row) throw new Error('the database did not say what time it is')
-  offsetMs = Math.round(Math.min(Math.max(offsetMs, row.ms - receivedAt - 1), row.ms - sentAt + 1))
+  const databaseMs = requireRow(row, 'the time').ms
+  offsetMs = Math.round(Math.min(Math.max(offsetMs, databaseMs - receivedAt - 1), databaseMs - sentAt + 1))
   baseMs = wallLessMonotonic()
   return offsetMs
 }
 
-type Following = { db: Sql; log: FastifyBaseLogger; health: Health }
+type ClockOptions = { db: Sql; log: FastifyBaseLogger; health: Health }
 
-/** Follow the database's clock from now on. Resolves after the first measurement. */
-export async function startClock({ db, log, health }: Following): Promise<Loop> {
+/** Measures every ten seconds. Resolves after the first measurement. */
+export async function startClock({ db, log, health }: ClockOptions): Promise<Loop> {
   let reported = 0
   const measure = async () => {
     const offset = await syncClock(db)
     if (Math.abs(offset - reported) < reportedMs) return
     reported = offset
-    log.warn({ offset_ms: offset }, 'the clock of this machine differs from the database’s, which is used')
+    log.warn(
+      { offset_ms: offset },
+      'the clock of this machine differs from the clock of the database; the service uses the latter',
+    )
   }
   await measure()
   onJump = () => void measure().catch((error) => log.warn({ err: error }, 'the clock could not be measured'))

@@ -1,28 +1,27 @@
 /**
- * Validators and serializers, by the framework's own compilers, each made once
- * in a process: many routes say the same of an id, a page or an error, and
- * compiling is most of what starting a server takes.
+ * Fastify's own compilers of validators and serializers, with a cache: many routes share the schema of an id, a page or an
+ * error, and compiling takes most of the start time of a server.
  */
 import { AjvCompiler } from '@fastify/ajv-compiler'
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 
 type Factory = (...settings: unknown[]) => (route: { schema: unknown }) => unknown
 
-export const compilers = { buildValidator: once(AjvCompiler()), buildSerializer: once(SerializerSelector()) }
+export const compilers = { buildValidator: cached(AjvCompiler()), buildSerializer: cached(SerializerSelector()) }
 
-/** What was made of a schema serves for all of the same words. Every server of ours gives the same settings. */
-function once<Given>(given: Given): Given {
-  // The two describe what they are called with differently, and both are called like this.
-  const build = given as Factory
-  const made = new Map<string, unknown>()
+/** Equal schemas share one result. All servers of a process have the same settings, so these are not part of the key. */
+function cached<Compiler>(compiler: Compiler): Compiler {
+  // The types of the two compilers differ, but both are called like this.
+  const build = compiler as Factory
+  const results = new Map<string, unknown>()
   const factory: Factory = (...settings) => {
     const compile = build(...settings)
     return (route) => {
-      const words = JSON.stringify(route.schema)
-      const known = made.get(words) ?? compile(route)
-      made.set(words, known)
-      return known
+      const key = JSON.stringify(route.schema)
+      const result = results.get(key) ?? compile(route)
+      results.set(key, result)
+      return result
     }
   }
-  return factory as Given
+  return factory as Compiler
 }

@@ -1,12 +1,9 @@
 /**
- * Secrets: tokens, their hashes, passwords, and what must be read again.
+ * Secrets: tokens, passwords and sealed texts.
  *
- * Tokens we hand out (API keys, sessions, invitations) carry 256 random bits,
- * so a plain SHA-256 is all that is kept of them. Passwords are chosen by
- * people, so they get argon2id with the parameters OWASP recommends. Secrets
- * we have to use (a channel's token, a webhook's key) are sealed with
- * AES-256-GCM: unreadable without the key, and no change goes unseen. Each is
- * bound to the row it belongs to.
+ * Tokens that the service issues have 256 random bits, so a plain SHA-256 is stored of them. Passwords are chosen by people,
+ * so they are hashed with argon2id and the parameters that OWASP recommends. Secrets that the service must use itself are
+ * sealed with AES-256-GCM: unreadable without the key, and any change is detected. Each is bound to the row it belongs to.
  */
 import { argon2, createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -20,12 +17,12 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** 256 random bits as 43 base62 characters (62^43 > 2^256). */
 export const randomToken = (): string => toBase62(randomBytes(32))
 
-/** A token that whoever has the key (64 hex characters) knows without being told: 131 bits as 22 base62 characters. */
+/** Derives a token from the key (64 hex characters), so that it need not be stored: 131 bits as 22 base62 characters. */
 export function deriveToken(keyHex: string, purpose: string): string {
   return toBase62(createHmac('sha256', Buffer.from(keyHex, 'hex')).update(purpose).digest()).slice(-22)
 }
 
-/** Whether two tokens are the same, in a time that does not tell how much of them is. */
+/** Compares two tokens in constant time. */
 export function isSameToken(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
 }
@@ -46,7 +43,7 @@ export const randomPassword = (): string => randomToken().slice(-20)
 
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-/** Hash to the usual `$argon2id$…` text, parameters included, so that they can be raised later. */
+/** Returns the standard `$argon2id$…` text. It includes the parameters, so that they can be raised later. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const tag = await argon2Async('argon2id', { ...cost, message: password, nonce: salt })
@@ -54,7 +51,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$${parameters}$${base64(salt)}$${base64(tag)}`
 }
 
-/** Check a password. Without a stored hash the same work is done for nothing, so time does not tell who exists. */
+/** Checks a password. Without a stored hash it takes the same time, so the time does not reveal which accounts exist. */
 export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(stored ?? '')
   if (!parts) {
@@ -74,12 +71,12 @@ export async function verifyPassword(password: string, stored: string | undefine
   return timingSafeEqual(actual, expected)
 }
 
-/** What a sealed text belongs to: a table and the key of its row, or the purpose of a token. */
+/** What a sealed text is bound to: a table and the key of its row, or the purpose of a token. */
 export type SealContext = readonly [table: string, ...key: string[]]
 
 export type Sealer = {
   seal(text: string, context: SealContext): string
-  /** Throws a `SealError` when the text was sealed with another key or for another context, or was changed since. */
+  /** Throws a `SealError` if the text was sealed with another key or for another context, or was changed. */
   open(sealed: string, context: SealContext): string
 }
 
@@ -89,9 +86,8 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * Seal with a key of 64 hex characters. A sealed text is a version and base64url of nonce, cipher text and tag. In `v2.` the
- * tag also covers the context, so a text copied to another row does not open. `v1.` has no context; such texts are no longer
- * written but still open.
+ * The key has 64 hex characters. A sealed text is a version and base64url of nonce, cipher text and tag. In `v2.` the tag also
+ * covers the context, so a text copied to another row does not open. `v1.` has no context; it is read but no longer written.
  */
 export function createSealer(keyHex: string): Sealer {
   if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new SealError('the encryption key must be 64 hex characters')
@@ -107,7 +103,7 @@ export function createSealer(keyHex: string): Sealer {
     open(sealed, context) {
       const [, version, body = ''] = /^v([12])\.([\w-]+)$/.exec(sealed) ?? []
       const bytes = Buffer.from(body, 'base64url')
-      if (bytes.length < nonceBytes + tagBytes) throw new SealError('not a text that was sealed here')
+      if (bytes.length < nonceBytes + tagBytes) throw new SealError('not a sealed text')
       try {
         const nonce = bytes.subarray(0, nonceBytes)
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
@@ -117,7 +113,7 @@ export function createSealer(keyHex: string): Sealer {
         return Buffer.concat([text, decipher.final()]).toString('utf8')
       } catch (cause) {
         throw new SealError(
-          'cannot be opened: it was sealed with another ENCRYPTION_KEY or for another row, or changed since',
+          'cannot be opened: it was sealed with another ENCRYPTION_KEY or for another row, or was changed',
           { cause },
         )
       }

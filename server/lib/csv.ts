@@ -1,24 +1,20 @@
 /**
- * Tables as RFC 4180 has them: read strictly, written so that a spreadsheet
- * program shows them and runs nothing.
+ * CSV (RFC 4180): a strict reader, and a writer whose output is safe to open in a spreadsheet program.
  *
- * The reader is lazy: it looks at no more of the text than the rows that were
- * asked for, so whoever reads much can pause between rows. It accepts any of
- * the three line ends. What is quoted wrongly is refused with its line, as
- * nobody can tell which cells were meant.
+ * The reader is lazy: it reads only the rows that are requested, so the caller can pause between rows. It accepts all three
+ * line ends. Wrong quoting is an error with its line, because the intended cells cannot be known.
  *
- * The writer puts an apostrophe before what a spreadsheet program would take
- * for a formula; `withoutGuard` takes it off again. A text that looks as if it
- * had one already gets one more, so that what was written is what is read.
+ * The writer puts an apostrophe before text that a spreadsheet program would run as a formula; `withoutGuard` removes it. Text
+ * that already starts with such an apostrophe gets another one, so that reading returns exactly what was written.
  */
 
 export type Delimiter = ',' | ';' | '\t'
 
 export type CsvRow = {
-  /** Where it begins, counted from 1. A cell may have line ends in it. */
+  /** The line on which the row starts, from 1. A cell may contain line ends. */
   line: number
   cells: string[]
-  /** As it stands in the text, without the line end. */
+  /** The source text, without the line end. */
   text: string
 }
 
@@ -31,12 +27,12 @@ export class CsvError extends Error {
   }
 }
 
-/** A row with more cells is no table, and could fill the memory. */
+/** More cells are not a table and could exhaust the memory. */
 const maxCells = 1_000
-/** Nor is one that is longer, and whoever pauses between rows would not for seconds. */
+/** A longer row would keep the caller from pausing for seconds. */
 const maxRowLength = 200_000
 
-/** What separates the cells of the first line: the one of the three that is there most often, outside of quotes. */
+/** The delimiter that occurs most often in the first line, outside of quotes. */
 export function guessDelimiter(text: string): Delimiter {
   const counts: Record<Delimiter, number> = { ',': 0, ';': 0, '\t': 0 }
   let isQuoted = false
@@ -53,7 +49,7 @@ export function guessDelimiter(text: string): Delimiter {
 
 const maxGuessed = 100_000
 
-/** Every row; an empty line is a row with one empty cell, and nothing follows the last line end. */
+/** Yields every row. An empty line is a row with one empty cell. A line end at the end starts no further row. */
 export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> {
   const stop = new RegExp(`[${delimiter}"\\r\\n]`, 'g')
   let at = 0
@@ -63,7 +59,7 @@ export function* readCsv(text: string, delimiter: Delimiter): Generator<CsvRow> 
     if (length > maxRowLength) throw new CsvError(row.line, `a row has more than ${maxRowLength} characters`)
   }
 
-  /** Behind the opening quote; ends behind the closing one. */
+  /** Starts after the opening quote and ends after the closing one. */
   const readQuoted = (row: CsvRow, start: number): string => {
     const opened = line
     let cell = ''
@@ -123,15 +119,12 @@ function countLineEnds(text: string): number {
 
 export type Cell = string | number | null
 
-/** The mark tells spreadsheet programs that what follows is UTF-8. */
+/** Spreadsheet programs read a file with this mark as UTF-8. */
 export const byteOrderMark = '\ufeff'
 
 export const writeRow = (cells: readonly Cell[]): string => `${cells.map(toCell).join(',')}\r\n`
 
-/**
- * What a spreadsheet program would take for a formula gets an apostrophe, which makes it text. A phone number keeps its
- * plus: it is a number at worst.
- */
+/** Guards formulas with an apostrophe. A plus before digits alone stays: the worst reading of it is a number. */
 export function toCell(value: Cell): string {
   const text = String(value ?? '')
   const safe = formula.test(text) && !/^\+\d{1,15}$/.test(text) ? `'${text}` : text

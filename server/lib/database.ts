@@ -1,8 +1,5 @@
-/**
- * The database this process works on: the one in `DATABASE_URL`, or the
- * embedded one in the data directory.
- */
-import { type Connecting, connect, type Db } from './db.ts'
+/** The database of this process: the one in `DATABASE_URL`, or the embedded one in the data directory. */
+import { type ConnectOptions, connect, type Db } from './db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 import { StartError } from './start-error.ts'
 
@@ -10,20 +7,20 @@ import { StartError } from './start-error.ts'
 export type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
 
 export type Database = {
-  connect(max: number, options?: Pick<Connecting, 'hot' | 'byIndex' | 'relaxed'>): Db
+  connect(max: number, options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed'>): Db
   /** Resolves with a reason if the embedded database ends by itself. */
   exited: Promise<string>
   stop(): Promise<void>
 }
 
-/** For the service: the embedded database is this process's own, and nobody else's. */
+/** For the service, which starts the embedded database itself. */
 export async function openDatabase({ databaseUrl, dataDir }: DatabaseChoice): Promise<Database> {
   if (databaseUrl) return external(databaseUrl)
   const { address, exited, stop } = await startEmbeddedPostgres({ dataDir })
   return { connect: (max, options) => connect({ database: address, max, ...options }), exited, stop }
 }
 
-/** For a command beside it: a running service's embedded database, or our own until the command is done. */
+/** For a command: uses the embedded database of a running service, or starts it until the command ends. */
 export async function joinDatabase(config: DatabaseChoice): Promise<Database> {
   const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
   return running ? external(running) : openDatabase(config)

@@ -1,9 +1,8 @@
 /**
- * The connection to PostgreSQL.
+ * Connections to PostgreSQL.
  *
- * `Sql` is what a verb takes: the pool or a transaction alike. `Db` is the
- * pool, which can begin a transaction. Times come out as ISO 8601 text in UTC
- * to the millisecond, the very text the API shows, so no layer maps them.
+ * A function that runs statements takes `Sql`: a pool or a transaction. `Db` is a pool, which can begin a transaction. Times are
+ * returned as ISO 8601 text in UTC with milliseconds, exactly as the API shows them, so no layer maps them.
  */
 import postgres from 'postgres'
 import { createSocketOpener, type Encryption } from './db-socket.ts'
@@ -14,42 +13,41 @@ export type Db = postgres.Sql
 export type ReservedSql = postgres.ReservedSql
 export type Fragment = postgres.Fragment
 
-export type Connecting = {
+export type ConnectOptions = {
   database: string | DatabaseAddress
   max: number
   /**
-   * For the few hot statements, whose text never changes: parsed and planned once a connection. All others are planned
-   * with their values at each call, which costs 0.3 ms and is right at any size: a plan made for no search text in
-   * particular reads a million rows for one that everybody's name contains. Nor do the texts of ever new filters pile
-   * up in the server.
+   * For the few hot statements with a fixed text: they are prepared once per connection. All other statements are planned
+   * with their values at each call. That costs 0.3 ms and is right at any size: a generic plan for a search reads a million
+   * rows for a term that occurs in every name. It also keeps the texts of arbitrary filters from piling up in the server.
    */
   hot?: boolean
   /**
-   * Whatever the statistics say, find rows by their index: for a queue that is empty when its plan is made, and holds
-   * 100,000 a second later. Reading it whole was cheapest then, and takes seconds now.
+   * Finds rows by index, whatever the statistics say. For a queue that is empty when its statements are planned and holds
+   * 100,000 rows a second later: a sequential scan is the cheapest plan at first and takes seconds later.
    */
   byIndex?: boolean
-  /** A commit need not be on disk when it is answered: for what may be done again after a power cut. */
+  /** Commits asynchronously. For work that may be repeated after a power cut. */
   relaxed?: boolean
   statementTimeoutMs?: number
 }
 
 const timestamptz = 1184
 
-export function connect(connecting: Connecting): Db {
-  const { database, max, hot = false, byIndex = false, relaxed = false, statementTimeoutMs = 60_000 } = connecting
+export function connect(options: ConnectOptions): Db {
+  const { database, max, hot = false, byIndex = false, relaxed = false, statementTimeoutMs = 60_000 } = options
   const settings = {
     statement_timeout: statementTimeoutMs,
-    // A plan for a fraction of a millisecond of work is not worth compiling.
+    // Compiling a plan is not worth it for a fraction of a millisecond of work.
     jit: 'off',
-    // Without it, PostgreSQL plans a statement of few rows at every call: 0.7 ms of planning for 0.1 ms of work.
+    // Otherwise PostgreSQL plans a statement for few rows at every call: 0.7 ms of planning for 0.1 ms of work.
     ...(hot ? { plan_cache_mode: 'force_generic_plan' } : {}),
     ...(byIndex ? { enable_seqscan: 'off', enable_bitmapscan: 'off', enable_sort: 'off' } : {}),
     ...(relaxed ? { synchronous_commit: 'off' } : {}),
   }
   const { address, encryption } = readAddress(database)
   const opener = createSocketOpener(settings, encryption)
-  const options: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
+  const driverOptions: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
     ...address.options,
     max,
     prepare: hot,
@@ -69,24 +67,23 @@ export function connect(connecting: Connecting): Db {
       },
     },
   }
-  const db = postgres(address.url, options) as unknown as Db
+  const db = postgres(address.url, driverOptions) as unknown as Db
   const endPool = db.end.bind(db)
   const end: Db['end'] = (ending) => endPool(ending).finally(opener.close)
   return guardTransactions(Object.assign(db, { end }))
 }
 
-type Run = (sql: Sql) => unknown
+type Transaction = (sql: Sql) => unknown
 
 /**
- * A transaction whose line broke ends here. The driver would still write what comes next, be it its own `rollback`, and as
- * there is nothing to write to any more throw where nobody catches it, which ends the process (porsager/postgres#1208).
- * So whatever is asked on a lost line is refused, and the driver, which has told the caller already, never learns that
- * the work on it is through.
+ * Ends a transaction whose connection is lost. The driver would still write the next statement, or its own `rollback`, to the
+ * closed socket and throw outside of any handler, which ends the process (porsager/postgres#1208). So statements on a lost
+ * connection are refused here. The driver has rejected the caller's promise by then, and the promise it waits for stays open.
  */
 function guardTransactions(db: Db): Db {
-  const begin = db.begin.bind(db) as (options: string, run: Run) => Promise<unknown>
-  const guarded = async (...given: [Run] | [string, Run]): Promise<unknown> => {
-    const [options, run] = given.length === 1 ? ['', given[0]] : given
+  const begin = db.begin.bind(db) as (mode: string, run: Transaction) => Promise<unknown>
+  const guarded = async (...args: [Transaction] | [string, Transaction]): Promise<unknown> => {
+    const [mode, run] = args.length === 1 ? ['', args[0]] : args
     let lost: unknown
     const refuseWhenLost: ProxyHandler<Sql> = {
       apply(sql, self, values) {
@@ -94,17 +91,17 @@ function guardTransactions(db: Db): Db {
         return Reflect.apply(sql as unknown as (...values: unknown[]) => unknown, self, values)
       },
     }
-    const work = (sql: Sql) =>
+    const guard = (sql: Sql) =>
       new Promise((resolve, reject) => {
-        const ended = (async () => run(new Proxy(sql, refuseWhenLost)))()
-        ended.then(
+        const result = (async () => run(new Proxy(sql, refuseWhenLost)))()
+        result.then(
           (value) => lost || resolve(value),
-          // What failed because the line broke is known before the driver has said so.
+          // A statement can fail before the driver reports the lost connection.
           (error) => setImmediate(() => lost || reject(error)),
         )
       })
     try {
-      return await begin(options, work)
+      return await begin(mode, guard)
     } catch (error) {
       lost = error
       throw error
@@ -117,7 +114,7 @@ const unencrypted: Encryption = { mode: 'off', isDirect: false }
 
 type Address = { url: string; options: Partial<DatabaseAddress> }
 
-/** Splits a database URL into what the driver reads itself and what it would misread: a socket's folder and TLS. */
+/** Takes the parts out of a database URL that the driver would misread: the folder of a socket, and TLS. */
 function readAddress(database: string | DatabaseAddress): { address: Address; encryption: Encryption } {
   if (typeof database !== 'string') return { address: { url: '', options: database }, encryption: unencrypted }
   const url = new URL(database)
@@ -147,17 +144,17 @@ function toIso(text: string): string {
   return `${day}T${time}.${fraction.padEnd(3, '0').slice(0, 3)}Z`
 }
 
-/** A `timestamptz` expression as the text that `connect` turns one into, for JSON that a statement builds. */
+/** A `timestamptz` expression as ISO 8601 text, for JSON that a statement builds. */
 export const isoTime = (sql: Sql, time: Fragment): Fragment =>
   sql`to_char(${time} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** A JSON object, without white space, of a list of columns as `select` takes it. */
+/** A JSON object, without white space, of a list of select columns. */
 export const jsonObject = (sql: Sql, columns: Fragment): Fragment =>
   sql`(select row_to_json(o) from (select ${columns}) o)`
 
 /**
- * A fragment that is built once for each key and then shared by statements. A fragment is text and values, without a
- * connection. Building a long one anew for each statement took 30 to 60 us.
+ * Caches a fragment per key, to be shared by statements. A fragment is text and values, without a connection. Building a
+ * long one for each statement took 30 to 60 us.
  */
 export function sharedFragment(build: (sql: Sql, key: string) => Fragment): (sql: Sql, key: string) => Fragment {
   const built = new Map<string, Fragment>()
@@ -168,37 +165,43 @@ export function sharedFragment(build: (sql: Sql, key: string) => Fragment): (sql
   }
 }
 
-/** Whether an error is the database refusing a duplicate under the named unique constraint. */
+/** A row that must exist: its absence is a bug. `what` names the row in the error. */
+export function requireRow<Row>(row: Row | undefined, what: string): Row {
+  if (row === undefined) throw new Error(`${what} does not exist`)
+  return row
+}
+
+/** Whether the database refused a duplicate under the named unique constraint. */
 export function isDuplicate(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint
 }
 
-/** Whether an error is the database refusing what refers to something that is not there, under the named constraint. */
+/** Whether the database refused a reference to a missing row under the named foreign key. */
 export function isDangling(error: unknown, constraint: string): boolean {
   return error instanceof postgres.PostgresError && error.code === '23503' && error.constraint_name === constraint
 }
 
-/** Whether the database refused the data itself: a value it cannot hold, a rule it breaks. Trying again would not help. */
+/** Whether the database refused the data itself: an invalid value or a violated constraint. A retry would not help. */
 export function isUnkeepable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && /^2[23]/.test(error.code)
 }
 
-/** Whether two statements were in each other's way and the database let this one go: nothing of it happened. */
+/** Whether the database rolled the statement back because of a deadlock or a serialization failure. */
 function isCollision(error: unknown): boolean {
   return error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
 }
 
-/** Whether a statement took longer than it may. */
+/** Whether a statement exceeded `statement_timeout`. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === '57014'
 }
 
-/** Whether a statement gave up waiting for a lock (`lock_timeout`). */
+/** Whether a statement exceeded `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === '55P03'
 }
 
-/** Run it again when it was in another's way. */
+/** Retries after a deadlock or a serialization failure. */
 export async function withRetries<Result>(run: () => Promise<Result>, triesLeft = 4): Promise<Result> {
   try {
     return await run()

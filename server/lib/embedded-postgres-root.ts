@@ -1,18 +1,15 @@
 /**
- * As whom the embedded PostgreSQL runs, and where it can then read and write.
+ * The system user that runs the embedded PostgreSQL, and the folders that this user can read and write.
  *
- * An ordinary user runs it as himself, in place. Root may not run it at all,
- * so for root the first of these that works:
+ * An ordinary user runs it directly. PostgreSQL refuses to run as root, so root uses the first of these that works:
  *
- * 1. The owner of the data folder, when that is somebody else: a command that
- *    root runs once in a user's folder must not leave files behind that lock
- *    the user out.
- * 2. A user namespace in which root is shown as `nobody`. It still passes as
- *    root at the doors of root's folders, and its files stay root's.
- * 3. The user `nobody`. What it cannot reach goes to /var/lib/parley: a copy of
- *    the binaries, one for each version, and the data, with a symlink in the
- *    data folder. The data's folder has a random name, so that removing the
- *    data folder is a fresh start and never finds what was there before.
+ * 1. The owner of the data folder, if that is another user: a command that root runs once in a user's folder must not leave
+ *    files behind that the user cannot access.
+ * 2. A user namespace in which root appears as the system user `nobody`. It can still enter root's folders, and its files belong
+ *    to root.
+ * 3. The system user `nobody`. What it cannot reach is moved to /var/lib/parley: a copy of the binaries, one per version, and the
+ *    data, with a symlink in the data folder. The moved folder has a random name, so that removing the data folder is a fresh
+ *    start and never finds old data.
  */
 import { execFile } from 'node:child_process'
 import {
@@ -36,7 +33,8 @@ import { bareEnvironment, type RunAs } from './lifeline.ts'
 import type { Binaries } from './postgres-binaries.ts'
 import { hasCode, StartError } from './start-error.ts'
 
-export type Footing = { binaries: string; place: string; runAs: RunAs }
+/** `folder` contains the data folder of PostgreSQL. */
+export type RunContext = { binaries: string; folder: string; runAs: RunAs }
 export type RootMode = 'namespace' | 'nobody'
 
 type User = { uid: number; gid: number }
@@ -48,92 +46,88 @@ const inNamespace: RunAs = {
   prefix: ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'],
 }
 
-/**
- * Find the footing for the data folder `home`, and make its `postgres` folder.
- * `rootMode` takes the choice between namespace and `nobody` away from the probe.
- */
-export async function resolveFooting(home: string, binaries: Binaries, rootMode?: RootMode): Promise<Footing> {
-  const place = join(home, 'postgres')
+/** Finds the context for the data folder `home`, and creates its `postgres` folder. `rootMode` overrides the detection. */
+export async function resolveRunContext(home: string, binaries: Binaries, rootMode?: RootMode): Promise<RunContext> {
+  const folder = join(home, 'postgres')
   const moved = join(home, 'postgres.moved')
-  if (!(await exists(place)) && (await exists(moved))) await rename(moved, place)
+  if (!(await exists(folder)) && (await exists(moved))) await rename(moved, folder)
 
   if (process.getuid?.() !== 0) {
-    return { binaries: binaries.folder, place: await resolvePlace(place, asSelf), runAs: asSelf }
+    return { binaries: binaries.folder, folder: await resolveFolder(folder, asSelf), runAs: asSelf }
   }
-  const owner = await stat((await exists(place)) ? place : home)
-  if (owner.uid !== 0 && (await works(asUser(owner), 'id -un'))) return standAs(owner, home, binaries)
+  const owner = await stat((await exists(folder)) ? folder : home)
+  if (owner.uid !== 0 && (await works(asUser(owner), 'id -un'))) return runAsUser(owner, home, binaries)
   if (rootMode ? rootMode === 'namespace' : await namespaceWorks(home, binaries)) {
-    return { binaries: binaries.folder, place: await resolvePlace(place, inNamespace), runAs: inNamespace }
+    return { binaries: binaries.folder, folder: await resolveFolder(folder, inNamespace), runAs: inNamespace }
   }
-  return standAs(await readNobody(), home, binaries)
+  return runAsUser(await readNobody(), home, binaries)
 }
 
-/** What root makes in somebody's folder belongs to that somebody. */
+/** Files that root creates in a user's folder belong to that user. */
 export async function giveToOwnerOf(folder: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(folder)
   await lchown(path, uid, gid)
 }
 
-/** A folder that only the one who runs PostgreSQL can enter. */
+/** Creates a folder that only the user of PostgreSQL can enter. */
 export async function resolvePrivateFolder(path: string, runAs: RunAs): Promise<void> {
   await mkdir(path, { mode: 0o700, recursive: true })
   const found = await lstat(path)
-  const mine = [process.getuid?.(), runAs.uid].includes(found.uid)
-  if (!found.isDirectory() || !mine) {
+  const isOwn = [process.getuid?.(), runAs.uid].includes(found.uid)
+  if (!found.isDirectory() || !isOwn) {
     throw new StartError(`${path} belongs to another user; run Parley as that user, or set DATA_DIR to another folder`)
   }
   await chmod(path, 0o700)
   if (runAs.uid !== undefined && runAs.gid !== undefined) await chown(path, runAs.uid, runAs.gid)
 }
 
-async function standAs(user: User, home: string, binaries: Binaries): Promise<Footing> {
+async function runAsUser(user: User, home: string, binaries: Binaries): Promise<RunContext> {
   const runAs = asUser(user)
-  const place = join(home, 'postgres')
-  if (!(await works(runAs, 'test -x "$1"', home)) && !(await lstatOrUndefined(place))?.isSymbolicLink()) {
-    await moveOut(place)
+  const folder = join(home, 'postgres')
+  if (!(await works(runAs, 'test -x "$1"', home)) && !(await lstatOrUndefined(folder))?.isSymbolicLink()) {
+    await moveOut(folder)
   }
-  await giveTree(place, user)
+  await giveTree(folder, user)
   return {
     binaries: (await works(runAs, '"$1" --version', join(binaries.folder, 'bin', 'postgres')))
       ? binaries.folder
       : await resolveCopy(binaries),
-    place: await resolvePlace(place, runAs),
+    folder: await resolveFolder(folder, runAs),
     runAs,
   }
 }
 
-async function resolvePlace(place: string, runAs: RunAs): Promise<string> {
-  const real = (await exists(place)) ? await realpath(place) : place
+async function resolveFolder(folder: string, runAs: RunAs): Promise<string> {
+  const real = (await exists(folder)) ? await realpath(folder) : folder
   await resolvePrivateFolder(real, runAs)
   return real
 }
 
-/** Namespaces may be forbidden, or may lack what only root's privilege opens, such as another user's home. */
+/** Namespaces may be forbidden, or may not reach folders that only root can enter, such as another user's home. */
 async function namespaceWorks(home: string, binaries: Binaries): Promise<boolean> {
   const postgres = join(binaries.folder, 'bin', 'postgres')
   return works(inNamespace, 'id -un && "$1" --version && test -w "$2" -a -x "$2"', postgres, home)
 }
 
 /**
- * Put the data where any user can reach it and leave a symlink. The old folder
- * stays as `postgres.moved` until the link stands, and goes only when the copy
- * is on the disk, so neither a kill nor a power cut loses anything.
+ * Moves the data to a folder that any user can reach, and leaves a symlink. The old folder stays as `postgres.moved` until the
+ * link exists and the copy is on disk, so neither a kill nor a power cut loses data.
  */
-async function moveOut(place: string): Promise<void> {
+async function moveOut(folder: string): Promise<void> {
   await mkdirPublic(shared)
   const target = await mkdtemp(join(shared, 'data-'))
-  if (await exists(join(place, 'data'))) {
-    await cp(join(place, 'data'), join(target, 'data'), { recursive: true, verbatimSymlinks: true })
+  if (await exists(join(folder, 'data'))) {
+    await cp(join(folder, 'data'), join(target, 'data'), { recursive: true, verbatimSymlinks: true })
   }
-  const moved = `${place}.moved`
-  if (await exists(place)) await rename(place, moved)
-  await symlink(target, place)
-  if (!(await works(asSelf, 'sync'))) throw new StartError(`the copy of ${place} could not be written to the disk`)
+  const moved = `${folder}.moved`
+  if (await exists(folder)) await rename(folder, moved)
+  await symlink(target, folder)
+  if (!(await works(asSelf, 'sync'))) throw new StartError(`the copy of ${folder} could not be written to the disk`)
   await rm(moved, { recursive: true, force: true })
 }
 
-/** Modes are widened, because npm under a strict umask installs for root's eyes only. */
+/** Copies the binaries, readable for all users: npm under a strict umask installs them for root only. */
 async function resolveCopy({ version, folder }: Binaries): Promise<string> {
   const copy = join(shared, `postgresql-${version}-${process.arch}`)
   if (await exists(copy)) return copy
@@ -153,10 +147,10 @@ async function resolveCopy({ version, folder }: Binaries): Promise<string> {
   return copy
 }
 
-/** The top comes last: as long as it is not the user's, the walk is not complete and is done again. */
-async function giveTree(place: string, { uid, gid }: User): Promise<void> {
-  if (!(await exists(place))) return
-  const top = await realpath(place)
+/** Changes the owner of a tree. The top comes last: an interrupted walk is repeated at the next start. */
+async function giveTree(folder: string, { uid, gid }: User): Promise<void> {
+  if (!(await exists(folder))) return
+  const top = await realpath(folder)
   if ((await stat(top)).uid === uid) return
   for (const path of await listTree(top)) await lchown(path, uid, gid)
   await chown(top, uid, gid)
@@ -184,7 +178,7 @@ async function readNobody(): Promise<User> {
 
 const asUser = ({ uid, gid }: User): RunAs => ({ prefix: [], uid, gid })
 
-/** Whether a shell line succeeds for the one who would run PostgreSQL. */
+/** Whether a shell command succeeds as the user of PostgreSQL. */
 function works({ prefix, uid, gid }: RunAs, line: string, ...args: string[]): Promise<boolean> {
   const [command = 'sh', ...rest] = [...prefix, 'sh', '-c', line, 'sh', ...args]
   return new Promise((resolve) => {

@@ -220,7 +220,7 @@ test('data of another PostgreSQL is refused', async (t) => {
   await mkdir(join(dataDir, 'postgres', 'data'), { recursive: true, mode: 0o700 })
   await writeFile(join(dataDir, 'postgres', 'data', 'PG_VERSION'), '15\n')
 
-  await assert.rejects(start(), /was made by PostgreSQL 15, and this Parley brings PostgreSQL \d+/)
+  await assert.rejects(start(), /was created by PostgreSQL 15, and this Parley has PostgreSQL \d+/)
 })
 
 test('a start that fails says why, in the words of the log, and frees the data folder', async (t) => {

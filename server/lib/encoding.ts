@@ -1,8 +1,8 @@
 /**
- * Content codings: request bodies that arrive compressed, and answers that leave compressed.
+ * Content codings: decodes compressed request bodies and compresses responses.
  *
- * Only answers to GET are compressed. An answer to a POST is small, and it may hold a secret next to text of the caller,
- * which compression would leak through its length (BREACH).
+ * Only responses to GET are compressed. A response to a POST is small, and it may hold a secret next to text of the caller:
+ * the length after compression would leak the secret (BREACH).
  */
 import { Readable, type Transform } from 'node:stream'
 import {
@@ -25,7 +25,7 @@ const decoders: Record<string, (() => Transform & { bytesWritten: number }) | un
   br: createBrotliDecompress,
 }
 
-/** Decodes the body. What it decodes to may be as large as a body that is not compressed. */
+/** Decodes the body. The body limit applies to the decoded bytes. */
 export const decodeBody: preParsingHookHandler = (request, _reply, payload, done) => {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity') return done(null, payload)
@@ -42,10 +42,10 @@ export const decodeBody: preParsingHookHandler = (request, _reply, payload, done
 
 /** Reads `payload` only when it is itself read. It leaves `payload` open: destroying that would close the connection. */
 async function* decode(payload: NodeJS.ReadableStream, decoder: Transform, encoding: string, limit: number) {
-  const breakOff = () => decoder.destroy(new Error('the connection was lost'))
-  payload.once('error', breakOff)
+  const abort = () => decoder.destroy(new Error('the connection was lost'))
+  payload.once('error', abort)
   payload.once('close', () => {
-    if (!decoder.writableEnded) breakOff()
+    if (!decoder.writableEnded) abort()
   })
   payload.pipe(decoder)
   let size = 0
@@ -71,14 +71,14 @@ const qualityOf = (gzipLevel: number, brotliQuality: number): Quality => ({
   br: { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } },
 })
 
-/** 28 KB of JSON, a page of 50 conversations, take 0.12 ms and become 3.9 KB; at gzip's default level 0.26 ms and 3.3 KB. */
+/** 28 KB of JSON, a page of 50 rows, take 0.12 ms and become 3.9 KB; at gzip's default level 0.26 ms and 3.3 KB. */
 const fast = qualityOf(1, 1)
-/** For what is compressed once and served many times. */
+/** For files that are compressed once and served many times. */
 const small = qualityOf(6, 5)
 
 const minBytes = 1024
 
-/** Compresses what is text, above 1 KB and not a stream. A file that is served from memory is compressed once. */
+/** Compresses text above 1 KB, but no streams. A file that is served from memory is compressed once. */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
   if (!isBody || Buffer.byteLength(payload) < minBytes) return done(null, payload)
@@ -105,7 +105,7 @@ function compress(body: string | Buffer, encoding: Encoding, quality: Quality): 
   })
 }
 
-/** Every variant that was asked for, by the bytes of the file. */
+/** The compressed variants of each file. */
 const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
 
 function compressFile(file: Buffer, encoding: Encoding): Promise<Buffer> {
@@ -115,7 +115,7 @@ function compressFile(file: Buffer, encoding: Encoding): Promise<Buffer> {
   return bytes
 }
 
-/** The best that `Accept-Encoding` names; one with a weight of 0 is refused. */
+/** The best coding that `Accept-Encoding` allows. A weight of 0 forbids one. */
 export function chooseEncoding(header: string | string[] | undefined): Encoding | undefined {
   const offers = String(header ?? '')
     .toLowerCase()

@@ -1,10 +1,9 @@
 /**
- * The one error shape and the one table of codes.
+ * The error shape of the API and the table of its codes.
  *
- * A caller's mistake is thrown as an `ApiError`; the HTTP server turns it into
- * `{ error: { code, message } }` with the status below. Codes are public and
- * for ever; messages are for people and may change. Anything else that is
- * thrown is our bug: it answers `internal` and says nothing of the inside.
+ * A caller's mistake is thrown as an `ApiError`. The HTTP server turns it into `{ error: { code, message } }` with the status
+ * below. Codes are public and never change; messages are for people and may change. Any other error is a bug: the response is
+ * `internal` and reveals no details.
  */
 
 export const statusOf = {
@@ -41,5 +40,5 @@ export const badRequest = (message: string) => new ApiError('bad_request', messa
 export const forbidden = (message: string) => new ApiError('forbidden', message)
 export const notFound = (what: string) => new ApiError('not_found', `${what} not found`)
 
-/** The body of every failure. */
+/** The body of every error response. */
 export const errorBody = (code: ErrorCode, message: string) => ({ error: { code, message } })

@@ -1,15 +1,12 @@
 /**
- * Server-sent events: answers that stay open.
+ * Server-sent events: responses that stay open.
  *
- * Back-pressure: `send` resolves when the system has taken the event, and
- * senders await it, so a client that does not read makes the service hold one
- * event. Waiting for the whole socket buffer to fill instead, 64 KB a client,
- * took 50 slow readers from 200 to 370 MB. A client that takes nothing for
- * `drainTimeoutMs` is disconnected, and earlier when many are stalled at once.
- * It reconnects and resumes with `Last-Event-ID`.
+ * Back-pressure: `send` resolves when the kernel has taken the event, and senders await it, so a client that does not read makes
+ * the service hold one event. Filling the socket buffer first, 64 KB per client, took 50 slow readers from 200 to 370 MB. A
+ * client that reads nothing for `drainTimeoutMs` is disconnected, and earlier if many are stalled at once. It reconnects and
+ * resumes with `Last-Event-ID`.
  *
- * The registry knows every open stream of its routes: it limits their number
- * and ends them when the server stops.
+ * The registry holds every open stream of its routes: it limits their number and ends them when the server stops.
  */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,40 +15,39 @@ import { ApiError } from './errors.ts'
 import type { App } from './server.ts'
 
 export type EventStream = {
-  /** Sends one event; `data` becomes JSON. Resolves when the client can take the next one, or the stream is over. */
+  /** Sends one event with `data` as JSON. Resolves when the client can take the next one, or when the stream has ended. */
   send(event: string, data: unknown, id?: string): Promise<void>
-  /** Sends one event whose data is one line of text already, to the byte. */
+  /** Sends one event whose data is this line of text. */
   sendText(event: string, line: string, id?: string): Promise<void>
-  /** Ends the stream once everything was sent; a browser reconnects after `retryMs`, with the last id it received. */
+  /** Ends the stream once everything is sent. A browser reconnects after `retryMs`, with the last id it received. */
   end(retryMs: number): void
   isOpen(): boolean
-  /** Runs when the stream is over, for whatever reason; at once if it is. */
+  /** Runs when the stream ends, for any reason; at once if it has ended. */
   onClose(run: () => void): void
 }
 
-/** At most `most` answers that share `key` may be open in this process. */
+/** At most `most` responses that share `key` may be open in this process. */
 type OpenLimit = { key: string; most: number }
 
 export type StreamRegistry = {
   /**
-   * Counts an answer against its limits until it is over; 429 when one is reached. Call it before the first `await`, so that
+   * Counts a response against its limits until it ends; 429 if a limit is reached. Call it before the first `await`, so that
    * simultaneous requests are counted.
    */
   enter(reply: FastifyReply, limits: readonly OpenLimit[]): void
-  /** Starts to stream. */
-  open(reply: FastifyReply, options: Opening): EventStream
+  open(reply: FastifyReply, options: StreamOptions): EventStream
 }
 
-type Opening = {
+type StreamOptions = {
   headers?: Record<string, string>
   heartbeatMs: number
   /** How long a browser waits before it reconnects. */
   retryMs: number
-  /** Asked at each heartbeat; false ends the stream. */
-  mayGoOn?: () => Promise<boolean>
+  /** Called at each heartbeat; false ends the stream. */
+  isAuthorized?: () => Promise<boolean>
 }
 
-type Coalescing = {
+type RunnerOptions = {
   run: () => Promise<void>
   isOpen: () => boolean
   onError: (error: unknown) => void
@@ -60,7 +56,7 @@ type Coalescing = {
 }
 
 /** Runs once at a time. Any number of calls during a run cause exactly one more. */
-export function createCoalescedRunner({ run, isOpen, onError, pauseMs }: Coalescing): () => Promise<void> {
+export function createCoalescedRunner({ run, isOpen, onError, pauseMs }: RunnerOptions): () => Promise<void> {
   let isRunning = false
   let isRequested = false
   return async () => {
@@ -76,7 +72,7 @@ export function createCoalescedRunner({ run, isOpen, onError, pauseMs }: Coalesc
   }
 }
 
-/** Limits how many answers are open at once; `what` they are called in a refusal. */
+/** Limits the number of open responses. `what` names them in the refusal. */
 export function createOpenLimits(mostInProcess: number, what: string): Pick<StreamRegistry, 'enter'> {
   const counts = new Map<string, number>()
   const add = (key: string, difference: number) => {
@@ -103,21 +99,21 @@ const stallMs = 1_000
 /** Each stalled client costs up to 200 KB: its connection and what the sender holds for it. */
 const mostStalled = 250
 
-export type Registering = { drainTimeoutMs: number; mostOpen?: number }
+export type RegistryOptions = { drainTimeoutMs: number; mostOpen?: number }
 
 export function createStreamRegistry(
   app: App,
-  { drainTimeoutMs, mostOpen = defaultMostOpen }: Registering,
+  { drainTimeoutMs, mostOpen = defaultMostOpen }: RegistryOptions,
 ): StreamRegistry {
   const open = new Set<ServerResponse>()
-  /** Clients that have taken nothing for `stallMs`, the longest first. */
+  /** Clients that have read nothing for `stallMs`, the longest first. */
   const stalled = new Set<ServerResponse>()
   const limits = createOpenLimits(mostOpen, 'streams')
   app.addHook('preClose', async () => {
     for (const response of open) response.end()
   })
 
-  /** Resolves when the system has taken the text, or the stream is over. */
+  /** Resolves when the kernel has taken the text, or when the stream has ended. */
   function flush(response: ServerResponse, text: string): Promise<void> {
     return new Promise((resolve) => {
       if (response.destroyed || response.writableEnded) return resolve()
@@ -141,15 +137,15 @@ export function createStreamRegistry(
 
   return {
     enter: limits.enter,
-    open(reply, { headers = {}, heartbeatMs, retryMs, mayGoOn }) {
+    open(reply, { headers = {}, heartbeatMs, retryMs, isAuthorized }) {
       reply.hijack()
       const response = reply.raw
-      // Set, not only written: the request log reads it when the answer is over.
+      // Set, not only written: the request log reads it when the response ends.
       response.setHeader('content-type', 'text/event-stream; charset=utf-8')
       response.writeHead(200, {
         ...headers,
         'cache-control': 'no-store',
-        // A proxy that buffers the answer would buffer for ever.
+        // Keeps proxies from buffering the response.
         'x-accel-buffering': 'no',
         'x-content-type-options': 'nosniff',
         'x-request-id': String(reply.request.id),
@@ -161,17 +157,17 @@ export function createStreamRegistry(
         last = last.then(() => flush(response, text))
         return last
       }
-      // HEAD asks for the headers alone. What follows finds the stream closed.
+      // HEAD gets the headers only. Everything that follows finds the stream closed.
       if (reply.request.method === 'HEAD') response.end()
       void write(`retry: ${retryMs}\n\n`)
       let isChecking = false
       const beat = async () => {
         if (isChecking) return
         isChecking = true
-        // A check that fails is no reason to end the stream: the next heartbeat repeats it.
-        const goesOn = mayGoOn ? await mayGoOn().catch(() => true) : true
+        // A check that throws does not end the stream: the next heartbeat repeats it.
+        const mayContinue = isAuthorized ? await isAuthorized().catch(() => true) : true
         isChecking = false
-        if (!goesOn) response.end()
+        if (!mayContinue) response.end()
         else if (!stalled.has(response)) void write(': still here\n\n')
       }
       const heartbeat = setInterval(() => void beat(), heartbeatMs)

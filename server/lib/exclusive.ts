@@ -1,13 +1,10 @@
 /**
- * One owner per file, for as long as the owner's process lives.
+ * File locks: one owner per file, for as long as the owner's process lives.
  *
- * A pid file outlives a kill -9 and then has to be judged: is that process
- * still ours? The kernel knows better, but Node has no flock. SQLite, which is
- * part of Node, does lock files, so a write transaction that is never
- * committed is our lock: the kernel drops it however the process ends, two
- * claims in the same instant have exactly one winner, and containers on one
- * machine that share a volume see it too. Nothing is kept in the file except
- * the owner's pid, in `user_version`, so that a refusal can name it.
+ * A pid file outlives a kill -9, and then it is unclear whether its process is still ours. The kernel's locks do not have this
+ * problem, but Node has no flock. SQLite, which is part of Node, locks files, so the lock is a write transaction that is never
+ * committed. The kernel releases it whenever the process ends, of two simultaneous claims exactly one succeeds, and containers
+ * on one machine that share a volume see it too. The file stores only the owner's pid, in `user_version`, for the refusal.
  */
 import { chmodSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,18 +13,19 @@ export type Claim = { ok: true; release(): void } | { ok: false; owner: number }
 
 const SQLITE_BUSY = 5
 
-/** How long a claim waits for an owner that is just letting go. */
-const patienceMs = 500
+/** How long a claim waits for an owner that is just releasing the lock. */
+const claimTimeoutMs = 500
 
-/** A lock that nobody refers to would be closed by the garbage collector. */
+/** Keeps references: the garbage collector closes a database without one, and so its lock. */
 const held = new Set<DatabaseSync>()
 
-/** Take the lock of `path`, or say which process has it. Blocks up to half a second. */
+/** Claims the lock of `path`, or returns the pid of its owner. Blocks up to half a second. */
 export function claimFile(path: string): Claim {
-  const file = new DatabaseSync(path, { timeout: patienceMs })
-  // Whoever can read the file can hold a lock on it too.
+  const file = new DatabaseSync(path, { timeout: claimTimeoutMs })
+  // Every user that can read the file could lock it.
   chmodSync(path, 0o600)
-  // Writing our pid means committing, and in that instant another may slip in: it is ours once we hold it under our name.
+  // Writing the pid means committing, and another process can claim the lock at that moment. So the loop continues until
+  // this process holds the lock and the file has its pid.
   while (begin(file)) {
     if (ownerOf(file) === process.pid) {
       held.add(file)

@@ -1,9 +1,8 @@
 /**
- * What a file is, by its first bytes. Whoever sends one may say anything of
- * it; what a browser is told of it later must be true.
+ * Detects the type of a file by its first bytes. A sender may claim any type, but the type that browsers get must be true.
  */
 
-/** So many of the first bytes are enough. */
+/** The number of first bytes that detection needs. */
 export const headBytes = 64
 
 const starts: readonly (readonly [string, (head: Buffer) => boolean])[] = [
@@ -18,14 +17,14 @@ const starts: readonly (readonly [string, (head: Buffer) => boolean])[] = [
   ['application/pdf', (head) => textOf(head, 0, 5) === '%PDF-'],
 ]
 
-/** Brands of the family of mp4, by what is in them. */
+/** Brands of MP4 containers. */
 const brands: readonly (readonly [RegExp, string])[] = [
   [/^M4[AB] /, 'audio/mp4'],
   [/^3g[p2]/, 'video/3gpp'],
   [/^(isom|iso\d|mp4\d|avc1|M4V |MSNV|dash|mmp4)/, 'video/mp4'],
 ]
 
-/** The type that the first bytes show; undefined: none of those we know. */
+/** Undefined: an unknown type. */
 export function typeOfBytes(head: Buffer): string | undefined {
   const [known] = starts.find(([, is]) => is(head)) ?? []
   if (known) return known
@@ -36,7 +35,7 @@ export function typeOfBytes(head: Buffer): string | undefined {
 const hasBytes = (head: Buffer, at: number, bytes: readonly number[]) => bytes.every((byte, i) => head[at + i] === byte)
 const textOf = (head: Buffer, start: number, end: number) => head.toString('latin1', start, end)
 
-/** Layer 3 of any version, at a rate that exists; the layer tells it from AAC. */
+/** MPEG layer 3 of any version with a valid bit rate. The layer distinguishes it from AAC. */
 function isMp3Frame(head: Buffer): boolean {
   const [sync = 0, kind = 0, rate = 0] = head
   return sync === 0xff && (kind & 0xe6) === 0xe2 && (kind & 0x18) !== 0x08 && rate >> 4 !== 0xf && rate >> 4 !== 0

@@ -1,9 +1,8 @@
 /**
- * HTTP to the outside: one client, bounded in every way.
+ * The client for outgoing HTTP requests, with limits on time, size and connections.
  *
- * A failure of the other side is a value, because we expect it. No redirect is
- * followed. An address that is not public is refused, at connect, unless the
- * caller vouches for it.
+ * A failure of the other side is a value. Redirects are not followed. Addresses that are not public are refused when the
+ * connection is opened, unless the caller allows private addresses.
  */
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
@@ -15,16 +14,16 @@ export type HttpRequest = {
   url: string
   headers?: Record<string, string>
   body?: string | Buffer
-  /** From the first byte out to the last byte in. */
+  /** From the start of the request to the last byte of the response. */
   timeoutMs: number
-  /** The operator vouches for the address: it may be private, and its certificate its own. */
+  /** The operator chose the address: it may be private, and its certificate self-signed. */
   isPrivate?: boolean
 }
 
-/** `isWritten`: false when no byte of the request left, so that the other side cannot have seen it. */
+/** `isWritten`: false if no byte of the request was sent, so the other side cannot have received it. */
 export type HttpFailure = { ok: false; message: string; isWritten: boolean }
 
-type HttpAnswer =
+type HttpResponse =
   | { ok: true; status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
   | HttpFailure
 
@@ -33,9 +32,9 @@ type HttpStream =
   | HttpFailure
 
 export type Http = {
-  /** Ask, and read the whole answer, up to `maxBytes` (1 MiB). */
-  request(request: HttpRequest & { maxBytes?: number }): Promise<HttpAnswer>
-  /** Ask, and hand over the body as it comes; it ends with an error when the time is over. */
+  /** Sends a request and reads the whole response, up to `maxBytes` (default 1 MiB). */
+  request(request: HttpRequest & { maxBytes?: number }): Promise<HttpResponse>
+  /** Sends a request and returns the body as a stream, which fails when the timeout ends. */
   stream(request: HttpRequest): Promise<HttpStream>
   stop(): Promise<void>
 }
@@ -47,7 +46,7 @@ const limits = {
   pipelining: 1,
 }
 
-/** `connections`: at most this many to one origin. */
+/** `connections`: the most connections to one origin. */
 export function createHttp({ connections = 256 } = {}): Http {
   const shared = { ...limits, connections }
   const guardedAgent = new Agent({ ...shared, connect: { timeout: 5_000, lookup: publicLookup } })
@@ -55,20 +54,20 @@ export function createHttp({ connections = 256 } = {}): Http {
   const guarded = guardedAgent.compose(noteWriting)
   const open = openAgent.compose(noteWriting)
 
-  async function ask({ method, url, headers, body, timeoutMs, isPrivate = false }: HttpRequest) {
+  async function send({ method, url, headers, body, timeoutMs, isPrivate = false }: HttpRequest) {
     const target = URL.parse(url)
     const refuse = (message: string) => ({ ok: false as const, message, isWritten: false })
     if (!target || !/^https?:$/.test(target.protocol)) return refuse('not an http address')
     const host = target.hostname.replace(/^\[|\]$/g, '')
-    // A literal address is not looked up, so the connector never sees it.
+    // A literal address is not resolved, so the guarded lookup does not see it.
     if (!isPrivate && isIP(host) && !isPublicAddress(host)) return refuse(notPublic(host))
-    // A timer that is cleared: those of `AbortSignal.timeout` all go off, 15 s after the answer.
+    // `AbortSignal.timeout` cannot be cleared: its timers would all fire, long after the response.
     const abort = new AbortController()
     const timer = setTimeout(() => abort.abort(), timeoutMs)
     const { signal } = abort
     const progress: Progress = { isWritten: false }
     try {
-      const answer = await (isPrivate ? open : guarded).request({
+      const response = await (isPrivate ? open : guarded).request({
         origin: target.origin,
         path: target.pathname + target.search,
         method: method as Dispatcher.HttpMethod,
@@ -77,18 +76,18 @@ export function createHttp({ connections = 256 } = {}): Http {
         headers: { 'user-agent': 'Parley/1', ...headers },
         ...(body === undefined ? {} : { body }),
       })
-      return { ok: true as const, answer, signal, timer }
+      return { ok: true as const, response, signal, timer }
     } catch (error) {
       clearTimeout(timer)
-      return { ok: false as const, message: inWords(error, signal, timeoutMs), ...progress }
+      return { ok: false as const, message: describeError(error, signal, timeoutMs), ...progress }
     }
   }
 
   return {
     async request({ maxBytes = 1024 * 1024, ...request }) {
-      const asked = await ask(request)
-      if (!asked.ok) return asked
-      const { statusCode: status, headers, body } = asked.answer
+      const sent = await send(request)
+      if (!sent.ok) return sent
+      const { statusCode: status, headers, body } = sent.response
       try {
         const parts: Buffer[] = []
         let size = 0
@@ -102,16 +101,16 @@ export function createHttp({ connections = 256 } = {}): Http {
         }
         return { ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) }
       } catch (error) {
-        return { ok: false, message: inWords(error, asked.signal, request.timeoutMs), isWritten: true }
+        return { ok: false, message: describeError(error, sent.signal, request.timeoutMs), isWritten: true }
       } finally {
-        clearTimeout(asked.timer)
+        clearTimeout(sent.timer)
       }
     },
     async stream(request) {
-      const asked = await ask(request)
-      if (!asked.ok) return asked
-      const { statusCode: status, headers, body } = asked.answer
-      body.once('close', () => clearTimeout(asked.timer))
+      const sent = await send(request)
+      if (!sent.ok) return sent
+      const { statusCode: status, headers, body } = sent.response
+      body.once('close', () => clearTimeout(sent.timer))
       return { ok: true, status, headers, body }
     },
     async stop() {
@@ -123,8 +122,8 @@ export function createHttp({ connections = 256 } = {}): Http {
 type Progress = { isWritten: boolean }
 
 /**
- * Sets `isWritten` of a request's `opaque` when the client starts to write it to a connection. Until then it waited for a
- * connection. A request whose time was over by then is started and aborted at once, without a byte.
+ * Sets `isWritten` of a request's `opaque` when the client starts to write it to a connection. Before that it waits for a
+ * connection. A request whose timeout ended by then is aborted before its first byte.
  */
 const noteWriting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const { opaque } = options as { opaque?: Progress }
@@ -136,13 +135,13 @@ const noteWriting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (opti
   return dispatch(options, handler)
 }
 
-function inWords(error: unknown, signal: AbortSignal, timeoutMs: number): string {
+function describeError(error: unknown, signal: AbortSignal, timeoutMs: number): string {
   if (signal.aborted) return `no answer within ${timeoutMs / 1000} s`
   const { code, message } = error as { code?: string; message?: string }
   const words: Record<string, string> = {
     ECONNREFUSED: 'connection refused',
-    ECONNRESET: 'the connection broke',
-    UND_ERR_SOCKET: 'the connection broke',
+    ECONNRESET: 'connection lost',
+    UND_ERR_SOCKET: 'connection lost',
     UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
     ENOTFOUND: 'no such host',
   }

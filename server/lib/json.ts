@@ -1,9 +1,8 @@
 /**
- * JSON at the border.
+ * Parsing of JSON bodies.
  *
- * Bytes become values only if they are UTF-8, well-formed JSON and not nested
- * beyond reason. A byte order mark in front is skipped. What the schema then lets through is text a database can
- * keep: no NUL, no lone surrogate.
+ * A body must be UTF-8, well-formed and nested at most 32 levels deep. A byte order mark is skipped. Text of known fields must
+ * be storable in PostgreSQL: no NUL, no lone surrogate.
  */
 import { isUtf8 } from 'node:buffer'
 import { badRequest } from './errors.ts'
@@ -11,7 +10,7 @@ import { isStorable } from './text.ts'
 
 const maxDepth = 32
 
-/** Parse a request body; empty is `undefined`, as if none was sent. */
+/** Parses a request body. An empty body is `undefined`. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw badRequest('body: not UTF-8')
@@ -25,7 +24,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 const startsWithMark = (bytes: Buffer): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
-/** The deepest nesting of arrays and objects, by one look at the bytes. */
+/** The deepest nesting of arrays and objects, in one pass over the bytes. */
 function depthOf(bytes: Buffer): number {
   let depth = 0
   let deepest = 0
@@ -71,11 +70,11 @@ export function dropNulls(value: unknown, schema: JsonSchema): void {
 const takesNull = ({ type, anyOf }: JsonSchema): boolean =>
   anyOf ? anyOf.some(takesNull) : type === undefined || [type].flat().includes('null')
 
-/** Refuse a value that holds text which cannot be kept, where its schema names a field; unknown fields are not ours to judge. */
+/** Refuses text that cannot be stored, in fields that the schema knows. Unknown fields are ignored. */
 export function requireStorable(value: unknown, schema: JsonSchema, path = ''): void {
   if (typeof value === 'string') {
-    const judged = schema.type !== undefined || schema.anyOf !== undefined
-    if (judged && !isStorable(value)) throw badRequest(`${path || 'body'}: contains a character that is not text`)
+    const isKnown = schema.type !== undefined || schema.anyOf !== undefined
+    if (isKnown && !isStorable(value)) throw badRequest(`${path || 'body'}: contains a character that is not text`)
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => {
       requireStorable(item, schema.items ?? schema, `${path}[${i}]`)

@@ -1,10 +1,8 @@
 /**
- * News across processes: a hint that something changed, never the thing.
+ * Notifications between processes: hints that something changed, without the change itself.
  *
- * Whoever hears of a topic looks at the rows. Topics of a tick go out as one
- * NOTIFY a process (a notification takes an instance-wide lock at commit, so
- * never one a row). A process that lost its line looks at everything when it
- * is back: `heard` is called for every topic somebody waits for.
+ * Listeners of a topic re-read the rows. Each process sends the topics of one tick as one NOTIFY, because a notification takes an
+ * instance-wide lock at commit. After a lost connection the listeners of all topics are notified, since hints may be missing.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from './db.ts'
@@ -15,36 +13,36 @@ import { within } from './time.ts'
 
 export type Live = {
   announce(topic: string): void
-  /** Be told of a topic, soon after it was announced by any process. Answers how to end it. */
-  listen(topic: string, heard: () => void): () => void
+  /** Calls `onNotified` soon after any process announced the topic. Returns a function that stops listening. */
+  listen(topic: string, onNotified: () => void): () => void
   stop(): Promise<void>
 }
 
 const channel = 'parley_live'
 const tickMs = 25
-/** PostgreSQL takes 8,000 bytes a notification. */
+/** PostgreSQL accepts 8,000 bytes per notification. */
 const maxPayload = 7_000
 
 /** How often a process checks that its own notifications come back, and how long one may take. */
 const checkMs = 10_000
 const checkTimeoutMs = 5_000
 
-type Living = { db: Db; log: FastifyBaseLogger; health: Health }
+type LiveOptions = { db: Db; log: FastifyBaseLogger; health: Health }
 
-export async function startLive({ db, log, health }: Living): Promise<Live> {
+export async function startLive({ db, log, health }: LiveOptions): Promise<Live> {
   const listeners = new Map<string, Set<() => void>>()
-  let waiting = new Set<string>()
+  let announced = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> = Promise.resolve()
 
-  const tell = (topic: string) => {
-    for (const heard of listeners.get(topic) ?? []) heard()
+  const notify = (topic: string) => {
+    for (const onNotified of listeners.get(topic) ?? []) onNotified()
   }
   const subscription = await db.listen(
     channel,
-    (payload) => payload.split(' ').forEach(tell),
-    // Also after the line was lost: what was announced meanwhile is not repeated.
-    () => [...listeners.keys()].forEach(tell),
+    (payload) => payload.split(' ').forEach(notify),
+    // Called after each reconnect: notifications during the outage are not repeated.
+    () => [...listeners.keys()].forEach(notify),
   )
 
   async function send(topics: Set<string>): Promise<void> {
@@ -59,35 +57,37 @@ export async function startLive({ db, log, health }: Living): Promise<Live> {
   }
 
   function announce(topic: string): void {
-    waiting.add(topic)
+    announced.add(topic)
     timer ??= setTimeout(() => {
-      const topics = waiting
-      waiting = new Set()
+      const topics = announced
+      announced = new Set()
       timer = undefined
-      sending = send(topics).catch((error) => log.warn({ err: error }, 'news could not be announced'))
+      sending = send(topics).catch((error) =>
+        log.warn({ err: error }, 'a notification could not be sent; other processes see the change at their next poll'),
+      )
     }, tickMs)
   }
 
-  function listen(topic: string, heard: () => void): () => void {
-    const heardOf = listeners.get(topic) ?? new Set()
-    listeners.set(topic, heardOf.add(heard))
+  function listen(topic: string, onNotified: () => void): () => void {
+    const callbacks = listeners.get(topic) ?? new Set()
+    listeners.set(topic, callbacks.add(onNotified))
     return () => {
-      heardOf.delete(heard)
-      if (heardOf.size === 0) listeners.delete(topic)
+      callbacks.delete(onNotified)
+      if (callbacks.size === 0) listeners.delete(topic)
     }
   }
 
-  /** Without notifications nothing fails visibly: streams stay silent. So a missing one must be an error. */
+  /** Missing notifications cause no visible failure: streams stay silent. So this check turns them into an error. */
   async function checkNotifications(): Promise<void> {
     const topic = `check:${newId()}`
-    let end = () => {}
+    let stopListening = () => {}
     const received = new Promise<true>((resolve) => {
-      end = listen(topic, () => resolve(true))
+      stopListening = listen(topic, () => resolve(true))
     })
     announce(topic)
     const isReceived = await within(checkTimeoutMs, received)
-    end()
-    if (!isReceived) throw new Error(`a notification did not come back within ${checkTimeoutMs / 1000} s`)
+    stopListening()
+    if (!isReceived) throw new Error(`a notification was not received within ${checkTimeoutMs / 1000} s`)
   }
   const checking = startRepeating({ name: 'notifications', everyMs: checkMs, log, health, run: checkNotifications })
 

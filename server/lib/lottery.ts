@@ -1,7 +1,7 @@
 /**
- * One slot at a time, drawn at random among the callers who wait for it.
+ * Lottery scheduling: each slot goes to one of the waiting callers, drawn at random.
  *
- * For a rate limit whose callers cannot be told apart: a client with many requests has a better chance, but it cannot keep
+ * For a rate limit whose callers cannot be distinguished: a client with many requests has a better chance, but it cannot keep
  * another client out by being faster.
  */
 export type Lottery = {

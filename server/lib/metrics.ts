@@ -1,24 +1,22 @@
 /**
- * What the operator's Prometheus reads.
+ * Prometheus metrics.
  *
- * One registry a process, so that a test may run several applications side by
- * side. Rooms add their own gauges to it. Answers are counted here, in plain
- * arrays, and written out when they are asked for: the library's labelled
- * histogram took a twentieth of the time of a request.
+ * Each application has its own registry, so that tests can run several side by side. Other modules add their gauges to it.
+ * Responses are counted in plain arrays here: the labelled histogram of the library took a twentieth of a request's time.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export type Metrics = {
   contentType: string
-  /** Everything, as Prometheus wants it. */
+  /** All metrics in the format of Prometheus. */
   read(): Promise<string>
-  /** Count the answers of a route. It is named by its pattern, never by a path: the number of series stays small. */
+  /** Counts the responses of a route. `route` is its pattern, not a path, so the number of series stays small. */
   watchRoute(method: string, route: string): (status: number, seconds: number) => void
-  /** Add a counter, one series a value of `label`. */
+  /** Adds a counter with one series per value of `label`. */
   counter(name: string, help: string, label: string): (value: string) => void
-  /** Add a gauge that is read when Prometheus asks, one series a value of `label`. */
+  /** Adds a gauge that is read at each scrape, with one series per value of `label`. */
   gauge(name: string, help: string, label: string, read: () => Promise<Record<string, number>>): void
-  /** The same with several labels. */
+  /** Adds a gauge with several labels. */
   gauges<const Label extends string>(
     name: string,
     help: string,
@@ -27,14 +25,20 @@ export type Metrics = {
   ): void
 }
 
-type Watched = { labels: string; statuses: Map<number, number>; buckets: number[]; seconds: number; answers: number }
+type RouteStats = {
+  labels: string
+  statuses: Map<number, number>
+  buckets: number[]
+  seconds: number
+  responses: number
+}
 
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const routes: Watched[] = []
+  const routes: RouteStats[] = []
   const gauges: Metrics['gauges'] = (name, help, labels, read) => {
     new Gauge({
       name,
@@ -43,7 +47,7 @@ export function createMetrics(): Metrics {
       registers: [registry],
       async collect() {
         this.reset()
-        // What cannot be read now, such as the database's view when it is down, is left out; the rest is needed most then.
+        // A gauge that cannot be read now is skipped. The other metrics are needed most when the database is down.
         for (const { labels, value } of await read().catch(() => [])) this.set(labels, value)
       },
     })
@@ -51,17 +55,17 @@ export function createMetrics(): Metrics {
   return {
     gauges,
     contentType: registry.contentType,
-    read: async () => `${describeRoutes(routes.filter(({ answers }) => answers > 0))}\n${await registry.metrics()}`,
+    read: async () => `${describeRoutes(routes.filter(({ responses }) => responses > 0))}\n${await registry.metrics()}`,
     watchRoute(method, route) {
       const labels = `method="${method}",route="${route}"`
-      const watched: Watched = { labels, statuses: new Map(), buckets: bounds.map(() => 0), seconds: 0, answers: 0 }
-      routes.push(watched)
+      const stats: RouteStats = { labels, statuses: new Map(), buckets: bounds.map(() => 0), seconds: 0, responses: 0 }
+      routes.push(stats)
       return (status, seconds) => {
-        watched.statuses.set(status, (watched.statuses.get(status) ?? 0) + 1)
-        watched.answers++
-        watched.seconds += seconds
+        stats.statuses.set(status, (stats.statuses.get(status) ?? 0) + 1)
+        stats.responses++
+        stats.seconds += seconds
         const bucket = bounds.findIndex((bound) => seconds <= bound)
-        if (bucket >= 0) watched.buckets[bucket] = (watched.buckets[bucket] ?? 0) + 1
+        if (bucket >= 0) stats.buckets[bucket] = (stats.buckets[bucket] ?? 0) + 1
       }
     },
     counter(name, help, label) {
@@ -76,25 +80,25 @@ export function createMetrics(): Metrics {
   }
 }
 
-function describeRoutes(routes: Watched[]): string {
+function describeRoutes(routes: RouteStats[]): string {
   const count = 'parley_http_requests_total'
   const time = 'parley_http_request_duration_seconds'
   return [
-    `# HELP ${count} Requests answered, by method, route and status.`,
+    `# HELP ${count} Completed requests, by method, route and status.`,
     `# TYPE ${count} counter`,
     ...routes.flatMap(({ labels, statuses }) =>
-      [...statuses].map(([status, answers]) => `${count}{${labels},status="${status}"} ${answers}`),
+      [...statuses].map(([status, responses]) => `${count}{${labels},status="${status}"} ${responses}`),
     ),
-    `# HELP ${time} Time from the request line to the last byte of the answer.`,
+    `# HELP ${time} Time from the request line to the last byte of the response.`,
     `# TYPE ${time} histogram`,
-    ...routes.flatMap(({ labels, buckets, seconds, answers }) => {
-      // A bucket of Prometheus holds those below it as well.
+    ...routes.flatMap(({ labels, buckets, seconds, responses }) => {
+      // Prometheus buckets are cumulative.
       const upTo = (i: number) => buckets.slice(0, i + 1).reduce((sum, inBucket) => sum + inBucket, 0)
       return [
         ...bounds.map((bound, i) => `${time}_bucket{le="${bound}",${labels}} ${upTo(i)}`),
-        `${time}_bucket{le="+Inf",${labels}} ${answers}`,
+        `${time}_bucket{le="+Inf",${labels}} ${responses}`,
         `${time}_sum{${labels}} ${seconds}`,
-        `${time}_count{${labels}} ${answers}`,
+        `${time}_count{${labels}} ${responses}`,
       ]
     }),
   ].join('\n')

@@ -1,10 +1,9 @@
 /**
  * Migrations: `migrations/0001_….sql`, forward only, in order, a transaction each.
  *
- * Run by the program itself at every start. A session-wide advisory lock makes
- * several processes that start at once take turns: the first migrates, the
- * rest find nothing to do. A migration must run under the previous release's
- * code, so processes of two releases may overlap.
+ * The service runs them at every start. A session-wide advisory lock serializes processes that start at the same time: the
+ * first one migrates, and the others find nothing to do. A migration must work with the previous release's code, because
+ * processes of two releases may overlap.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,21 +16,21 @@ import { within } from './time.ts'
 
 const migrationsDir = join(import.meta.dirname, '..', '..', 'migrations')
 
-/** Any number will do, as long as nothing else of ours locks it. */
+/** Every advisory lock of the service has its own number. */
 const migrationLock = 7_263_551
 
 /**
  * A statement that waits for a table lock makes every later statement on that table wait behind it. So a migration gives up
- * after `lockTimeoutMs`, lets the others through, and tries again until `lockPatienceMs` have passed.
+ * after `lockTimeoutMs`, lets the other statements run, and tries again until `maxLockWaitMs` have passed.
  */
 const lockTimeoutMs = 2_000
 const lockRetryMs = 1_000
-const lockPatienceMs = 10 * 60_000
+const maxLockWaitMs = 10 * 60_000
 
-type Migrating = { log?: Pick<FastifyBaseLogger, 'warn'>; patienceMs?: number }
+type MigrateOptions = { log?: Pick<FastifyBaseLogger, 'warn'>; maxWaitMs?: number }
 
 /** Brings the database up to date. Returns the names of the migrations that ran. */
-export async function migrate(db: Db, { log, patienceMs = lockPatienceMs }: Migrating = {}): Promise<string[]> {
+export async function migrate(db: Db, { log, maxWaitMs = maxLockWaitMs }: MigrateOptions = {}): Promise<string[]> {
   await requireVersion(db)
   await requireSessions(db)
   const connection = await db.reserve()
@@ -47,7 +46,7 @@ export async function migrate(db: Db, { log, patienceMs = lockPatienceMs }: Migr
       )`
     const applied = new Set((await connection<{ name: string }[]>`select name from migrations`).map(({ name }) => name))
     const pending = listMigrations().filter((name) => !applied.has(name))
-    const deadline = performance.now() + patienceMs
+    const deadline = performance.now() + maxWaitMs
     for (const name of pending) {
       while (!(await runMigration(connection, name))) {
         if (performance.now() > deadline) {

@@ -1,10 +1,9 @@
 /**
- * Pages by keyset.
+ * Keyset pagination.
  *
- * Every list is newest first by id (ids are time-ordered, so this is the order
- * of creation). A cursor is the last id shown, in 22 url-safe characters; the
- * next page starts right below it, whatever was added meanwhile, and costs the
- * same at any depth.
+ * Every list is sorted by id, newest first; ids are time-ordered, so this is the order of creation. A cursor is the last id of
+ * the page, in 22 URL-safe characters. The next page starts right below it, whatever was added since, and costs the same at any
+ * depth.
  */
 import { isUuid } from './id.ts'
 
@@ -20,7 +19,7 @@ export const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** Below every id. */
 export const bottom = '00000000-0000-0000-0000-000000000000'
 
-/** Read `limit` and `cursor` as a caller sent them; what cannot be used falls back to 50 and to the first page. */
+/** Reads `limit` and `cursor` of a query. Invalid values fall back to 50 and to the first page. */
 export function readPosition(query: PageQuery): Position {
   const limit = typeof query.limit === 'string' && /^\d{1,9}$/.test(query.limit) ? Number(query.limit) : defaultLimit
   return {
@@ -29,14 +28,14 @@ export function readPosition(query: PageQuery): Position {
   }
 }
 
-/** Make a page of the rows of a statement that was asked for `limit + 1` of them. */
+/** Builds a page from the rows of a statement with `limit + 1`. */
 export function toPage<Row extends { id: string }>(rows: readonly Row[], limit: number): Page<Row> {
   const data = rows.slice(0, limit)
   const last = data.at(-1)
   return { data, meta: { next_cursor: rows.length > limit && last ? encodeCursor(last.id) : null } }
 }
 
-/** The rows of a page up to a total size, at least one; the cursor continues with the rest. */
+/** Cuts a page to a total size, but keeps at least one row. The cursor continues with the rest. */
 export function cutPage<Row extends { id: string }>(
   page: Page<Row>,
   sizeOf: (row: Row) => number,

@@ -1,6 +1,4 @@
-/**
- * PostgreSQL's programs, as npm brought them for this system.
- */
+/** Locates the PostgreSQL binaries that npm installed for this system. */
 import { readFile, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,10 +28,7 @@ function packageRoot(packageName: string): string | undefined {
   }
 }
 
-/**
- * npm packages cannot hold symlinks. This one makes them by a script when it is
- * installed; we do not run such scripts, and others may not either.
- */
+/** npm packages cannot contain symlinks. The package creates them in an install script, which many installations disable. */
 async function resolveLibraryLinks(root: string): Promise<void> {
   const links: { source: string; target: string }[] = JSON.parse(
     await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'),

@@ -1,8 +1,8 @@
 /**
- * The vocabulary of our schemas.
+ * Schemas that routes share.
  *
- * One TypeBox schema a route is its type, its validator, the whitelist of its
- * answer and its page in the API reference. These are the words they share.
+ * One TypeBox schema is a route's TypeScript type, its validator, the whitelist of its response and its page in the API
+ * reference.
  */
 import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 
@@ -11,7 +11,7 @@ export { Type }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a line of a streamed answer looks like, which has no schema that writes it. */
+    /** The schema of one event of a streamed response, for the API document. */
     answers?: TSchema
   }
 }
@@ -26,7 +26,7 @@ export const documentKeyword = 'x-document'
 export const Uuid = Type.String({ format: 'uuid' })
 export const DateTime = Type.String({ format: 'date-time' })
 
-/** `['string', 'null']` rather than `anyOf`: the serializer needs no validator to choose. */
+/** `['string', 'null']` rather than `anyOf`: the serializer then needs no validator to choose a branch. */
 export const NullableText = (options: object = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
 export const NullableDateTime = NullableText({ format: 'date-time' })
@@ -35,11 +35,11 @@ export const Color = Type.String({ pattern: '^#[0-9a-f]{6}$', description: 'Hex,
 export const OneOf = <const Values extends readonly string[]>(values: Values, options: object = {}) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values, ...options })
 
-/** Every success: `{ data }`. */
+/** The body of a success: `{ data }`. */
 export const DataOf = <Schema extends TSchema>(data: Schema, description?: string) =>
   Type.Object({ data }, description ? { description } : {})
 
-/** Every list: `{ data: […], meta: { next_cursor } }`. */
+/** The body of a list: `{ data: […], meta: { next_cursor } }`. */
 export const ListOf = <Schema extends TSchema>(item: Schema) =>
   Type.Object({
     data: Type.Array(item),
@@ -52,7 +52,7 @@ export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ const: tr
 
 export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
 
-/** Query of a list: `limit` and `cursor` are never refused, so they have no type here; see `readPosition`. */
+/** The query of a list. Invalid values of `limit` and `cursor` are not refused (`readPosition`), so they have no type. */
 export const ListQuery = <Filters extends TProperties>(filters: Filters) =>
   Type.Object({
     limit: Type.Optional(Type.Unknown({ description: 'Page size, 1 to 100; 50 when absent or unusable.' })),

@@ -1,4 +1,4 @@
-/** A start that fails for something the operator can mend: it is told in words, without a stack. */
+/** The start failed for a reason that the operator can fix. Only its message is printed, without a stack. */
 export class StartError extends Error {
   constructor(message: string) {
     super(message)
@@ -6,13 +6,13 @@ export class StartError extends Error {
   }
 }
 
-/** What to print of an error: words for what the operator can mend (a setting, an option, a taken port), all of it for our bugs. */
+/** What to print of an error: the message if the operator can fix it (a setting, an option, a port in use), else all of it. */
 export function inWords(error: unknown): unknown {
   const plain = error instanceof StartError || (error instanceof Error && 'code' in error)
   return plain ? error.message || String(error) : error
 }
 
-/** Whether the system refused with this code, such as ENOENT. */
+/** Whether it is a system error with this code, such as ENOENT. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }

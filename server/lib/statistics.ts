@@ -1,19 +1,17 @@
 /**
  * Statistics of tables that grow fast.
  *
- * PostgreSQL looks once a minute whether a table has changed so much that its
- * statistics must be made anew. Until then a table that was empty is planned
- * for as if it still were: on the first busy minute of a new installation, to
- * find one of 5,000 people took 1 ms instead of 15 µs, because every index that
- * begins with the workspace looked as good as the right one. So whoever works
- * in the background looks more often. Plans made before are made anew.
+ * PostgreSQL checks once a minute whether a table needs new statistics. Until then it plans for a table that was empty as if it
+ * still were. In the first busy minute of a new installation, finding one of 5,000 rows took 1 ms instead of 15 µs: every index
+ * that starts with the tenant looked as good as the right one. So the worker checks more often. New statistics invalidate the
+ * plans made before.
  */
 import type { Db } from './db.ts'
 
-/** Below this any plan will do. */
+/** With fewer rows any plan is good enough. */
 const fewRows = 200
 
-/** Analyze every table of ours that has doubled since it was last looked at. */
+/** Analyzes every table that has doubled since its last analyze. */
 export async function analyzeGrown(db: Db): Promise<void> {
   const grown = await db<{ name: string }[]>`
     select s.relname as name

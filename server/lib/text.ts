@@ -1,30 +1,29 @@
 /**
- * Text as people compare it, and text as PostgreSQL can keep it.
+ * Text: case folding, and limits of what PostgreSQL can store.
  *
- * Comparing without regard to case is done on folded text that we make
- * ourselves, never by `lower()` or `ilike`: those follow the database's locale
- * and would find É for é on one installation and not on the next.
+ * Case-insensitive comparisons use text folded here, never `lower()` or `ilike`: those follow the locale of the database, so É
+ * would match é on one installation and not on the next.
  */
 
 /**
- * Fold to the form in which two spellings that differ only in case are equal: É = é, ẞ = ß = SS, Σ = σ = ς.
- * Decomposed before, as capitals may lose their accents' composition (ΐ has none), and composed after, so that e is no part of é.
+ * Folds case: texts that differ only in case become equal (É = é, ẞ = ß = SS, Σ = σ = ς). The text is decomposed first, because
+ * some capitals have no composed form (ΐ), and composed afterwards, so that e is no part of é.
  */
 export function fold(text: string): string {
   return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
-/** The text, or null for text that is missing or blank. */
+/** Null for text that is missing or blank. */
 export function textOrNull(text: string | null | undefined): string | null {
   return text?.trim() ? text : null
 }
 
-/** Blanks, punctuation, and marks nobody sees, such as those that turn the direction of writing. */
+/** White space, punctuation, and invisible marks such as those for the direction of writing. */
 const edge = /^[\s\p{P}\p{Cf}]$/u
 
 /**
- * The text without blanks and punctuation at its ends. Each end is walked once: an expression would start anew at every
- * full stop inside of a long text.
+ * Removes white space and punctuation at both ends. A loop visits each end once; a regular expression would backtrack at
+ * every full stop within a long text.
  */
 export function bareOf(text: string): string {
   let start = 0
@@ -43,19 +42,19 @@ export function bareOf(text: string): string {
   return text.slice(start, end)
 }
 
-/** Escape what `like` takes for wildcards, so that `%` and `_` mean themselves. */
+/** Escapes the wildcards of `like`. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }
 
-/** NUL and lone surrogates are no text: PostgreSQL refuses the one, UTF-8 cannot carry the other. */
+/** PostgreSQL refuses NUL, and UTF-8 cannot encode lone surrogates. */
 export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
 export const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
-/** Length in characters (code points), as every limit of the API counts. */
+/** Length in characters (code points), which all limits of the API count. */
 export function lengthOf(text: string): number {
   let length = text.length
   for (let i = 0; i < text.length - 1; i++) {
@@ -64,7 +63,7 @@ export function lengthOf(text: string): number {
   return length
 }
 
-/** A fixed palette for what the service colours itself; the same name always gets the same colour. */
+/** Colours that the service assigns by name: the same name always gets the same colour. */
 const palette = [
   '#e11d48',
   '#ea580c',

@@ -1,17 +1,15 @@
 /**
- * The words of a text, as it is searched.
+ * Tokenizer for full-text search.
  *
- * A word is a run of letters and digits, without regard to case and accents.
- * Scripts that are written without blanks have no such runs: of those every
- * two characters side by side are a word, and the last one alone, so that any
- * part of a sentence is found. We take texts apart ourselves for the reason we
- * fold them ourselves: PostgreSQL would follow the locale of the database.
+ * A word is a run of letters and digits, without case and accents. Scripts that are written without spaces have no such runs:
+ * every pair of adjacent characters is a word there, and so is the last character, so that any part of a sentence is found.
+ * PostgreSQL's own tokenizer is not used, because it follows the locale of the database.
  */
 import { fold } from './text.ts'
 
 export type Word = { text: string; start: number; end: number }
 
-/** What is looked for: a whole word, or the beginning of one. */
+/** A search term: a whole word, or the beginning of one. */
 export type Term = { text: string; isPrefix: boolean }
 
 const run = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
@@ -19,17 +17,17 @@ const isAscii = /^[\x20-\x7e]*$/
 const dense =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const denseOrNot = new RegExp(`${dense.source}+|(?:(?!${dense.source}).)+`, 'gu')
-/** And marks by which digits become emoji. */
+/** Accents, and the marks that turn digits into emoji. */
 const accents = /[\u0300-\u036f\u20e3\ufe00-\ufe0f]/g
 
-/** What is longer is no word anybody types; its beginning is enough. */
+/** Longer words are cut: their beginning is enough to find them. */
 const maxWordLength = 40
-/** And so much of a run is enough for that. Folding takes the square of the marks on a letter: a second for 30,000. */
+/** Longer runs are cut before folding, which takes quadratic time in the marks on a letter: a second for 30,000. */
 const maxRunLength = 400
-/** The beginning of a word is looked for from this length on. */
+/** Shorter terms match whole words only. */
 const minPrefixLength = 2
 
-/** The words of a text in order, and where they stand in it. */
+/** The words of a text in order, with their positions. */
 export function listWords(text: string): Word[] {
   const words: Word[] = []
   for (const { 0: found, index } of text.matchAll(run)) {
@@ -41,16 +39,15 @@ export function listWords(text: string): Word[] {
   return words.filter(({ text: word }) => word !== '')
 }
 
-/** What somebody looks for: every word, of which the last may be a beginning only. */
+/** The terms of a search query. The last word may be the beginning of a longer one. */
 export function readTerms(query: string): Term[] {
   const words = listWords(query).filter(
-    // The end of a pair says no more than the pair.
-    ({ text, start }, place, all) =>
-      !(dense.test(text) && isOneCharacter(text) && all[place - 1]?.end === start + text.length),
+    // The last character alone adds nothing to the pair that it ends.
+    ({ text, start }, i, all) => !(dense.test(text) && isOneCharacter(text) && all[i - 1]?.end === start + text.length),
   )
   const terms = new Map<string, Term>()
-  words.forEach(({ text }, place) => {
-    const isLast = place === words.length - 1
+  words.forEach(({ text }, i) => {
+    const isLast = i === words.length - 1
     const isPrefix = isLast
       ? dense.test(text) || text.length >= minPrefixLength
       : dense.test(text) && isOneCharacter(text)
@@ -59,7 +56,7 @@ export function readTerms(query: string): Term[] {
   return [...terms.values()]
 }
 
-/** Where a text first has one of the words looked for, if it has all of them. */
+/** The position of the first match, if the text matches all terms. */
 export function findTerms(text: string, terms: readonly Term[]): number | undefined {
   const words = listWords(text)
   let first = Number.POSITIVE_INFINITY
@@ -71,11 +68,11 @@ export function findTerms(text: string, terms: readonly Term[]): number | undefi
   return Number.isFinite(first) ? first : undefined
 }
 
-/** About this many characters of a text around a place, on one line, cut between words where that is near. */
-export function excerpt(text: string, place: number, length = 120): string {
+/** About `length` characters of a text around a position, on one line, cut between words where possible. */
+export function excerpt(text: string, position: number, length = 120): string {
   if (text.length <= length) return flatten(text)
-  const wanted = Math.max(0, Math.min(place - Math.floor(length / 3), text.length - length))
-  const start = wanted === 0 ? 0 : nextBlank(text, wanted, place)
+  const wanted = Math.max(0, Math.min(position - Math.floor(length / 3), text.length - length))
+  const start = wanted === 0 ? 0 : nextBlank(text, wanted, position)
   const end = Math.min(text.length, start + length)
   const part = text.slice(start, end).toWellFormed().replaceAll('\ufffd', '')
   return `${start > 0 ? '…' : ''}${flatten(part)}${end < text.length ? '…' : ''}`
@@ -95,8 +92,8 @@ function splitRun(found: string, index: number): Word[] {
   if (!dense.test(found)) return [toWord(found, index)]
   const characters = [...found]
   let start = index
-  return characters.map((character, place) => {
-    const word = toWord(character + (characters[place + 1] ?? ''), start)
+  return characters.map((character, i) => {
+    const word = toWord(character + (characters[i + 1] ?? ''), start)
     start += character.length
     return word
   })

@@ -1,5 +1,5 @@
 /** Reads customers' messages from reports: the sender with their profile, the content, and whether it opts out. */
-import { readWish, toKeys, type Wish } from '../accounts/opt-out-words.ts'
+import { type OptOutRequest, readOptOutRequest, toKeys } from '../accounts/opt-out-words.ts'
 import type { Channel, Report, Written } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -18,7 +18,7 @@ export type InboundMessage = {
   from: Who
   written: Written
   /** Whether the text opts out of broadcasts or in again. */
-  wish?: Wish | undefined
+  wish?: OptOutRequest | undefined
 }
 
 /** How long a callback waits for the profiles of new senders. */
@@ -54,7 +54,7 @@ export async function readInbound(
 /** A text or a tapped button on the primary channel can opt out or in. */
 function wishOf(channel: ChannelName, { content_type, content_text }: Written, words: ReadonlySet<string>) {
   const isWord = content_type === 'text' || content_type === 'button' || content_type === 'interactive'
-  return channel === 'msgapp' && isWord && content_text ? readWish(content_text, words) : undefined
+  return channel === 'msgapp' && isWord && content_text ? readOptOutRequest(content_text, words) : undefined
 }
 
 /** Adds names that the callback does not carry, for senders whose username we do not know. One request per sender. */

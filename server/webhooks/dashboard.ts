@@ -1,7 +1,6 @@
 /**
- * What signed-in members do with webhooks: make and change them, connect an
- * automation tool and test it, look at what was delivered, send it again.
- * Owners and admins change, everybody sees.
+ * `/webhooks`, `/integrations`, `/deliveries`: manages endpoints and automation tools, shows the delivery log, resends. All
+ * members may read; owners and admins may change.
  */
 import { describeFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
@@ -38,7 +37,7 @@ const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: E
 
 const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 
-/** What the last attempt came to, wherever members see an endpoint. */
+/** The outcome of the last attempt, wherever members see an endpoint. */
 export const lastAttempt = {
   last_attempt_at: NullableDateTime,
   last_attempt_http_status: NullableInteger,
@@ -80,10 +79,10 @@ const Range = Type.Object({ from: DateTime, to: DateTime })
 
 const Replayed = Type.Object({ queued: Type.Integer() })
 
-/** Some tools hand out a URL that is itself a secret: the log names the host alone. */
+/** The URLs of some tools are secrets, so the audit log names only the host. */
 const hostOf = (url: string): string => new URL(url).host
 
-const madeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
+const describeEndpoint = ({ url, events }: Endpoint) => `${hostOf(url)}, ${events.join(', ')}`
 
 export const webhookDashboard =
   ({ db, sealer, guard, signals }: Webhooks) =>
@@ -95,7 +94,7 @@ export const webhookDashboard =
           members: managers,
           audit: {
             action: 'integration.connected',
-            summary: (made: Endpoint) => `${made.provider}, ${madeEndpoint(made)}`,
+            summary: (endpoint: Endpoint) => `${endpoint.provider}, ${describeEndpoint(endpoint)}`,
           },
         },
         schema: { body: NewIntegration, response: { 201: DataOf(CreatedEndpoint) } },
@@ -125,7 +124,7 @@ export const webhookDashboard =
     app.post(
       '/webhooks',
       {
-        config: { members: managers, audit: { action: 'webhook.created', summary: madeEndpoint } },
+        config: { members: managers, audit: { action: 'webhook.created', summary: describeEndpoint } },
         schema: { body: NewEndpoint, response: { 201: DataOf(CreatedEndpoint) } },
       },
       async ({ session, body }, reply) => {

@@ -21,7 +21,7 @@ import { createBrowser, type Json, main, start, startSignedIn, until } from '../
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { sweepDeliveries } from './cancel.ts'
-import type { Resolving } from './guard.ts'
+import type { DnsResolver } from './guard.ts'
 import { firstIdOf, keepDays } from './partitions.ts'
 import { createPoster } from './post.ts'
 import { type Attempt, settleAttempts } from './settle.ts'
@@ -31,7 +31,7 @@ const trusted = readFileSync(join(import.meta.dirname, '../../tests/fixtures/tls
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 
 /** Names that resolve to what is written here, now; to nothing ever, when it says so. */
-function names(known: Record<string, string | 'silent'>): Resolving {
+function names(known: Record<string, string | 'silent'>): DnsResolver {
   const answer = (host: string) => {
     const address = known[host]
     if (!address) return Promise.reject(new Error('ENOTFOUND'))

@@ -1,12 +1,9 @@
 /**
- * Events: recorded by the statement in which they happen, with a delivery for
- * every subscribed endpoint.
+ * Events: recorded by the statement that makes the change, with a delivery for every subscribed endpoint.
  *
- * That statement also builds the body, once, in the exact bytes a webhook
- * carries. It does so only for workspaces where an active endpoint or an event
- * stream (`listeners.ts`) is subscribed, so an event without a subscriber costs
- * one look-up per statement. Nothing is lost between the commit and the queue,
- * and nothing is sent that was rolled back.
+ * That statement also builds the body, once, in the exact bytes of the webhook. It does so only for workspaces where an active
+ * endpoint or an event stream (`listeners.ts`) is subscribed, so an event without a subscriber costs one look-up per statement.
+ * No event is lost between the commit and the queue, and none of a rolled-back change is sent.
  */
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { idFromTime, newId } from '../lib/id.ts'
@@ -19,7 +16,7 @@ export const eventNames = [
 ] as const
 export type EventName = (typeof eventNames)[number]
 
-/** Sent by a button in the dashboard to an endpoint of an automation tool. Not for subscription. */
+/** Sent by a button in the dashboard to an automation tool. Endpoints cannot subscribe to them. */
 export const testEventNames = ['tool_a.test', 'tool_b.test'] as const
 export type TestEventName = (typeof testEventNames)[number]
 
@@ -52,7 +49,7 @@ export type Emission = {
 /** Members of a `with` list that record events and queue their deliveries. */
 export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, occurredAt, data }: Emission): Fragment {
   return sql`
-    -- Deleting or deactivating an endpoint waits for these locks, or is seen here.
+    -- Active endpoints that are subscribed. Deleting or deactivating one waits for these locks, or is seen here.
     subscribed_endpoints as (
       select e.workspace_id, e.id
       from webhook_endpoints e
@@ -60,7 +57,7 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
         and e.is_active and ${event}::text = any(e.events)
       for key share of e
     ),
-    -- A stream reads the events themselves, so it gets no delivery.
+    -- Workspaces with a subscriber. A stream reads the events themselves, so it gets no delivery.
     subscribed_workspaces as (
       select workspace_id from subscribed_endpoints
       union
@@ -69,7 +66,7 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
       where exists (select from ${workspaces} w where w.workspace_id = l.workspace_id)
         and l.expires_at > now() and ${event}::text = any(l.events)
     ),
-    -- Three levels, because a volatile expression is evaluated once per level: the time, the id of that time, the body
+    -- The events with their bodies. Three levels, because a volatile expression is evaluated once per level: the time, the id of that time, the body
     -- with that id. None of the texts joined here can hold a character that JSON escapes.
     recorded_events as (
       insert into webhook_events (workspace_id, id, event, body, occurred_at)
@@ -89,6 +86,7 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
       ) b
       returning workspace_id, id
     ),
+    -- A delivery for each event and subscribed endpoint.
     queued_deliveries as (
       insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
       select e.workspace_id, s.id, gen_random_uuid(), e.id

@@ -1,20 +1,19 @@
 /**
- * Endpoints: where a workspace wants to be told, and of what.
+ * Webhook endpoints: the URLs that a workspace registers, and the events they are subscribed to.
  *
- * A target is public when it is registered or changed, and is checked again at
- * every attempt. The secret is shown once, when the endpoint is made, and kept
- * sealed. An endpoint that is switched off or deleted takes along what waits
- * for it; whatever queues for it holds its row, so nothing slips in between.
+ * The guard checks a URL when it is registered or changed, and again at every attempt. The secret is shown once, at creation,
+ * and stored sealed. Deactivating or deleting an endpoint cancels its queued deliveries. Statements that queue deliveries lock
+ * the endpoint's row, so none is queued after the cancellation.
  */
 import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { cancelDeliveries } from './cancel.ts'
 import type { EventName } from './emit.ts'
 import type { Guard } from './guard.ts'
 
-/** Automation tools that are connected in the dashboard. */
+/** Automation tools that members connect in the dashboard. */
 export const tools = ['tool_a', 'tool_b'] as const
 export const providers = ['api', ...tools] as const
 export type Provider = (typeof providers)[number]
@@ -24,16 +23,16 @@ export type Endpoint = {
   url: string
   events: EventName[]
   is_active: boolean
-  /** The last success. */
+  /** The time of the last success. */
   last_delivery_at: string | null
-  /** Failed events since then. */
+  /** Failed events since the last success. */
   failure_count: number
   created_at: string
   provider: Provider
-  /** Null until there was one. Shown to members only. */
+  /** Null before the first attempt. Only members see it. */
   last_attempt_at: string | null
   last_attempt_http_status: number | null
-  /** Null: it was a success. */
+  /** Null after a success. */
   last_attempt_error: string | null
 }
 
@@ -41,7 +40,7 @@ const maxEndpoints = 100
 
 export type NewEndpoint = { url: string; events: readonly EventName[]; provider: Provider }
 
-/** Make an endpoint. `secret` is the only time it is seen. */
+/** Creates an endpoint. Only this call returns the secret. */
 export async function createEndpoint(
   db: Db,
   sealer: Sealer,
@@ -52,29 +51,29 @@ export async function createEndpoint(
   const url = await requireTarget(guard, input.url)
   const secret = `whsec_${randomToken()}`
   const endpoint = await db.begin(async (sql) => {
-    // One at a time in a workspace, so that the count is exact; nobody else waits for this lock.
+    // Serializes creations in a workspace, so that the limit is exact. No other statement waits for this lock.
     await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
     const id = newId()
     const sealed = sealer.seal(secret, sealContext({ workspace_id: workspaceId, id }))
-    const [made] = await sql<Endpoint[]>`
+    const [created] = await sql<Endpoint[]>`
       insert into webhook_endpoints (workspace_id, id, url, events, provider, secret, created_at)
       select ${workspaceId}, ${id}, ${url}, ${[...new Set(events)]}, ${provider}, ${sealed}, ${timeOfId(id)}
       where (select count(*) from webhook_endpoints where workspace_id = ${workspaceId}) < ${maxEndpoints}
       returning ${endpointColumns(sql)}`
-    return made
+    return created
   })
   if (!endpoint) throw badRequest(`webhooks: at most ${maxEndpoints} in a workspace`)
   return { ...endpoint, secret }
 }
 
-/** What the secret of an endpoint is bound to. */
+/** The context that the secret of an endpoint is sealed with. */
 export const sealContext = ({ workspace_id, id }: { workspace_id: string; id: string }): SealContext => [
   'webhook_endpoints',
   workspace_id,
   id,
 ]
 
-/** Every endpoint of a workspace, those of its integrations included, newest first. */
+/** All endpoints of a workspace, including those of integrations, newest first. */
 export async function listEndpoints(sql: Sql, workspaceId: string): Promise<Endpoint[]> {
   return sql<Endpoint[]>`
     select ${endpointColumns(sql)} from webhook_endpoints where workspace_id = ${workspaceId} order by id desc`
@@ -100,7 +99,7 @@ export type EndpointChanges = {
   is_active?: boolean | undefined
 }
 
-/** Change the fields present. Switching on clears failures and the last attempt; switching off cancels what waits. */
+/** Changes the fields that are present. Activating clears the failures; deactivating cancels queued deliveries. */
 export async function updateEndpoint(
   db: Db,
   guard: Guard,
@@ -115,21 +114,20 @@ export async function updateEndpoint(
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: [...new Set(events)] }),
       ...(is_active === undefined ? {} : { is_active }),
-      ...(is_active ? cleared : {}),
+      ...(is_active ? clearedFailures : {}),
     }
     if (Object.keys(changes).length === 0) return endpoint
     const [changed] = await sql<Endpoint[]>`
       update webhook_endpoints set ${sql(changes)}
       where workspace_id = ${workspaceId} and id = ${id}
       returning ${endpointColumns(sql)}`
-    if (!changed) throw new Error('an endpoint just locked is not there')
     if (is_active === false) await cancelDeliveries(sql, workspaceId, id, 'the endpoint was deactivated')
-    return changed
+    return requireRow(changed, 'the locked endpoint')
   })
 }
 
-/** An endpoint that is switched on starts afresh. */
-const cleared = {
+/** An activated endpoint starts without failures. */
+const clearedFailures = {
   failure_count: 0,
   last_attempt_at: null,
   last_attempt_http_status: null,
@@ -147,7 +145,7 @@ export async function deleteEndpoint(db: Db, workspaceId: string, id: string): P
   })
 }
 
-/** Whether something can be sent to an endpoint now: it is switched on, and its target is still one. */
+/** Throws unless the endpoint is active and its URL is still allowed. */
 export async function requireReady(guard: Guard, { url, is_active }: Endpoint): Promise<void> {
   if (!is_active) throw badRequest('webhook: not active; switch it on first')
   await requireTarget(guard, url)
@@ -162,8 +160,8 @@ async function requireTarget(guard: Guard, input: string): Promise<string> {
 }
 
 /**
- * The endpoint, for a change in the caller's transaction: what others are just queueing for it is waited for. It is
- * locked before its deliveries, as whoever settles attempts does.
+ * Locks the endpoint for a change in the caller's transaction. It waits for statements that are queueing deliveries. Endpoints are
+ * locked before their deliveries, as in `settle.ts`.
  */
 async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<Endpoint> {
   const [endpoint] = isUuid(id)
@@ -176,7 +174,7 @@ async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<
   return endpoint
 }
 
-/** All but the secret. */
+/** All columns but the secret. */
 const endpointColumns = (sql: Sql): Fragment => sql`
   id, url, events, is_active, last_delivery_at, failure_count, created_at, provider,
   last_attempt_at, last_attempt_http_status, last_attempt_error`

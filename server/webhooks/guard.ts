@@ -1,14 +1,12 @@
 /**
- * Where webhooks may go: one function for registration, change, test and
- * every attempt.
+ * The guard against private addresses: decides which URLs webhooks may be posted to, at registration, change, test and every
+ * attempt.
  *
- * https, no credentials, and every address behind the name public, or in a
- * network the operator allowed. Platform addresses of clouds are refused even
- * there: 100.64.0.0/10, for example, contains one cloud's metadata service.
+ * A URL must be https and have no credentials, and every address of its host must be public or in a network that the operator
+ * allowed. Platform addresses of clouds are refused even there: 100.64.0.0/10, for example, contains one cloud's metadata service.
  *
- * Names are resolved over DNS (c-ares), not with `dns.lookup`: names from this
- * machine's files are not public, and `lookup` has four threads, which a few
- * dead name servers would block for all endpoints.
+ * Names are resolved over DNS (c-ares), not with `dns.lookup`: names in this machine's hosts file are not public, and `lookup`
+ * has four threads, which a few dead name servers would block for all endpoints.
  */
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
@@ -16,29 +14,32 @@ import { isPlatformAddress, isPublicAddress } from '../../common/address.ts'
 
 type Target =
   | { ok: true; url: URL; addresses: string[] }
-  /** `isRefused`: it is no place for a webhook; otherwise it may be one, but its name does not resolve now. */
+  /** `isRefused`: the URL is not allowed. Otherwise its host does not resolve now, and may later. */
   | { ok: false; isRefused: boolean; reason: string }
 
 export type Guard = {
   check(url: string): Promise<Target>
-  /** Addresses of a host name or literal, every one of them allowed. */
+  /** The addresses of a host name or a literal, all of them allowed. */
   resolve(host: string): Promise<{ ok: true; addresses: string[] } | Extract<Target, { ok: false }>>
   isAllowed(address: string): boolean
 }
 
-export type Resolving = { resolve4(host: string): Promise<string[]>; resolve6(host: string): Promise<string[]> }
+export type DnsResolver = { resolve4(host: string): Promise<string[]>; resolve6(host: string): Promise<string[]> }
 
-export type Guarding = {
+export type GuardOptions = {
   allowedCidrs: readonly string[]
-  /** Whom to ask for addresses; a test has its own. */
-  resolver?: Resolving
+  /** For tests. */
+  resolver?: DnsResolver
 }
 
 const maxUrlLength = 2_000
-/** Whoever asks has five seconds for everything, and wants to connect after this. */
-const maxAnswerMs = 3_000
+/** An attempt has five seconds in total and must still connect after DNS. */
+const dnsTimeoutMs = 3_000
 
-export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2_000, tries: 2 }) }: Guarding): Guard {
+export function createGuard({
+  allowedCidrs,
+  resolver = new Resolver({ timeout: 2_000, tries: 2 }),
+}: GuardOptions): Guard {
   const allowed = new BlockList()
   for (const cidr of allowedCidrs) {
     const [network = '', bits = ''] = cidr.split('/')
@@ -73,20 +74,20 @@ export function createGuard({ allowedCidrs, resolver = new Resolver({ timeout: 2
       if (!url) return refuse('not a URL')
       if (url.protocol !== 'https:') return refuse('must be https')
       if (url.username || url.password) return refuse('must not carry credentials')
-      if (!url.hostname) return refuse('names no host')
+      if (!url.hostname) return refuse('has no host')
       const resolved = await resolve(url.hostname)
       return resolved.ok ? { ok: true, url, addresses: resolved.addresses } : resolved
     },
   }
 }
 
-/** Every address the DNS knows; none when it does not answer in time. */
-async function addressesOf(resolver: Resolving, host: string): Promise<string[]> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), maxAnswerMs)
+/** All addresses of a host; none if DNS does not respond in time. */
+async function addressesOf(resolver: DnsResolver, host: string): Promise<string[]> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), dnsTimeoutMs)
   const inTime = (answer: Promise<string[]>) =>
     new Promise<string[]>((resolve) => {
-      late.signal.addEventListener('abort', () => resolve([]))
+      timeout.signal.addEventListener('abort', () => resolve([]))
       answer.then(resolve, () => resolve([]))
     })
   const answers = await Promise.all([inTime(resolver.resolve4(host)), inTime(resolver.resolve6(host))])

@@ -1,11 +1,9 @@
 /**
- * The log of deliveries, for members to look at.
+ * The delivery log that members read.
  *
- * A delivery is listed once, at its first word: what came of its first attempt,
- * or that it was canceled before. One that has not been spoken of yet is in the
- * queue alone, and comes first. Those of one status are listed at the word that
- * gave it to them, and those that wait in the order of their ids, which is none.
- * Whatever is asked for, a page is read off an index.
+ * A delivery is listed once, at the position of its first log entry: its first attempt, or its cancellation before that. A
+ * delivery without an entry is only in the queue, and comes first. A list by status shows each delivery at the entry that gave it
+ * the status; pending deliveries are sorted by id, which is arbitrary. Every page is read from an index.
  */
 import { webhookHeaders } from '../../common/webhook-request.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -18,9 +16,9 @@ export const deliveryStatuses = ['pending', 'delivered', 'failed', 'canceled'] a
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
 type Attempt = {
-  /** From 1; 0 for what was canceled before it was tried. */
+  /** From 1; 0 if the delivery was canceled before its first attempt. */
   attempt: number
-  /** Where the delivery stood after it. */
+  /** The status of the delivery after this attempt. */
   status: DeliveryStatus
   http_status: number | null
   duration_ms: number | null
@@ -36,19 +34,19 @@ export type Delivery = {
   status: DeliveryStatus
   attempt_count: number
   created_at: string
-  /** Null when it is over, and while an attempt is under way. */
+  /** Null when the delivery has ended, and while an attempt is in flight. */
   next_attempt_at: string | null
   attempts: Attempt[]
 }
 
-/** Deliveries shown that have not been spoken of yet. */
-const maxUntold = 50
-/** Rows of the queue that are looked at to find them, on either side of now. */
-const maxLooked = 100
+/** Deliveries shown that have no log entry yet. */
+const maxUnlogged = 50
+/** Queue rows that are read to find them. */
+const maxQueueRows = 100
 
 /**
- * Deliveries to an endpoint, newest first. The first page has up to 50 more in front: those with no word yet. The cost
- * does not grow with the queue or the log.
+ * Deliveries to an endpoint, newest first. The first page starts with up to 50 additional deliveries that have no log entry yet.
+ * The cost does not grow with the queue or the log.
  */
 export async function listDeliveries(
   sql: Sql,
@@ -58,102 +56,113 @@ export async function listDeliveries(
   { limit, before }: Position,
 ): Promise<Page<Delivery>> {
   await requireEndpoint(sql, workspaceId, endpointId)
-  // Looked at first, so that one which is spoken of meanwhile is in both, and not in neither.
+  // Read before the log, so that a delivery whose first attempt ends in between is in both lists and not in neither.
   const isFirstPage = status === undefined && before > newId()
-  const untold = isFirstPage ? await listUntold(sql, workspaceId, endpointId) : []
-  const place = { endpointId, before, limit: limit + 1 }
-  const picked = status === undefined ? pickFirsts(sql, workspaceId, place) : pickOf(sql, workspaceId, place, status)
-  const told = await readPicked(sql, workspaceId, endpointId, picked)
-  const shown = told.slice(0, limit)
+  const unlogged = isFirstPage ? await listUnlogged(sql, workspaceId, endpointId) : []
+  const range = { endpointId, before, limit: limit + 1 }
+  const selection =
+    status === undefined ? selectFirstEntries(sql, workspaceId, range) : selectByStatus(sql, workspaceId, range, status)
+  const logged = await readDeliveries(sql, workspaceId, endpointId, selection)
+  const shown = logged.slice(0, limit)
   const last = shown.at(-1)
-  const known = new Set(shown.map(({ id }) => id))
+  const shownIds = new Set(shown.map(({ id }) => id))
   return {
-    data: [...untold.filter(({ id }) => !known.has(id)), ...shown.map(toDelivery)],
-    meta: { next_cursor: told.length > limit && last ? encodeCursor(last.place) : null },
+    data: [...unlogged.filter(({ id }) => !shownIds.has(id)), ...shown.map(toDelivery)],
+    meta: { next_cursor: logged.length > limit && last ? encodeCursor(last.position) : null },
   }
 }
 
-/** What an attempt sends, as far as it is kept. */
+/** The request of an attempt, as far as it is stored. */
 export type SentRequest = {
-  /** Null: the event is no longer kept. */
+  /** Null: the event is older than 30 days. */
   body: string | null
   headers: { name: string; value: string }[]
 }
 
-/** A delivery with what was sent, or is to be. */
+/** A delivery with its request. */
 export async function requireDelivery(
   sql: Sql,
   workspaceId: string,
   id: string,
 ): Promise<Delivery & { request: SentRequest }> {
-  const known = await getKnown(sql, workspaceId, id)
-  if (!known) throw notFound('delivery')
-  const { endpoint_id, event_id, event } = known
-  const picked = sql`
-    select ${id}::uuid as place, ${id}::uuid as delivery_id, ${event_id}::uuid as event_id, ${event}::text as event`
-  const [delivery] = await readPicked(sql, workspaceId, endpoint_id, picked)
-  // It was in the queue a moment ago, and left it without a word.
-  if (!delivery || !(delivery.words || delivery.queued_at)) throw notFound('delivery')
-  const [kept] = await sql<{ body: string }[]>`
+  const found = await findDelivery(sql, workspaceId, id)
+  if (!found) throw notFound('delivery')
+  const { endpoint_id, event_id, event } = found
+  const selection = sql`
+    select ${id}::uuid as position, ${id}::uuid as delivery_id, ${event_id}::uuid as event_id, ${event}::text as event`
+  const [delivery] = await readDeliveries(sql, workspaceId, endpoint_id, selection)
+  // It was in the queue a moment ago, and was removed without a log entry.
+  if (!delivery || !(delivery.entries || delivery.queued_at)) throw notFound('delivery')
+  const [stored] = await sql<{ body: string }[]>`
     select body from webhook_events where workspace_id = ${workspaceId} and id = ${event_id}`
-  // A signature is made for an attempt, and is not kept.
+  // Each attempt has its own signature, which is not stored.
   const headers = Object.entries(webhookHeaders(event, endpoint_id, 't=…,v1=…')).map(([name, value]) => ({
     name,
     value,
   }))
-  return { ...toDelivery(delivery), request: { body: kept?.body ?? null, headers } }
+  return { ...toDelivery(delivery), request: { body: stored?.body ?? null, headers } }
 }
 
-type Place = { endpointId: string; before: string; limit: number }
+type LogRange = { endpointId: string; before: string; limit: number }
 
-/** Deliveries at their first word. */
-const pickFirsts = (sql: Sql, workspaceId: string, { endpointId, before, limit }: Place): Fragment => sql`
-  select id as place, delivery_id, event_id, event from webhook_attempts
+/** Deliveries at the position of their first entry. */
+const selectFirstEntries = (sql: Sql, workspaceId: string, { endpointId, before, limit }: LogRange): Fragment => sql`
+  select id as position, delivery_id, event_id, event from webhook_attempts
   where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and id < ${before} and is_first
   order by id desc
   limit ${limit}`
 
 /**
- * Deliveries of a status. A success is a success, also of what was canceled before; otherwise the last word counts.
- * Successes are never far from each other, as an endpoint without any is switched off; the rest has its own index.
+ * Deliveries of a status. A success counts even if the delivery was canceled before it; otherwise the last entry counts.
+ * Successes are frequent, because an endpoint without any is deactivated; the other statuses have an index of their own.
  */
-function pickOf(sql: Sql, workspaceId: string, { endpointId, before, limit }: Place, status: DeliveryStatus): Fragment {
+function selectByStatus(
+  sql: Sql,
+  workspaceId: string,
+  { endpointId, before, limit }: LogRange,
+  status: DeliveryStatus,
+): Fragment {
   if (status === 'pending') {
     return sql`
-      select d.id as place, d.id as delivery_id, d.event_id, v.event
+      select d.id as position, d.id as delivery_id, d.event_id, v.event
       from webhook_deliveries d
       join webhook_events v on v.workspace_id = d.workspace_id and v.id = d.event_id
       where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId} and d.id < ${before}
       order by d.id desc
       limit ${limit}`
   }
-  // Written out, so that the planner sees which index it is about.
-  const word = { delivered: sql`'delivered'`, failed: sql`'failed'`, canceled: sql`'canceled'` }[status]
+  // Literals, so that the planner can use the partial index.
+  const literal = { delivered: sql`'delivered'`, failed: sql`'failed'`, canceled: sql`'canceled'` }[status]
   const isOverruled =
     status === 'delivered'
       ? sql`b.status = 'delivered' and b.id > a.id`
       : sql`b.status = 'delivered' or (b.status <> 'pending' and b.id > a.id)`
   return sql`
-    select a.id as place, a.delivery_id, a.event_id, a.event from webhook_attempts a
-    where a.workspace_id = ${workspaceId} and a.endpoint_id = ${endpointId} and a.id < ${before} and a.status = ${word}
+    select a.id as position, a.delivery_id, a.event_id, a.event from webhook_attempts a
+    where a.workspace_id = ${workspaceId} and a.endpoint_id = ${endpointId} and a.id < ${before} and a.status = ${literal}
       and not exists (
         select from webhook_attempts b
         where b.workspace_id = ${workspaceId} and b.delivery_id = a.delivery_id and (${isOverruled})
-        -- Keeps it a probe for each row of the page: joined instead, it may be the whole log against itself.
+        -- Keeps it one index probe per row of the page. A join might compare the whole log with itself.
         offset 0
       )
     order by a.id desc
     limit ${limit}`
 }
 
-/** All there is to know of some deliveries to an endpoint, in the order of their places. */
-async function readPicked(sql: Sql, workspaceId: string, endpointId: string, picked: Fragment): Promise<Told[]> {
-  return sql<Told[]>`
-    with picked as (${picked})
-    select p.place, p.delivery_id as id, p.event_id, p.event, d.attempt_count, d.next_attempt_at,
-      d.created_at as queued_at, w.words
-    from picked p
-    -- One probe each: the queue behind them is never read.
+/** Reads the selected deliveries of an endpoint, from queue and log, in the order of their positions. */
+async function readDeliveries(
+  sql: Sql,
+  workspaceId: string,
+  endpointId: string,
+  selection: Fragment,
+): Promise<DeliveryRow[]> {
+  return sql<DeliveryRow[]>`
+    with selected_deliveries as (${selection})
+    select p.position, p.delivery_id as id, p.event_id, p.event, d.attempt_count, d.next_attempt_at,
+      d.created_at as queued_at, w.entries
+    from selected_deliveries p
+    -- One index probe each: the rest of the queue is not read.
     left join lateral (
       select d.attempt_count, d.next_attempt_at, d.created_at from webhook_deliveries d
       where d.workspace_id = ${workspaceId} and d.endpoint_id = ${endpointId} and d.id = p.delivery_id
@@ -161,67 +170,75 @@ async function readPicked(sql: Sql, workspaceId: string, endpointId: string, pic
     ) d on true
     cross join lateral (
       select json_agg(json_build_object('id', a.id, 'attempt', a.attempt, 'status', a.status, 'http_status', a.http_status,
-        'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as words
+        'duration_ms', a.duration_ms, 'error', a.error, 'response', a.response) order by a.id) as entries
       from webhook_attempts a
       where a.workspace_id = ${workspaceId} and a.delivery_id = p.delivery_id
     ) w
-    order by p.place desc`
+    order by p.position desc`
 }
 
-type Told = {
-  /** Where it stands in its list. */
-  place: string
+type DeliveryRow = {
+  /** The id that sorts it in the list. */
+  position: string
   id: string
   event_id: string
   event: string
-  /** Null when it is not in the queue any more, with the next two. */
+  /** This and the next two are null if the delivery is no longer in the queue. */
   attempt_count: number | null
   next_attempt_at: string | null
   queued_at: string | null
-  /** Null before the first. */
-  words: (Omit<Attempt, 'at'> & { id: string })[] | null
+  /** Null if the log has none. */
+  entries: (Omit<Attempt, 'at'> & { id: string })[] | null
 }
 
-function toDelivery({ words, id, event_id, event, attempt_count, next_attempt_at, queued_at }: Told): Delivery {
-  const attempts = (words ?? []).map(({ id, ...word }) => ({ ...word, at: timeOfId(id) }))
-  const tried = Math.max(0, ...attempts.map(({ attempt }) => attempt))
-  const isUnderWay = attempt_count !== null && attempt_count > tried
+function toDelivery({
+  entries,
+  id,
+  event_id,
+  event,
+  attempt_count,
+  next_attempt_at,
+  queued_at,
+}: DeliveryRow): Delivery {
+  const attempts = (entries ?? []).map(({ id, ...entry }) => ({ ...entry, at: timeOfId(id) }))
+  const endedCount = Math.max(0, ...attempts.map(({ attempt }) => attempt))
+  const isInFlight = attempt_count !== null && attempt_count > endedCount
   return {
     id,
     event_id,
     event,
-    status: attempt_count === null ? endOf(attempts) : 'pending',
-    attempt_count: attempt_count ?? tried,
+    status: attempt_count === null ? finalStatusOf(attempts) : 'pending',
+    attempt_count: attempt_count ?? endedCount,
     created_at: attempts[0]?.at ?? queued_at ?? timeOfId(id),
-    next_attempt_at: isUnderWay ? null : next_attempt_at,
+    next_attempt_at: isInFlight ? null : next_attempt_at,
     attempts,
   }
 }
 
 /**
- * What became of a delivery that left the queue. An attempt may end after the delivery was canceled, and a success is one
- * all the same; one that left without a word was swept away after its endpoint was switched off.
+ * The status of a delivery that left the queue. An attempt may succeed after the delivery was canceled. A delivery without an
+ * entry was removed after its endpoint was deactivated.
  */
-function endOf(attempts: readonly Attempt[]): DeliveryStatus {
+function finalStatusOf(attempts: readonly Attempt[]): DeliveryStatus {
   if (attempts.some(({ status }) => status === 'delivered')) return 'delivered'
   return attempts.findLast(({ status }) => status !== 'pending')?.status ?? 'canceled'
 }
 
-/** The newest in the queue that have no word in the log: not tried yet, or under way for the first time. */
-async function listUntold(sql: Sql, workspaceId: string, endpointId: string): Promise<Delivery[]> {
-  const rows = await sql<(Queued & { event_id: string; event: string; attempt_count: number })[]>`
+/** The newest queued deliveries without a log entry: not attempted yet, or with the first attempt in flight. */
+async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string): Promise<Delivery[]> {
+  const rows = await sql<(QueuedDelivery & { event_id: string; event: string; attempt_count: number })[]>`
     select d.id, d.event_id, v.event, d.attempt_count, d.created_at, d.next_attempt_at
     from (
       select id, event_id, attempt_count, created_at, next_attempt_at from webhook_deliveries
       where workspace_id = ${workspaceId} and endpoint_id = ${endpointId} and not is_retry
       order by next_attempt_at desc
-      limit ${maxLooked}
+      limit ${maxQueueRows}
     ) d
     join webhook_events v on v.workspace_id = ${workspaceId} and v.id = d.event_id
     where d.attempt_count = 0
       or not exists (select from webhook_attempts a where a.workspace_id = ${workspaceId} and a.delivery_id = d.id)
     order by d.created_at desc, d.id desc
-    limit ${maxUntold}`
+    limit ${maxUnlogged}`
   return rows.map(({ attempt_count, ...row }) => ({
     ...toPending(row, row),
     attempt_count,
@@ -229,17 +246,17 @@ async function listUntold(sql: Sql, workspaceId: string, endpointId: string): Pr
   }))
 }
 
-type Known = { endpoint_id: string; event_id: string; event: string }
+type FoundDelivery = { endpoint_id: string; event_id: string; event: string }
 
-/** A delivery by its id alone, in the log or, before its first word, in the queue of one of the endpoints. */
-export async function getKnown(sql: Sql, workspaceId: string, id: string): Promise<Known | undefined> {
+/** Finds a delivery by its id: in the log or, before its first entry, in the queue of one of the endpoints. */
+export async function findDelivery(sql: Sql, workspaceId: string, id: string): Promise<FoundDelivery | undefined> {
   if (!isUuid(id)) return undefined
-  const [told] = await sql<Known[]>`
+  const [logged] = await sql<FoundDelivery[]>`
     select endpoint_id, event_id, event from webhook_attempts
     where workspace_id = ${workspaceId} and delivery_id = ${id}
     limit 1`
-  if (told) return told
-  const [queued] = await sql<Known[]>`
+  if (logged) return logged
+  const [queued] = await sql<FoundDelivery[]>`
     select e.id as endpoint_id, d.event_id, v.event
     from webhook_endpoints e
     cross join lateral (
@@ -252,11 +269,11 @@ export async function getKnown(sql: Sql, workspaceId: string, id: string): Promi
   return queued
 }
 
-export type Queued = { id: string; created_at: string; next_attempt_at: string }
+export type QueuedDelivery = { id: string; created_at: string; next_attempt_at: string }
 
 export function toPending(
-  { id, created_at, next_attempt_at }: Queued,
-  { event_id, event }: Pick<Known, 'event_id' | 'event'>,
+  { id, created_at, next_attempt_at }: QueuedDelivery,
+  { event_id, event }: Pick<FoundDelivery, 'event_id' | 'event'>,
 ): Delivery {
   return { id, event_id, event, status: 'pending', attempt_count: 0, created_at, next_attempt_at, attempts: [] }
 }

@@ -1,23 +1,18 @@
 /**
- * Daily partitions of events and attempts: created ahead of time, dropped
- * whole after thirty days. Ids begin with their time, so a day is a range of
- * ids. The database's clock decides which day it is.
+ * Daily partitions of events and attempts: created three days ahead and dropped after thirty days. Ids start with their time, so
+ * a day is a range of ids. The database's clock decides which day it is.
  *
- * Locks: a backup (`pg_dump`) holds ACCESS SHARE on every table for as long as
- * it takes, and whoever waits for a stronger lock makes all others wait behind
- * it. Attaching a partition needs SHARE UPDATE EXCLUSIVE on the table, which
- * conflicts with neither reads nor writes, and ACCESS EXCLUSIVE on the default
- * partition. Dropping one needs ACCESS EXCLUSIVE on all of them; DETACH
- * CONCURRENTLY is not possible beside a default partition. So a run waits for a
- * lock for a moment only, and otherwise leaves the rest to the next run.
+ * Locks: a backup (`pg_dump`) holds ACCESS SHARE on every table while it runs, and a statement that waits for a stronger lock
+ * makes all later ones wait behind it. Attaching a partition needs SHARE UPDATE EXCLUSIVE on the table, which conflicts with
+ * neither reads nor writes, and ACCESS EXCLUSIVE on the default partition. Dropping one needs ACCESS EXCLUSIVE on all of them;
+ * DETACH CONCURRENTLY is not possible beside a default partition. So a run waits for a lock only briefly, and otherwise leaves
+ * the work to the next run.
  *
- * That is harmless: days exist three days ahead, and rows of a day without a
- * partition go to the default partition, stay there and are deleted by age. It
- * also takes rows whose id is wrong by days, which an insert would otherwise
- * fail for.
+ * Skipping a run is harmless: rows of a day without a partition go to the default partition, stay there and are deleted by age.
+ * The default partition also takes rows whose id is wrong by days, which an insert would otherwise fail for.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { type Db, isLockTimeout, isUnkeepable, type Sql } from '../lib/db.ts'
+import { type Db, isLockTimeout, isUnkeepable, requireRow, type Sql } from '../lib/db.ts'
 import { idAt } from '../lib/id.ts'
 
 const tables = ['webhook_events', 'webhook_attempts'] as const
@@ -27,14 +22,13 @@ const daysAhead = 3
 const daysKept = 30
 const dayMs = 86_400_000
 const daysLock = 7_263_553
-/** Statements on these tables queue behind us for at most this long. */
+/** Other statements on these tables wait behind this one for at most this long. */
 const lockTimeoutMs = 100
 
-/** Create the days to come and drop those that are over. Safe to run in any number of processes at once. */
+/** Creates the partitions of the next days and drops expired ones. Safe to run in any number of processes at once. */
 export async function keepDays(db: Db, log: FastifyBaseLogger): Promise<void> {
   const [clock] = await db<{ today: number }[]>`select floor(extract(epoch from now()) / 86400)::int as today`
-  if (!clock) throw new Error('the database did not say what day it is')
-  const { today } = clock
+  const { today } = requireRow(clock, 'the day')
   try {
     for (const table of tables) await keepDaysOf(db, table, today)
   } catch (error) {
@@ -43,7 +37,7 @@ export async function keepDays(db: Db, log: FastifyBaseLogger): Promise<void> {
   }
   const firstKept = firstIdOf(today - daysKept)
   for (const table of tables) await db`delete from ${db(`${table}_rest`)} where id < ${firstKept}`
-  // A delivery whose event is gone has nothing to send.
+  // A delivery without its event has nothing to send.
   await db`delete from webhook_deliveries where event_id < ${firstKept}`
 }
 
@@ -57,7 +51,8 @@ async function keepDaysOf(db: Db, table: Table, today: number): Promise<void> {
   }
   for (const name of names) {
     const [, day] = /_(\d{8})$/.exec(name) ?? []
-    if (day && day < toDigits(today - daysKept)) await change(db, (sql) => sql.unsafe(`drop table if exists ${name}`))
+    if (day && day < toDigits(today - daysKept))
+      await changePartitions(db, (sql) => sql.unsafe(`drop table if exists ${name}`))
   }
 }
 
@@ -68,7 +63,7 @@ async function attachDay(db: Db, table: Table, day: number): Promise<void> {
   const [misplaced] = await db`select 1 from ${db(`${table}_rest`)} where id >= ${from} and id < ${to} limit 1`
   if (misplaced) return
   try {
-    await change(db, async (sql) => {
+    await changePartitions(db, async (sql) => {
       const [known] = await sql`select 1 where to_regclass(${name}) is not null`
       // Another process was faster.
       if (known) return
@@ -76,13 +71,13 @@ async function attachDay(db: Db, table: Table, day: number): Promise<void> {
       await sql.unsafe(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`)
     })
   } catch (error) {
-    // The default partition got rows of this day meanwhile, so the day stays there.
+    // The default partition received rows of this day in the meantime, so the day stays there.
     if (!isUnkeepable(error)) throw error
   }
 }
 
-/** Change the partitions in a transaction of its own, one process at a time. */
-async function change(db: Db, run: (sql: Sql) => Promise<unknown>): Promise<void> {
+/** Changes the partitions in a transaction of its own, one process at a time. */
+async function changePartitions(db: Db, run: (sql: Sql) => Promise<unknown>): Promise<void> {
   await db.begin(async (sql) => {
     await sql.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
     await sql`select pg_advisory_xact_lock(${daysLock})`

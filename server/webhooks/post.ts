@@ -29,9 +29,9 @@ export type Poster = {
   stop(): Promise<void>
 }
 
-export type Posting = {
+export type PosterOptions = {
   guard: Guard
-  /** Certificates to trust besides the usual ones; a test has its own. */
+  /** Additional trusted certificates, for tests. */
   ca?: string | Buffer | undefined
   budgetMs?: number
 }
@@ -49,9 +49,9 @@ const maxResponseMs = 1_000
  */
 const keepAliveMs = 4_000
 
-class RefusedAddress extends Error {}
+class RefusedAddressError extends Error {}
 
-export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
+export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Poster {
   const connecting = { allowH2: false, ...(ca ? { ca } : {}) }
   const connectTo = buildConnector({ ...connecting, timeout: budgetMs })
   const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * connectShare })
@@ -70,7 +70,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
         }
         if (!guard.isAllowed(socket.remoteAddress ?? '')) {
           socket.destroy()
-          return done(new RefusedAddress(`${socket.remoteAddress} is not a public address`), null)
+          return done(new RefusedAddressError(`${socket.remoteAddress} is not a public address`), null)
         }
         done(null, socket)
       })
@@ -78,7 +78,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: Posting): Poster {
     guard.resolve(options.hostname).then(
       (resolved) => {
         if (resolved.ok) return tryNext(resolved.addresses.slice(0, maxAddresses))
-        done(resolved.isRefused ? new RefusedAddress(resolved.reason) : new Error(resolved.reason), null)
+        done(resolved.isRefused ? new RefusedAddressError(resolved.reason) : new Error(resolved.reason), null)
       },
       (error) => done(error, null),
     )
@@ -178,9 +178,9 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (status === null) {
       const isTimeout = error === null || isTimeoutError(error)
       return {
-        outcome: error instanceof RefusedAddress ? 'failed' : 'again',
+        outcome: error instanceof RefusedAddressError ? 'failed' : 'again',
         http_status: null,
-        error: isTimeout ? `no answer within ${this.budgetMs / 1000} s` : inWords(error),
+        error: isTimeout ? `no answer within ${this.budgetMs / 1000} s` : describeError(error),
         response: null,
       }
     }
@@ -209,7 +209,7 @@ function textOf(parts: readonly Buffer[]): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
-function inWords(error: unknown): string {
+function describeError(error: unknown): string {
   const { message } = error as { message?: string }
   const words: Record<string, string> = {
     ECONNREFUSED: 'connection refused',

@@ -1,4 +1,4 @@
-/** `/webhooks`: endpoints that are told what happened. */
+/** `/webhooks`: manages the endpoints that events are posted to. */
 
 import type { Signals } from '../accounts/signals.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -33,9 +33,11 @@ const endpoint = {
   id: Uuid,
   url: Type.String({ format: 'uri' }),
   events: Type.Array(OneOf(eventNames)),
-  is_active: Type.Boolean({ description: 'Becomes false after 15 failed events in a row; nothing is sent then.' }),
-  last_delivery_at: Type.Unsafe<string | null>({ ...NullableDateTime, description: 'The last success.' }),
-  failure_count: Type.Integer({ description: 'Failed events in a row; a success takes it back to 0.' }),
+  is_active: Type.Boolean({
+    description: 'Becomes false after 15 consecutive failed events; nothing is sent while false.',
+  }),
+  last_delivery_at: Type.Unsafe<string | null>({ ...NullableDateTime, description: 'The time of the last success.' }),
+  failure_count: Type.Integer({ description: 'Consecutive failed events; a success resets it to 0.' }),
   created_at: DateTime,
   provider: OneOf(providers, {
     description: '`api`, or the automation tool that was connected in the dashboard. No effect on delivery.',
@@ -71,7 +73,7 @@ export const Url = Type.String({
 export const Events = Type.Array(OneOf(eventNames), {
   minItems: 1,
   maxItems: 100,
-  description: 'What to be told of; the same name twice counts once.',
+  description: 'The events to send; duplicates are ignored.',
 })
 export const NewEndpoint = Type.Object({ url: Url, events: Events }, { title: 'NewWebhook', examples: [created] })
 export const EndpointChanges = Type.Object(
@@ -79,7 +81,7 @@ export const EndpointChanges = Type.Object(
     url: Type.Optional(Url),
     events: Type.Optional(Events),
     is_active: Type.Optional(
-      Type.Boolean({ description: 'True also forgets the failures; false drops what still waits to be sent.' }),
+      Type.Boolean({ description: 'True also resets the failures; false cancels the queued deliveries.' }),
     ),
   },
   { title: 'WebhookChanges', examples: [{ is_active: true }] },
@@ -104,7 +106,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'createWebhook',
           summary: 'Create a webhook',
-          description: 'The answer holds the `secret`, this once. A workspace has at most 100 webhooks.',
+          description: 'Only this response contains the `secret`. A workspace has at most 100 webhooks.',
           tags,
           body: NewEndpoint,
           response: { 201: DataOf(CreatedEndpoint) },
@@ -122,7 +124,7 @@ export const webhookRoutes =
         schema: {
           operationId: 'listWebhooks',
           summary: 'List webhooks',
-          description: 'All of them, newest first, those of dashboard integrations included.',
+          description: 'All webhooks, newest first, including those of dashboard integrations.',
           tags,
           response: { 200: ListOf(EndpointSchema) },
         },

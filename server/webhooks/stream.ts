@@ -25,32 +25,32 @@ import type { Live } from '../lib/live.ts'
 import { inDocument, type TSchema, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { type EventName, eventNames } from './emit.ts'
-import { createListener, eventsAPage, keepListener, listEventIdsAfter, listEventsAfter } from './listeners.ts'
+import { createListener, eventPageSize, listEventIdsAfter, listEventsAfter, renewListener } from './listeners.ts'
 
-export type EventStreaming = {
+export type EventStreamOptions = {
   db: Db
   live: Live
   heartbeatMs: number
   drainTimeoutMs: number
-  /** What an event is, for the document. */
+  /** The schema of an event, for the API document. */
   schema: TSchema
   /** A line handed over its first event. */
   onHeard: (workspaceId: string) => Promise<void>
 }
 
 const streamsPerWorkspace = 20
-/** Nearly every event is committed within this time of its id. */
+/** Nearly every event is committed this soon after its id was generated. */
 const usualLagMs = 10_000
-/** Every event is: a statement may run for one minute. */
+/** Every event is committed this soon: a statement may run for one minute. */
 const maxLagMs = 120_000
-/** However much happens, a line looks at most so often. */
+/** The least time between two reads of a stream. */
 const pauseMs = 200
 const retryMs = 1_000
 
-type Following = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
+type Subscription = { workspaceId: string; keyId: string; events: readonly EventName[]; lastId: string | undefined }
 
 export const eventStreamRoutes =
-  ({ db, live, heartbeatMs, drainTimeoutMs, schema, onHeard }: EventStreaming) =>
+  ({ db, live, heartbeatMs, drainTimeoutMs, schema, onHeard }: EventStreamOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
 
@@ -88,18 +88,18 @@ export const eventStreamRoutes =
         },
       },
       async ({ caller, query, headers }, reply) => {
-        const following = {
+        const subscription = {
           workspaceId: caller.workspaceId,
           keyId: caller.keyId,
           events: readEvents(query.events),
           lastId: readLastId(headers['last-event-id']),
         }
         streams.enter(reply, [{ key: caller.workspaceId, most: streamsPerWorkspace }])
-        await follow(reply, following)
+        await follow(reply, subscription)
       },
     )
 
-    async function follow(reply: FastifyReply, { workspaceId, keyId, events, lastId }: Following): Promise<void> {
+    async function follow(reply: FastifyReply, { workspaceId, keyId, events, lastId }: Subscription): Promise<void> {
       const listenerId = await createListener(db, workspaceId, events)
       const openedAt = idAt(nowMs())
       /** The caller continues behind this id: the newest sent, but not ahead of the clock. */
@@ -109,9 +109,9 @@ export const eventStreamRoutes =
         lastId === undefined ? await listEventIdsAfter(db, workspaceId, before(position, maxLagMs)) : [],
       )
       let isWide = true
-      let hasHeard = false
+      let hasDelivered = false
 
-      const look = async () => {
+      const sendNewEvents = async () => {
         const lagMs = isWide ? maxLagMs : usualLagMs
         isWide = false
         for (let from = before(position, lagMs); stream.isOpen(); ) {
@@ -127,20 +127,20 @@ export const eventStreamRoutes =
           const oldest = before(position, maxLagMs)
           for (const id of sent) if (id <= oldest) sent.delete(id)
           const last = page.at(-1)
-          if (last && !hasHeard) {
-            hasHeard = true
+          if (last && !hasDelivered) {
+            hasDelivered = true
             await onHeard(workspaceId)
           }
-          if (!last || page.length < eventsAPage) return
+          if (!last || page.length < eventPageSize) return
           from = last.id
         }
       }
-      const heard = createCoalescedRunner({
-        run: look,
+      const onNotified = createCoalescedRunner({
+        run: sendNewEvents,
         isOpen: () => stream.isOpen(),
         onError: (error) => {
           isWide = true
-          app.log.warn({ err: error }, 'a stream could not read events')
+          app.log.warn({ err: error }, 'an event stream could not read events; it tries again')
         },
         pauseMs,
       })
@@ -148,16 +148,16 @@ export const eventStreamRoutes =
         headers: rateHeaders(reply),
         heartbeatMs,
         retryMs,
-        mayGoOn: async () => {
-          // Also finds what no notification was received for.
+        isAuthorized: async () => {
+          // Also finds events whose notification was lost.
           isWide = true
-          void heard()
-          return keepListener(db, workspaceId, listenerId, keyId)
+          void onNotified()
+          return renewListener(db, workspaceId, listenerId, keyId)
         },
       })
-      stream.onClose(live.listen(workspaceTopic(workspaceId), heard))
+      stream.onClose(live.listen(workspaceTopic(workspaceId), onNotified))
       await stream.send('ready', { listener_id: listenerId }, position)
-      void heard()
+      void onNotified()
     }
   }
 
@@ -182,7 +182,7 @@ function before(id: string, lagMs: number): string {
   return idAt(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - lagMs)
 }
 
-/** What every answer to a key says of its rate. */
+/** The rate limit headers that every response to a key has. */
 function rateHeaders(reply: FastifyReply): Record<string, string> {
   const names = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
   return Object.fromEntries(names.map((name) => [name, String(reply.getHeader(name))]))

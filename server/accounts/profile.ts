@@ -1,0 +1,50 @@
+/** A member's own profile: name and password. */
+import { hashPassword, verifyPassword } from '../lib/crypto.ts'
+import type { Db, Sql } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import { readPersonName, requirePassword } from './members.ts'
+import { endOtherSessions, type Session } from './sessions.ts'
+import { checkGuess, signedInMember } from './throttle.ts'
+
+export type ProfileChanges = {
+  name?: string | undefined
+  current_password?: string | undefined
+  new_password?: string | undefined
+}
+
+/** Changes the name or the password. A new password needs the current one, and ends the member's other sessions. */
+export async function updateProfile(
+  db: Db,
+  session: Session,
+  { name, current_password: current, new_password: wanted }: ProfileChanges,
+): Promise<void> {
+  const { workspaceId, member } = session
+  const changes = {
+    ...(name === undefined ? {} : { name: readPersonName(name) }),
+    ...(wanted === undefined
+      ? {}
+      : { password_hash: await hashNewPassword(db, workspaceId, { id: member.id, current, wanted }) }),
+  }
+  if (Object.keys(changes).length === 0) return
+  await db.begin(async (sql) => {
+    await sql`update members set ${sql(changes)} where workspace_id = ${workspaceId} and id = ${member.id}`
+    if (wanted !== undefined) await endOtherSessions(sql, session)
+  })
+}
+
+/** Checks the current password and returns the hash of the new one. */
+async function hashNewPassword(
+  sql: Sql,
+  workspaceId: string,
+  { id, current, wanted }: { id: string; current: string | undefined; wanted: string },
+): Promise<string> {
+  requirePassword(wanted, 'new_password')
+  if (current === undefined) throw badRequest('current_password: required')
+  const isRight = await checkGuess(sql, signedInMember(id), async () => {
+    const [member] = await sql<{ password_hash: string }[]>`
+      select password_hash from members where workspace_id = ${workspaceId} and id = ${id}`
+    return (await verifyPassword(current, member?.password_hash)) || undefined
+  })
+  if (!isRight) throw badRequest('current_password: wrong')
+  return hashPassword(wanted)
+}
