@@ -26,7 +26,7 @@ import {
 } from '../messages/reindex-requests.ts'
 import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './days.ts'
-import { addWords, changeWords, type IndexableMessage } from './word-index.ts'
+import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
 
 const everyMs = 1_000
 /** Messages per transaction. Splitting their texts into words is the longest time that the event loop is blocked. */
@@ -95,7 +95,7 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
   const late = requested.filter(({ id, is_read }) => !is_read && !unreadIds.has(id))
   const sliceCount = await digestMessages(sql, [...late, ...unread].sort(byId), state.slice_count)
   const changed = requested.filter(({ is_read }) => is_read)
-  await changeWords(sql, changed)
+  await updateWords(sql, changed)
   await recountMessages(sql, await withChannels(sql, changed))
   const found = new Set(requested.map(({ id }) => id))
   await deleteReindexRequests(

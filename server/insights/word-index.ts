@@ -38,7 +38,7 @@ const bottom = '00000000-0000-0000-0000-000000000000'
 
 /** Indexes new messages, which must be in the order of their ids. Returns the new number of slices. */
 export async function addWords(sql: Sql, messages: readonly IndexableMessage[], sliceCount: number): Promise<number> {
-  const newest = await findNewest(sql, [...new Set(messages.map(({ workspace_id }) => workspace_id))])
+  const newest = await findNewestSlices(sql, [...new Set(messages.map(({ workspace_id }) => workspace_id))])
   const late = messages.filter(({ workspace_id, id }) => id < (newest.get(workspace_id)?.from_id ?? bottom))
   const lateSlices = await findSlices(sql, late)
   const changed = new Set<Slice>()
@@ -78,7 +78,7 @@ export async function addWords(sql: Sql, messages: readonly IndexableMessage[], 
 }
 
 /** Updates the words of indexed messages whose text changed. */
-export async function changeWords(sql: Sql, messages: readonly IndexableMessage[]): Promise<void> {
+export async function updateWords(sql: Sql, messages: readonly IndexableMessage[]): Promise<void> {
   if (messages.length === 0) return
   const slices = await findSlices(sql, messages)
   const rows = messages.map((message) => toRow(message, slices.get(message.id) ?? 0))
@@ -160,7 +160,7 @@ function toRow({ workspace_id, conversation_id, id, content_text }: IndexableMes
 }
 
 /** The newest slice of each workspace. */
-async function findNewest(sql: Sql, workspaceIds: readonly string[]): Promise<Map<string, Slice>> {
+async function findNewestSlices(sql: Sql, workspaceIds: readonly string[]): Promise<Map<string, Slice>> {
   const slices = await sql<Slice[]>`
     select s.workspace_id, s.from_id, s.slice, s.last_id, s.message_count
     from unnest(${workspaceIds}::uuid[]) as i (workspace_id)

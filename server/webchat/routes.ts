@@ -33,7 +33,7 @@ import { toInbound } from '../messages/inbound.ts'
 import type { Intake } from '../messages/intake.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { messageFields } from '../messages/routes.ts'
-import { findConversation, findStart, toVisible, visitorTopic, watch } from './stream.ts'
+import { findConversation, findStart, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { countMessage, createVisitor, openVisitor } from './visitors.ts'
 
 export type WebChatOptions = {
@@ -190,9 +190,9 @@ export const webChatRoutes =
           { key: visitorId, most: streamsPerVisitor },
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
         ])
-        const watcher = { db, live, log: app.log, publicUrl, site, visitorId }
-        const start = await findStart(watcher, request.headers['last-event-id'])
-        watch(watcher, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
+        const context = { db, live, log: app.log, publicUrl, site, visitorId }
+        const start = await findStart(context, request.headers['last-event-id'])
+        streamMessages(context, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)
       },
     )
   }

@@ -21,7 +21,7 @@ import type { Live } from '../lib/live.ts'
 import { bottom, encodeCursor } from '../lib/page.ts'
 import { allColumns, listMessageIds, type Message, type MessageDetails } from '../messages/messages.ts'
 
-export type Watcher = {
+export type VisitorStreamContext = {
   db: Db
   live: Live
   log: FastifyBaseLogger
@@ -30,8 +30,7 @@ export type Watcher = {
   visitorId: string
 }
 
-/** Where a stream starts. */
-export type Start = {
+export type StreamStart = {
   /** Undefined when the visitor has not written yet. */
   conversationId: string | undefined
   /** The newest message the page has. */
@@ -100,7 +99,10 @@ const maxKnown = 200
 const pageQueue = createFairQueue(concurrentPages)
 
 /** The start for a page that sent this `Last-Event-ID`, or none. */
-export async function findStart({ db, site, visitorId }: Watcher, lastEventId: unknown): Promise<Start> {
+export async function findStart(
+  { db, site, visitorId }: VisitorStreamContext,
+  lastEventId: unknown,
+): Promise<StreamStart> {
   const conversationId = await findConversation(db, site, visitorId)
   const seen = typeof lastEventId === 'string' && isUuid(lastEventId) ? lastEventId.toLowerCase() : undefined
   if (!conversationId) return { conversationId, after: seen ?? bottom, gapCursor: undefined, known: [] }
@@ -115,8 +117,8 @@ export async function findStart({ db, site, visitorId }: Watcher, lastEventId: u
 }
 
 /** Sends every message after the start until the stream closes. */
-export function watch(watcher: Watcher, stream: EventStream, start: Start): void {
-  const { db, live, log, site, visitorId, publicUrl } = watcher
+export function streamMessages(context: VisitorStreamContext, stream: EventStream, start: StreamStart): void {
+  const { db, live, log, site, visitorId, publicUrl } = context
   let { after, gapCursor } = start
   let conversationId: string | undefined
   /** Whether the visitor's conversation must be read again. */
