@@ -56,7 +56,7 @@ import type { Pools } from './pools.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { followTag, requireMembership } from './segments/segments.ts'
-import { type Mounting, simulatorMount } from './simulator-host/mount.ts'
+import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
 import { systemRoutes } from './web/system.ts'
 import { type DemoSite, widgetRoutes } from './web/widget.ts'
@@ -79,7 +79,7 @@ export type Application = {
   /** Decides to which addresses webhooks may be posted. */
   guard: Guard
   /** The built-in simulator, and whether other machines can reach it. */
-  simulator?: Pick<Mounting, 'simulator' | 'isExposed'> | undefined
+  simulator?: Pick<SimulatorMountOptions, 'simulator' | 'isExposed'> | undefined
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string

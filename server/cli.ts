@@ -29,7 +29,7 @@ import {
   readSimulatorUrl,
   registerSimulatorAccounts,
 } from './simulator-host/accounts.ts'
-import { probe } from './simulator-host/host.ts'
+import { probe } from './simulator-host/proxy.ts'
 
 type Options = Record<string, string | boolean | undefined>
 type Command = {
@@ -85,7 +85,7 @@ const commands: Record<string, Command> = {
         if (!isBuiltIn) await registerSimulatorAccounts(sql, simulatorConnection.simulatorUrl, connections, publicUrl)
         return connections
       })
-      if (isBuiltIn && (await probe(msgapp)) !== 'host') {
+      if (isBuiltIn && (await probe(msgapp)) !== 'answers') {
         console.error(`Note: the simulator at ${builtIn} does not respond. It runs while the service runs with DEMO=1.`)
       }
       return {

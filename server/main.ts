@@ -150,7 +150,7 @@ async function run(config: Config): Promise<void> {
     await app.listen({ port: config.port, host: config.host, listenTextResolver })
     // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
     if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, publicUrl })
-    await simulator?.letOthersStart()
+    await simulator?.releaseStartLock()
     releaseStartupMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))
   } catch (error) {

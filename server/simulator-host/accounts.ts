@@ -1,10 +1,10 @@
 /**
- * Workspaces that speak to a simulator instead of the provider.
+ * Workspaces whose channels connect to a simulator instead of the provider.
  *
- * Their connections are the operator's, so they may be at a private address.
- * Accounts, numbers and tokens are made up once and stay. The simulator inside
- * the service reads its accounts from the connections; one that runs alone is
- * told.
+ * The operator creates these connections, so they may use private addresses.
+ * Account ids, numbers and tokens are generated once and stay. The built-in
+ * simulator reads its accounts from the connections; a standalone simulator
+ * gets them by a control call.
  */
 import { randomInt } from 'node:crypto'
 import type { KnownCustomer, SimulatorAccount } from '../../simulator/simulator.ts'
@@ -27,37 +27,37 @@ import type { Db, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { StartError } from '../lib/start-error.ts'
 
-export type Simulating = {
-  /** Best a transaction: the three are connected together. */
+type ConnectOptions = {
+  /** A transaction, so that all three channels are connected or none. */
   db: Sql
   sealer: Sealer
   workspaceId: string
   kind: SimulatorKind
   simulatorUrl: string
-  /** Absent: as it is, or 80. */
+  /** Default: the current rate, or 80. */
   messagesPerSecond?: number | undefined
-  /** Leave connections alone that are there already, whatever they speak to. */
+  /** Keeps existing connections, also those to the provider. */
   onlyMissing?: boolean
 }
 
-/** Connect every channel of a workspace to a simulator; again: the address and the pace change, ids and tokens stay. */
-export async function connectSimulator(simulating: Simulating): Promise<Record<ChannelName, Connection>> {
+/** Connects every channel of a workspace to a simulator. A second call changes the address and the rate only. */
+export async function connectSimulator(options: ConnectOptions): Promise<Record<ChannelName, Connection>> {
   return {
-    msgapp: await simulate(simulating, 'msgapp'),
-    social: await simulate(simulating, 'social'),
-    web: await simulate(simulating, 'web'),
+    msgapp: await connectChannel(options, 'msgapp'),
+    social: await connectChannel(options, 'social'),
+    web: await connectChannel(options, 'web'),
   }
 }
 
-async function simulate(
-  { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond, onlyMissing = false }: Simulating,
+async function connectChannel(
+  { db, sealer, workspaceId, kind, simulatorUrl, messagesPerSecond, onlyMissing = false }: ConnectOptions,
   channel: ChannelName,
 ): Promise<Connection> {
   const stored = await lockConnection(db, sealer, workspaceId, channel)
   if (stored && onlyMissing) return stored
   const messages_per_second = messagesPerSecond ?? stored?.messages_per_second ?? defaultPace
   if (channel === 'web') return saveConnection(db, sealer, workspaceId, { ...webConnection, messages_per_second })
-  // What the provider gave out is not for a simulator.
+  // Ids and tokens of the real provider are not sent to a simulator.
   const kept = stored?.simulator ? stored : undefined
   if (channel === 'msgapp' && !kept) await deleteTemplates(db, workspaceId)
   return saveConnection(db, sealer, workspaceId, {
@@ -76,7 +76,7 @@ async function simulate(
   })
 }
 
-/** The accounts of the simulator inside the service. Its callbacks go to `publicOrigin`. */
+/** The accounts of the built-in simulator. It posts callbacks to `publicOrigin`. */
 export async function loadSimulatorAccounts(
   db: Sql,
   sealer: Sealer,
@@ -86,14 +86,13 @@ export async function loadSimulatorAccounts(
   return connections.map((connection) => toAccount(connection, connection, publicOrigin))
 }
 
-/** Longer than any window is open. */
+/** The longest window of a channel. */
 const recentDays = 7
 const maxCustomers = 500
 
 /**
- * Who wrote to the accounts of the simulator inside the service while their windows may be open: those whom only the
- * database knows, a demo's history or the past of a process with another folder, can be answered too. Some of each kind
- * of conversation, from the end of its stretch of the index.
+ * Lists customers whose window may be open, so that the built-in simulator accepts replies to them. Its journal may not
+ * know them: the demo's history is in the database only. Reads the newest conversations of each status by index.
  */
 export async function listRecentCustomers(db: Sql): Promise<KnownCustomer[]> {
   return db<KnownCustomer[]>`
@@ -112,7 +111,7 @@ export async function listRecentCustomers(db: Sql): Promise<KnownCustomer[]> {
     where k.simulator = 'built_in' and k.channel in ('msgapp', 'social') and v.last_inbound_at is not null`
 }
 
-/** Tell a simulator that runs alone which accounts it stands for. */
+/** Registers the accounts with a standalone simulator. */
 export async function registerSimulatorAccounts(
   db: Sql,
   simulatorUrl: string,
@@ -167,13 +166,13 @@ function toAccount(
   }
 }
 
-/** Where the simulator inside the service is, as some connection has it. */
+/** The address of the built-in simulator, from one of its connections. */
 export async function getBuiltInUrl(db: Db, sealer: Sealer): Promise<string | undefined> {
   const connection = await getBuiltInConnection(db, sealer)
   return connection?.base_url.replace(/\/graph$/, '')
 }
 
-/** `http://host:port`, with or without `/simulator` behind it, to the one form we keep. */
+/** Normalises `http://host:port`, with or without `/simulator`, to the form that is stored. */
 export function readSimulatorUrl(text: string): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) throw badRequest('--url: must be an http:// or https:// address')
@@ -182,5 +181,5 @@ export function readSimulatorUrl(text: string): string {
 
 export const graphUrl = (simulatorUrl: string): string => `${simulatorUrl}/graph`
 
-/** A provider's id: 16 digits, none of them a leading zero. */
+/** An id like the provider's: 16 digits without a leading zero. */
 const randomDigits = (): string => `${randomInt(1, 10)}${Array.from({ length: 15 }, () => randomInt(10)).join('')}`

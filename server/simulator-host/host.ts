@@ -1,39 +1,26 @@
 /**
- * One simulator for all processes on a database.
+ * One built-in simulator for all processes on a database.
  *
- * The address in the built-in connections says which process has it: the host.
- * The others hand on to the host whatever comes to their own `/simulator`, and
- * look every two seconds whether it is still there. When nobody answers, the
- * first that notices moves the connections to itself; of two at once the
- * statement lets one win, and the loser hands on to it. Processes that start at
- * once take turns until they listen, so that none is taken for dead before.
+ * The address in the built-in connections names the process that runs it: the
+ * host. The other processes proxy their own `/simulator` to the host and probe
+ * it every two seconds. When the host does not answer, the first process that
+ * notices takes over and moves the connections to itself.
  *
- * What the simulator remembers is in the journal `service` of the folder, which
- * one living process has at a time: whoever takes over in the same folder goes
- * on where the last one ended. Who cannot have it waits a moment, for its owner
- * is about to take over or to end, and then has a journal of its own. Processes
- * with folders of their own have memories of their own.
+ * The takeover keeps the demo working when one of several processes is killed:
+ * the next send was accepted 0.4 to 2.9 s after the kill. Without it every
+ * send fails until a process is restarted.
  *
- * Processes are told apart by how they reach themselves (`localOrigin`), so
- * those on several machines need a HOST that the others can reach.
+ * The journal belongs to the folder, and a kernel-held lock gives it to one
+ * process at a time. A process that takes over in the same folder continues
+ * with the journal; processes with folders of their own have journals of their
+ * own. Processes are identified by their own address (`localOrigin`), so
+ * processes on several machines need a HOST that the others can reach.
  */
 import { mkdirSync } from 'node:fs'
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-  type ServerResponse,
-} from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { urlToHttpOptions } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import { createGate, createSimulator, type Simulator, sendControlError } from '../../simulator/simulator.ts'
-import type { Connection } from '../channels/channel.ts'
 import { getBuiltInConnection, moveBuiltInConnections } from '../channels/connections.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -41,58 +28,56 @@ import { claimFile } from '../lib/exclusive.ts'
 import type { Health } from '../lib/health.ts'
 import { startRepeating } from '../lib/loop.ts'
 import { graphUrl, listRecentCustomers, loadSimulatorAccounts } from './accounts.ts'
+import { isProxied, probe, proxyRequest, sendUnreachable } from './proxy.ts'
 
 export type SimulatorHost = Simulator & {
-  /** We listen: the next process that starts may look. */
-  letOthersStart(): Promise<void>
+  /** Call it when this process listens: the next starting process may then probe it. */
+  releaseStartLock(): Promise<void>
 }
 
-type Hosting = {
+type SimulatorHostOptions = {
   db: Db
   sealer: Sealer
   log: FastifyBaseLogger
   health: Health
   dataDir: string
-  /** How this process is reached. */
+  /** The address at which other processes reach this one. */
   origin: string
-  /** How browsers reach it. */
+  /** The address at which browsers reach the service. */
   publicUrl: string
-  /** More than this machine reaches it. */
+  /** Other machines can reach the service. */
   isExposed: boolean
 }
 
 const everyMs = 2_000
-const probeMs = 1_000
+const retryMs = 200
 
-/** For a host that may only be busy, and for the owner of the journal, who has four seconds to end. */
-const patienceMs = 6_000
+/** The host may be busy, and the process that has its journal may take four seconds to stop. */
+const takeoverTimeoutMs = 6_000
 
-/** Any number will do, as long as nothing else of ours locks it. */
+/** Processes start one after the other, so that none probes a host that does not listen yet. */
 const startLock = 7_263_552
 
-/** On what one process hands on to another, which keeps it: nothing goes in circles. */
-const handedOn = 'x-simulator-handed-on'
-
-export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHost> {
-  const { db, sealer, log, health, dataDir, origin, publicUrl, isExposed } = hosting
+export async function startSimulatorHost(options: SimulatorHostOptions): Promise<SimulatorHost> {
+  const { db, sealer, log, health, dataDir, origin, publicUrl, isExposed } = options
   const gate = createGate({ origins: () => [origin, new URL(publicUrl).origin] })
   const dir = join(dataDir, 'simulator')
-  const here = graphUrl(`${origin}/simulator`)
+  const ownUrl = graphUrl(`${origin}/simulator`)
   let host: 'here' | URL | undefined
-  let missingSince: number | undefined
+  let silentSince: number | undefined
   let simulator: Simulator | undefined
   let releaseJournal = () => {}
 
-  /** Our own simulator, unless another process has the journal. */
-  async function openSimulator(name: string): Promise<boolean> {
+  /** Returns false when another process has the journal. */
+  async function openSimulator(journal: string): Promise<boolean> {
     if (simulator) return true
     mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const claim = claimFile(join(dir, `${name}.lock`))
+    const claim = claimFile(join(dir, `${journal}.lock`))
     if (!claim.ok) return false
     releaseJournal = claim.release
     simulator = await createSimulator({
       dir,
-      name,
+      name: journal,
       publicUrl: origin,
       browserUrl: publicUrl,
       isPrivate: !isExposed,
@@ -103,128 +88,63 @@ export async function startSimulatorHost(hosting: Hosting): Promise<SimulatorHos
     return true
   }
 
-  /** Our own simulator, with the first journal that is free. */
-  async function requireSimulator(): Promise<void> {
+  /** Opens the first free journal: a service on another database may use the same folder. */
+  async function openAnySimulator(): Promise<void> {
     let isOpen = await openSimulator('service')
     for (let number = 2; !isOpen; number++) isOpen = await openSimulator(`service-${number}`)
   }
 
-  async function look(): Promise<void> {
+  /** Finds the host, or becomes it. `host` stays undefined while neither is possible. */
+  async function findHost(): Promise<void> {
     const stored = await getBuiltInConnection(db, sealer)
-    if (!stored || stored.base_url === here) {
-      await requireSimulator()
-      // Some may have been connected while the simulator was elsewhere.
-      if (stored) await moveBuiltInConnections(db, here)
-      return settle('here')
+    if (!stored || stored.base_url === ownUrl) {
+      await openAnySimulator()
+      // A workspace may have been connected while another process was the host.
+      if (stored) await moveBuiltInConnections(db, ownUrl)
+      silentSince = undefined
+      host = 'here'
+      return
     }
     const found = await probe(stored)
-    if (found === 'host') return settle(new URL(stored.base_url))
-    missingSince ??= performance.now()
-    const isOverdue = performance.now() - missingSince >= patienceMs
-    const isNext = found === 'nobody' && (await openSimulator('service'))
+    if (found === 'answers') {
+      silentSince = undefined
+      host = new URL(stored.base_url)
+      return
+    }
+    silentSince ??= performance.now()
+    const isOverdue = performance.now() - silentSince >= takeoverTimeoutMs
+    // The process that has the journal `service` takes over first.
+    const isNext = found === 'absent' && (await openSimulator('service'))
     if (!isNext && !isOverdue) return
-    await requireSimulator()
-    const moved = await moveBuiltInConnections(db, here, stored.base_url)
-    if (moved > 0) log.info({ from: stored.base_url, to: here }, 'the simulator is here now')
-    // Or somebody was faster.
-    return look()
+    await openAnySimulator()
+    const movedCount = await moveBuiltInConnections(db, ownUrl, stored.base_url)
+    if (movedCount > 0) log.info({ from: stored.base_url, to: ownUrl }, 'this process now runs the simulator')
+    // Of several processes that take over at once, the statement lets one win; the others find it now.
+    return findHost()
   }
 
-  function settle(found: 'here' | URL) {
-    host = found
-    missingSince = undefined
-  }
-
-  const turn = await db.reserve()
-  await turn`select pg_advisory_lock(${startLock})`
-  for (await look(); !host; await look()) await sleep(200)
-  // It may have been the host before, with reports that are not out yet.
-  if (host !== 'here') await openSimulator('service')
-  const looking = startRepeating({ name: 'simulator-host', everyMs, log, health, run: look })
+  const startConnection = await db.reserve()
+  await startConnection`select pg_advisory_lock(${startLock})`
+  for (await findHost(); !host; await findHost()) await sleep(retryMs)
+  const loop = startRepeating({ name: 'simulator-host', everyMs, log, health, run: findHost })
 
   return {
     handle(request, response) {
-      if (host instanceof URL && request.headers[handedOn] === undefined) {
+      if (host instanceof URL && !isProxied(request)) {
         const refusal = gate(request)
         if (refusal) sendControlError(response, refusal)
-        else handOn(host, request, response)
+        else proxyRequest(host, request, response)
       } else if (simulator) simulator.handle(request, response)
-      else refuse(response, 'there is no simulator in this process')
+      else sendUnreachable(response, 'this process does not run the simulator')
     },
-    async letOthersStart() {
-      await turn`select pg_advisory_unlock(${startLock})`
-      turn.release()
+    async releaseStartLock() {
+      await startConnection`select pg_advisory_unlock(${startLock})`
+      startConnection.release()
     },
     async stop() {
-      await looking.stop()
+      await loop.stop()
       await simulator?.stop()
       releaseJournal()
     },
   }
-}
-
-/** `silent`: somebody may be there who is busy. */
-type Found = 'host' | 'nobody' | 'silent'
-
-/** Whether there is a simulator that knows this connection; one of another database does not. */
-export function probe({ base_url, api_version, account_id, access_token }: Connection): Promise<Found> {
-  const url = new URL(`${base_url}/${api_version}/${account_id}?fields=id`)
-  // Without a token, which was sealed with another key, we see a simulator by its refusal.
-  const headers = access_token ? { authorization: `Bearer ${access_token}` } : {}
-  return new Promise((resolve) => {
-    const asked = ask(url, { headers })
-    const timer = setTimeout(() => {
-      resolve('silent')
-      asked.destroy()
-    }, probeMs)
-    asked.once('close', () => clearTimeout(timer))
-    asked.once('error', () => resolve('nobody'))
-    asked.once('response', (answer) => {
-      resolve(answer.statusCode === (access_token ? 200 : 401) ? 'host' : 'nobody')
-      answer.resume()
-    })
-    asked.end()
-  })
-}
-
-/** Ask the host in the caller's place, and answer as it does. The caller's `Origin` was checked here, against our names. */
-export function handOn(host: URL, request: IncomingMessage, response: ServerResponse): void {
-  const { method = 'GET', url = '/' } = request
-  const asked = ask(new URL(url, host), { method, path: url, headers: endToEnd(request.headers) })
-  asked.once('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers))
-    // A stream may have nothing to say for long.
-    response.flushHeaders()
-    pipeline(answer, response, () => {})
-  })
-  asked.once('error', (error) => {
-    if (response.headersSent) response.destroy()
-    else refuse(response, `the simulator is at ${host.origin}, where nobody answers: ${error.message}`)
-  })
-  response.once('close', () => asked.destroy())
-  request.pipe(asked)
-}
-
-/** A connection for each: one kept for later may be closed in the moment it is used. Certificates are the process's own. */
-function ask(url: URL, options: RequestOptions): ClientRequest {
-  const headers = { ...options.headers, host: url.host, [handedOn]: '1' }
-  const all = { ...urlToHttpOptions(url), ...options, headers, agent: false, rejectUnauthorized: false }
-  return url.protocol === 'https:' ? httpsRequest(all) : httpRequest(all)
-}
-
-/** Headers without those that are about the connection they came on, and without `Origin`. */
-function endToEnd({
-  connection: _,
-  'keep-alive': __,
-  upgrade: ___,
-  expect: ____,
-  origin: _____,
-  ...headers
-}: IncomingHttpHeaders) {
-  return headers
-}
-
-function refuse(response: ServerResponse, message: string): void {
-  const json = JSON.stringify({ error: { code: 'simulator_unreachable', message } })
-  response.writeHead(502, { 'content-type': 'application/json; charset=utf-8' }).end(json)
 }

@@ -14,9 +14,9 @@ async function mount(t: TestContext, handle: Handle): Promise<string> {
     metrics: createMetrics(),
     limits: { responseTimeoutMs: 50 },
   })
-  // No database: callers at this machine need no session.
-  const mounting = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }
-  await app.register(simulatorMount({ simulator: { handle }, ...mounting }))
+  // No database: callers on this machine need no session.
+  const options = { db: undefined as never, publicUrl: 'http://127.0.0.1:1', isExposed: false }
+  await app.register(simulatorMount({ simulator: { handle }, ...options }))
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.after(() => {
     app.server.closeAllConnections()
@@ -25,7 +25,7 @@ async function mount(t: TestContext, handle: Handle): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 }
 
-test('every request under /simulator is handed over with its body unread, of any type and size', async (t) => {
+test('the simulator gets every request under /simulator with an unread body of any type and size', async (t) => {
   const url = await mount(t, async (request, response) => {
     let size = 0
     for await (const part of request) size += part.length
@@ -46,7 +46,7 @@ test('every request under /simulator is handed over with its body unread, of any
   assert.equal((await fetch(`${url}/simulators`)).status, 404)
 })
 
-test('a stream of the simulator outlasts the time that other answers have', async (t) => {
+test('the response timeout does not end a stream of the simulator', async (t) => {
   const url = await mount(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n')
     setTimeout(() => response.end('data: two\n\n'), 200)

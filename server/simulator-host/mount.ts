@@ -1,13 +1,13 @@
 /**
- * `/simulator/…`: the simulator inside the service, on the service's own port.
+ * `/simulator/…`: the built-in simulator on the service's own port.
  *
- * The simulator speaks plain HTTP, streams included, so requests are handed
- * over with their bodies unread. Only streams are ended here when the service
- * stops, since they would not end by themselves.
+ * The simulator handles raw HTTP, so it gets requests with unread bodies. When
+ * the service stops, this plugin ends the event streams, which would otherwise
+ * stay open.
  *
- * The simulator has no sign-in. Where more than this machine reaches it, all
- * but the provider's API and signed links needs the session of the demo's
- * owner. The provider's API needs its token everywhere.
+ * The simulator has no sign-in. If other machines can reach the service, every
+ * call except the provider's API and signed links requires the session of the
+ * demo's owner. The provider's API always requires its token.
  */
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,16 +18,16 @@ import { isFromHere, visitOf } from '../accounts/setup.ts'
 import type { Db } from '../lib/db.ts'
 import type { App } from '../lib/server.ts'
 
-export type Mounting = {
+export type SimulatorMountOptions = {
   simulator: Pick<Simulator, 'handle'>
   db: Db
   publicUrl: string
-  /** More than this machine reaches the service. */
+  /** Other machines can reach the service. */
   isExposed: boolean
 }
 
-export const simulatorMount = (mounting: Mounting) => async (app: App) => {
-  const { simulator } = mounting
+export const simulatorMount = (options: SimulatorMountOptions) => async (app: App) => {
+  const { simulator } = options
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   const streams = new Set<ServerResponse>()
@@ -36,8 +36,8 @@ export const simulatorMount = (mounting: Mounting) => async (app: App) => {
   })
   for (const url of ['/simulator', '/simulator/*']) {
     app.all(url, async (request, reply) => {
-      if (!hasOwnAccess(request.url) && !(await isOwner(mounting, request))) return refuse(request, reply)
-      // From here on no limit of ours on time or size holds.
+      if (!hasOwnAccess(request.url) && !(await isOwner(options, request))) return refuse(request, reply)
+      // The service's limits on time and size do not apply to the simulator.
       reply.hijack()
       if (request.url.startsWith('/simulator/control/stream')) {
         streams.add(reply.raw)
@@ -48,15 +48,15 @@ export const simulatorMount = (mounting: Mounting) => async (app: App) => {
   }
 }
 
-/** Whether the simulator itself checks the caller, by a token or by the signature of a link, or has nothing to protect. */
+/** Whether the simulator authenticates the request itself, by a token or a signed link, or the file is public. */
 function hasOwnAccess(url: string): boolean {
   const [path = '', query] = url.split('?', 2)
   if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside' || path === samplePicture) return true
   return path.startsWith('/simulator/media/') && new URLSearchParams(query).has('hash')
 }
 
-/** Whether the caller sits at this machine, where it alone reaches the service, or is signed in as the demo's owner. */
-async function isOwner({ db, publicUrl, isExposed }: Mounting, request: FastifyRequest): Promise<boolean> {
+/** Whether the caller is on this machine and only this machine reaches the service, or is the demo's owner. */
+async function isOwner({ db, publicUrl, isExposed }: SimulatorMountOptions, request: FastifyRequest): Promise<boolean> {
   if (!isExposed && isFromHere(visitOf(request, publicUrl))) return true
   const session = await getRequestSession(db, request)
   if (session?.member.role !== 'owner') return false

@@ -1,7 +1,7 @@
 /**
  * The journal: an append-only file of JSON lines.
  *
- * `append` calls back when the line is in the file. A caller that answers
+ * `append` calls back when the file contains the line. A caller that answers
  * after that loses nothing when the process is killed. Lines that arrive
  * during a write are joined into the next one.
  *
@@ -31,7 +31,7 @@ export type ReplayLine = (bytes: Buffer, from: number, to: number, offset: numbe
 export type Journal = {
   /** `line` has no newline. `onWritten` is not called when the write fails or the journal is closed. */
   append(line: string, onWritten?: OnWritten): void
-  /** Resolves when the line is in the file. */
+  /** Resolves when the file contains the line. */
   record(line: string): Promise<void>
   /** Whether a new message may be accepted. Lines about accepted messages are written in any case. */
   hasCapacity(): boolean

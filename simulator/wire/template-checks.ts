@@ -6,7 +6,7 @@ import type { Button, Shape, Template } from './templates.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** Returns `undefined` if the values match the template. `isMedia` tells whether a media id exists. */
+/** Returns `undefined` if the values match the template. `isMedia` returns whether a media id exists. */
 export function checkTemplate(
   template: Template,
   input: unknown,

@@ -1,0 +1,89 @@
+/** HTTP between processes: probes the host of the simulator, and proxies requests to it. */
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  type ServerResponse,
+} from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { pipeline } from 'node:stream'
+import { urlToHttpOptions } from 'node:url'
+import type { Connection } from '../channels/channel.ts'
+
+const probeTimeoutMs = 1_000
+
+/** Marks a proxied request. The receiver does not proxy it again, so requests cannot loop. */
+const proxiedHeader = 'x-simulator-handed-on'
+
+export const isProxied = ({ headers }: IncomingMessage): boolean => headers[proxiedHeader] !== undefined
+
+/** `silent`: there is no answer in time; the process may be busy. */
+type ProbeResult = 'answers' | 'absent' | 'silent'
+
+/** Whether a simulator with this connection answers. One of another database does not know the connection. */
+export function probe({ base_url, api_version, account_id, access_token }: Connection): Promise<ProbeResult> {
+  const url = new URL(`${base_url}/${api_version}/${account_id}?fields=id`)
+  // A token that was sealed with another key cannot be read; a simulator then shows itself by refusing the call.
+  const headers = access_token ? { authorization: `Bearer ${access_token}` } : {}
+  return new Promise((resolve) => {
+    const request = createRequest(url, { headers })
+    const timer = setTimeout(() => {
+      resolve('silent')
+      request.destroy()
+    }, probeTimeoutMs)
+    request.once('close', () => clearTimeout(timer))
+    request.once('error', () => resolve('absent'))
+    request.once('response', (response) => {
+      resolve(response.statusCode === (access_token ? 200 : 401) ? 'answers' : 'absent')
+      response.resume()
+    })
+    request.end()
+  })
+}
+
+/** Sends the request to the host and returns its answer. The caller has checked `Origin` against our own addresses. */
+export function proxyRequest(host: URL, request: IncomingMessage, response: ServerResponse): void {
+  const { method = 'GET', url = '/' } = request
+  const upstream = createRequest(new URL(url, host), { method, path: url, headers: endToEndHeaders(request.headers) })
+  upstream.once('response', (answer) => {
+    response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers))
+    // An event stream may send nothing for a long time.
+    response.flushHeaders()
+    pipeline(answer, response, () => {})
+  })
+  upstream.once('error', (error) => {
+    if (response.headersSent) response.destroy()
+    else sendUnreachable(response, `the simulator at ${host.origin} does not answer: ${error.message}`)
+  })
+  response.once('close', () => upstream.destroy())
+  request.pipe(upstream)
+}
+
+export function sendUnreachable(response: ServerResponse, message: string): void {
+  const json = JSON.stringify({ error: { code: 'simulator_unreachable', message } })
+  response.writeHead(502, { 'content-type': 'application/json; charset=utf-8' }).end(json)
+}
+
+/**
+ * Opens a connection per request: the host may close a kept one at the moment it is reused. The certificate is our
+ * own, so it is not verified.
+ */
+function createRequest(url: URL, options: RequestOptions): ClientRequest {
+  const headers = { ...options.headers, host: url.host, [proxiedHeader]: '1' }
+  const all = { ...urlToHttpOptions(url), ...options, headers, agent: false, rejectUnauthorized: false }
+  return url.protocol === 'https:' ? httpsRequest(all) : httpRequest(all)
+}
+
+/** The headers without those of the connection, and without `Origin`. */
+function endToEndHeaders({
+  connection: _,
+  'keep-alive': __,
+  upgrade: ___,
+  expect: ____,
+  origin: _____,
+  ...headers
+}: IncomingHttpHeaders) {
+  return headers
+}
