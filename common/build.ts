@@ -82,6 +82,21 @@ export type BuiltFile = { type: string; bodies: Record<Encoding, Buffer> }
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 
+/** Returns all files of a build with their paths, such as `/index.html` and `/assets/main-x.js`. */
+export async function readBuilt(source: Source): Promise<Map<string, BuiltFile>> {
+  const dir = builtDir(source)
+  const files = new Map<string, BuiltFile>()
+  for (const name of globSync('**/*.*', { cwd: dir })) files.set(`/${name}`, await readBuiltFile(join(dir, name)))
+  if (!files.has('/index.html')) throw new Error(`${dir} has no index.html: build the pages first`)
+  return files
+}
+
+/** Browsers cache files that are named by their content for ever, and revalidate pages on every load. */
+export function cacheControlOf(path: string): string {
+  if (path.startsWith('/assets/')) return 'public, max-age=31536000, immutable'
+  return path.endsWith('.html') ? 'no-cache' : 'public, max-age=3600'
+}
+
 /** Reads a file and compresses it, so that it can be sent from memory. */
 export async function readBuiltFile(path: string): Promise<BuiltFile> {
   const identity = readFileSync(path)

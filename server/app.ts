@@ -58,6 +58,7 @@ import { segmentRoutes } from './segments/routes.ts'
 import { followTag, requireMembership } from './segments/segments.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
+import { referenceRoutes } from './web/reference.ts'
 import { systemRoutes } from './web/system.ts'
 import { type DemoSite, widgetRoutes } from './web/widget.ts'
 import { webChatRoutes } from './webchat/routes.ts'
@@ -85,7 +86,7 @@ export type Application = {
   publicUrl: string
   /** False for a process without the `api` role: it serves health and metrics only. */
   api: boolean
-  /** Serves the dashboard's pages and the widget, which must have been built. */
+  /** Serves the dashboard, the widget and the API reference, which must have been built. */
   pages?: boolean
   /** The site of the demo workspace, for the page that shows the widget. */
   demoSite?: DemoSite | undefined
@@ -217,6 +218,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
   if (pages) {
     await app.register(pageRoutes(pages))
     await app.register(widgetRoutes(demoSite))
+    await app.register(referenceRoutes)
   }
   if (simulator) await app.register(simulatorMount({ db, publicUrl, ...simulator }))
 }

@@ -216,7 +216,7 @@ test('a body may be compressed; its decompressed size is limited like any other'
 })
 
 test('an answer above 1 KB is compressed for a client that accepts it', async (t) => {
-  const { api, url } = await start(t)
+  const { api, url } = await start(t, { pages: true })
   const key = await api.key('contacts:read', 'contacts:write', 'webhooks:manage')
   const ask = (path: string, encoding: string) =>
     new Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }>((resolve, reject) => {

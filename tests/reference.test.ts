@@ -1,27 +1,25 @@
-/**
- * The API reference in a real browser: complete, usable by keyboard, and quiet
- * towards everybody but the service itself.
- */
+/** The API reference in a real browser: complete, accessible, and without requests to other hosts. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
+import { assertAccessible } from './dashboard.ts'
 import { statusOf } from './internals.ts'
 import { type Json, start, type World } from './support.ts'
 
 const executablePath = resolveChromium()
-const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
+const skip = executablePath ? false : 'Chromium not found (scripts/chromium.ts)'
 
 type Opened = World & {
   page: Page
   document: Json
-  /** What the browser complained of: console errors, uncaught ones, breaches of the content security policy. */
-  complaints: string[]
-  requested: string[]
+  /** Console errors, uncaught exceptions and violations of the Content-Security-Policy. */
+  browserErrors: string[]
+  requestedUrls: string[]
 }
 
 async function open(t: TestContext, { width = 1440, hash = '' } = {}): Promise<Opened> {
-  const world = await start(t)
+  const world = await start(t, { pages: true })
   const document = await (await fetch(`${world.url}/openapi.json`)).json()
   const browser = await chromium.launch({ executablePath: executablePath ?? '', args: chromiumFlags })
   t.after(() => browser.close())
@@ -30,21 +28,21 @@ async function open(t: TestContext, { width = 1440, hash = '' } = {}): Promise<O
     colorScheme: 'light',
     reducedMotion: 'reduce',
   })
-  const complaints: string[] = []
-  const requested: string[] = []
+  const browserErrors: string[] = []
+  const requestedUrls: string[] = []
   page.on('console', (message) => {
-    // A refused call is an answer, and the browser notes it as an error whoever asked for it.
+    // The browser also logs responses with an error status, which some tests expect.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      complaints.push(message.text())
+      browserErrors.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('request', (request) => requested.push(request.url()))
+  page.on('pageerror', (error) => browserErrors.push(error.message))
+  page.on('request', (request) => requestedUrls.push(request.url()))
   await page.goto(`${world.url}/docs${hash}`)
   await page.locator('.operation').first().waitFor()
-  return { ...world, page, document, complaints, requested }
+  return { ...world, page, document, browserErrors, requestedUrls }
 }
 
-/** Every schema, answer and form; twice, for what was inside. */
+/** Opens every schema, response and form; twice, for nested ones. */
 async function openEverything(page: Page): Promise<void> {
   for (let depth = 0; depth < 2; depth++) {
     await page.locator('main [aria-expanded=false]').evaluateAll((buttons: { click(): void }[]) => {
@@ -63,7 +61,7 @@ const operationsOf = (document: Json) =>
     })),
   )
 
-test('the reference shows every operation of the document, in its navigation too', { skip }, async (t) => {
+test('the reference shows every operation and event of the document, also in its navigation', { skip }, async (t) => {
   const { page, document } = await open(t)
   const operations = operationsOf(document)
   assert.ok(operations.length > 10)
@@ -77,9 +75,13 @@ test('the reference shows every operation of the document, in its navigation too
       assert.ok(await section.getByRole('tab', { name: language }).isVisible())
   }
   assert.equal(await page.locator('.operation').count(), operations.length)
+  for (const name of Object.keys(document.webhooks)) {
+    await page.getByRole('navigation').getByRole('link', { name }).waitFor()
+    assert.equal(await page.locator('.event', { hasText: name }).getByText('Example payload').count(), 1)
+  }
 })
 
-test('the error table has every code with the status the service gives it', { skip }, async (t) => {
+test('the error table lists every code with its status', { skip }, async (t) => {
   const { page } = await open(t)
   const rows = await page.locator('#errors tbody tr').all()
 
@@ -93,56 +95,58 @@ test('the error table has every code with the status the service gives it', { sk
   assert.deepEqual(Object.fromEntries(shown), statusOf)
 })
 
-test('the guide to webhooks shows the receivers in four languages, byte for byte', { skip }, async (t) => {
-  const { page, url, complaints } = await open(t, { hash: '#verifying' })
+test('the webhook guide shows the exact receivers in four languages', { skip }, async (t) => {
+  const { page, url, browserErrors } = await open(t, { hash: '#verifying' })
   const section = page.locator('#verifying')
-  const shown = section.getByRole('tabpanel', { name: 'the receiver' })
+  const shown = section.getByRole('tabpanel', { name: 'Webhook receiver' })
 
   for (const [name, file] of Object.entries({ PHP: 'php', Python: 'py', Go: 'go', TypeScript: 'ts' })) {
     const text = await (await fetch(`${url}/docs/receivers/verify.${file}`)).text()
     await section.getByRole('tab', { name }).click()
-    await shown.getByText(`Receive webhooks with ${name === 'TypeScript' ? 'Node' : name}`).waitFor()
+    await shown.getByText(`Webhook receiver for ${name === 'TypeScript' ? 'Node' : name}`).waitFor()
     assert.equal(await shown.textContent(), text)
   }
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(browserErrors, [])
 })
 
-test('the reference asks nobody but the service and gives the browser nothing to complain of', { skip }, async (t) => {
-  const { page, url, complaints, requested } = await open(t)
+test('the reference calls only the service, violates no policy and is accessible', { skip }, async (t) => {
+  const { page, url, browserErrors, requestedUrls } = await open(t)
 
+  await page.locator('#operation-createContact').getByRole('button', { name: 'Try it' }).click()
+  await assertAccessible(page)
   await openEverything(page)
 
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(browserErrors, [])
   assert.deepEqual(
-    requested.filter((address) => !address.startsWith('data:') && new URL(address).origin !== url),
+    requestedUrls.filter((address) => !address.startsWith('data:') && new URL(address).origin !== url),
     [],
   )
 })
 
-test('a call tried on the page goes to the service it came from and shows the answer', { skip }, async (t) => {
-  const { page, api, url, requested, complaints } = await open(t, { hash: '#operation-getMe' })
+test('the form calls the service of the page and shows the response', { skip }, async (t) => {
+  const { page, api, url, requestedUrls, browserErrors } = await open(t, { hash: '#operation-getMe' })
   const me = page.locator('#operation-getMe')
   await me.getByRole('button', { name: 'Try it' }).click()
   await me.getByRole('button', { name: 'Send request' }).click()
-  assert.match((await me.getByRole('status').textContent()) ?? '', /Paste an API key first/)
+  assert.match((await me.getByRole('status').textContent()) ?? '', /Enter an API key/)
 
   await me.getByLabel('API key').fill(await api.key())
   await me.getByRole('button', { name: 'Send request' }).click()
 
   await me.locator('.outcome', { hasText: '200' }).waitFor()
-  assert.equal(requested.at(-1), `${url}/v1/me`)
-  const shown = JSON.parse((await me.getByLabel('the answer', { exact: true }).textContent()) ?? '')
+  assert.equal(requestedUrls.at(-1), `${url}/v1/me`)
+  const shown = JSON.parse((await me.getByLabel('Response', { exact: true }).textContent()) ?? '')
   assert.equal(shown.data.account.id, api.workspaceId)
   assert.match((await me.locator('.headers').textContent()) ?? '', /X-Request-Id.+X-RateLimit-Remaining119/)
   assert.equal(await page.evaluate('localStorage.getItem("parley.docs.key")'), null)
-  assert.deepEqual(complaints, [])
+  assert.deepEqual(browserErrors, [])
 })
 
-test('a wrong key is refused in words', { skip }, async (t) => {
+test('a rejected key is explained', { skip }, async (t) => {
   const { page } = await open(t, { hash: '#operation-getMe' })
   const me = page.locator('#operation-getMe')
   await me.getByRole('button', { name: 'Try it' }).click()
-  await me.getByLabel('API key').fill('svc_live_nobody')
+  await me.getByLabel('API key').fill('svc_live_unknown')
 
   await me.getByLabel('API key').press('Enter')
 
@@ -151,14 +155,14 @@ test('a wrong key is refused in words', { skip }, async (t) => {
     (await me.getByRole('status').textContent()) ?? '',
     /a valid API key is required.+mistyped, revoked or expired/,
   )
-  const shown = JSON.parse((await me.getByLabel('the answer', { exact: true }).textContent()) ?? '')
+  const shown = JSON.parse((await me.getByLabel('Response', { exact: true }).textContent()) ?? '')
   assert.equal(shown.error.code, 'unauthorized')
 })
 
-test('what the reader types is in the sample and in what is sent', { skip }, async (t) => {
+test('the samples and the request contain what the reader types', { skip }, async (t) => {
   const { page, api } = await open(t, { hash: '#operation-createContact' })
   const section = page.locator('#operation-createContact')
-  const sample = section.getByLabel('the request', { exact: true })
+  const sample = section.getByLabel('Request', { exact: true })
   await section.getByRole('button', { name: 'Try it' }).click()
   await section.getByLabel('API key').fill(await api.key('contacts:write'))
   await section.getByRole('button', { name: 'New key' }).click()
@@ -182,7 +186,7 @@ test('what the reader types is in the sample and in what is sent', { skip }, asy
   )
 })
 
-test('the search is reached with a slash and leads to the first thing found', { skip }, async (t) => {
+test('slash focuses the search, and Enter opens the first result', { skip }, async (t) => {
   const { page } = await open(t)
 
   await page.keyboard.press('/')
@@ -197,15 +201,15 @@ test('the search is reached with a slash and leads to the first thing found', { 
   await page.locator('#links a[aria-current][href="#operation-updateContact"]').waitFor()
 })
 
-test('an address that names an operation opens at it', { skip }, async (t) => {
+test('a deep link opens the page at its operation', { skip }, async (t) => {
   const { page } = await open(t, { hash: '#operation-deleteSegment' })
 
   await page.locator('#links a[aria-current][href="#operation-deleteSegment"]').waitFor()
   const box = await page.locator('#operation-deleteSegment h3').boundingBox()
-  assert.ok(box && box.y > 0 && box.y < 300, `its heading is at ${box?.y}`)
+  assert.ok(box && box.y > 0 && box.y < 300, `the heading is at ${box?.y}`)
 })
 
-test('dark follows the system, and the reader’s own choice is remembered', { skip }, async (t) => {
+test('the theme follows the system until the reader selects one', { skip }, async (t) => {
   const { page } = await open(t)
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
   const light = await background()
@@ -221,7 +225,7 @@ test('dark follows the system, and the reader’s own choice is remembered', { s
   assert.equal(await background(), light)
 })
 
-test('nothing is cut off on a phone, and the menu opens and closes', { skip }, async (t) => {
+test('nothing overflows on a phone, and the menu opens and closes', { skip }, async (t) => {
   const { page } = await open(t, { width: 390 })
   await openEverything(page)
 
@@ -236,7 +240,7 @@ test('nothing is cut off on a phone, and the menu opens and closes', { skip }, a
   assert.equal(await menu.getAttribute('aria-expanded'), 'false')
 })
 
-test('when the document cannot be loaded the page says so, and tries again when asked', { skip }, async (t) => {
+test('a document that cannot be loaded is reported, and can be loaded again', { skip }, async (t) => {
   const { page } = await open(t)
   await page.route('**/openapi.json', (route) => route.fulfill({ status: 503, body: 'not now' }))
   await page.reload()

@@ -5,11 +5,10 @@
  * is asked for each time. Scripts and styles come only from us. Whoever opens
  * an address of nothing gets the page as well, with a 404.
  */
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type BuiltFile, buildStale, builtDir, readBuiltFile } from '../../common/build.ts'
+import { type BuiltFile, buildStale, cacheControlOf, readBuilt } from '../../common/build.ts'
 import type { App } from '../lib/server.ts'
+import { reference } from './reference.ts'
 import { sendFile } from './send-file.ts'
 import { widget } from './widget.ts'
 
@@ -44,9 +43,9 @@ const pageHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Build the pages, and the widget with them, unless they are what they would be. Answers whether anything was built. */
+/** Builds the dashboard, the widget and the reference if their sources changed. Returns whether anything was built. */
 export async function buildPages(): Promise<boolean> {
-  const built = [await buildStale(dashboard), await buildStale(widget)]
+  const built = [await buildStale(dashboard), await buildStale(widget), await buildStale(reference)]
   return built.includes(true)
 }
 
@@ -54,13 +53,9 @@ export type Pages = { page: BuiltFile; files: Map<string, BuiltFile> }
 
 /** The pages that were built. */
 export async function readPages(): Promise<Pages> {
-  const files = new Map<string, BuiltFile>()
-  const place = builtDir(dashboard)
-  for (const name of globSync('**/*.*', { cwd: place })) files.set(`/${name}`, await readBuiltFile(join(place, name)))
-  const page = files.get('/index.html')
-  if (!page) throw new Error(`the pages are not built: ${place} has no index.html`)
-  files.delete('/index.html')
-  return { page, files }
+  const { '/index.html': page, ...files } = Object.fromEntries(await readBuilt(dashboard))
+  if (!page) throw new Error('the dashboard has no index.html')
+  return { page, files: new Map(Object.entries(files)) }
 }
 
 /** The one page, which says itself that there is nothing at its address. */
@@ -69,9 +64,7 @@ export const sendPage = (request: FastifyRequest, reply: FastifyReply, { page }:
 
 export const pageRoutes = (pages: Pages) => async (app: App) => {
   for (const [path, file] of pages.files) {
-    const isNamedByContent = path.startsWith('/assets/')
-    const cache = isNamedByContent ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
-    app.get(path, async (request, reply) => sendFile(request, reply, file, headersOf(cache)))
+    app.get(path, async (request, reply) => sendFile(request, reply, file, headersOf(cacheControlOf(path))))
   }
   for (const path of ['/', ...rooms.flatMap((room) => [`/${room}`, `/${room}/*`])]) {
     app.get(path, async (request, reply) => sendPage(request, reply, pages))

@@ -1,9 +1,4 @@
-/**
- * What operators and readers need: health, metrics, the API document and its
- * reference. Pages get strict headers: scripts and styles only from us.
- */
-import { readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
+/** Health, metrics and the OpenAPI document. */
 import type { Db } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -11,22 +6,6 @@ import { isMigrated } from '../lib/migrate.ts'
 import type { App } from '../lib/server.ts'
 
 type System = { db: Db; metrics: Metrics; health: Health; document: object | undefined }
-
-const pageHeaders = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cache-control': 'no-cache',
-}
-
-const referenceDir = join(import.meta.dirname, 'reference')
-/** Shown on the page as they are, so that what readers copy is what is tested. */
-const receiversDir = join(import.meta.dirname, '../../receivers')
-const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
-const types: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' }
 
 export const systemRoutes =
   ({ db, metrics, health, document }: System) =>
@@ -56,14 +35,6 @@ export const systemRoutes =
 
     const text = Buffer.from(JSON.stringify(document))
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
-    const serve = (path: string, file: string, type: string | undefined) => {
-      const bytes = readFileSync(file)
-      app.get(path, async (_request, reply) => reply.headers(pageHeaders).type(`${type}; charset=utf-8`).send(bytes))
-    }
-    for (const name of readdirSync(referenceDir)) {
-      serve(name === 'index.html' ? '/docs' : `/docs/${name}`, join(referenceDir, name), types[extname(name)])
-    }
-    for (const name of receivers) serve(`/docs/receivers/${name}`, join(receiversDir, name), 'text/plain')
   }
 
 /** A database that stopped answering is as good as gone. */

@@ -1,0 +1,42 @@
+/** `/docs`: the API reference, and the webhook receivers that it shows. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheControlOf, readBuilt, type Source } from '../../common/build.ts'
+import type { App } from '../lib/server.ts'
+import { sendFile } from './send-file.ts'
+
+export const reference: Source = {
+  folder: 'reference',
+  files: ['reference/src/**/*.*', 'reference/*.{ts,html,json}', 'ui/*.*'],
+}
+
+const headers = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/** The page shows these files unchanged, so readers copy code that is tested. */
+const receiversDir = join(import.meta.dirname, '../../receivers')
+const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
+
+/** Serves the built reference from memory. */
+export async function referenceRoutes(app: App): Promise<void> {
+  for (const [path, file] of await readBuilt(reference)) {
+    const fileHeaders = { ...headers, 'cache-control': cacheControlOf(path) }
+    const url = path === '/index.html' ? '/docs' : `/docs${path}`
+    app.get(url, async (request, reply) => sendFile(request, reply, file, fileHeaders))
+  }
+  for (const name of receivers) {
+    const text = readFileSync(join(receiversDir, name))
+    app.get(`/docs/receivers/${name}`, async (_request, reply) =>
+      reply
+        .headers({ ...headers, 'cache-control': 'no-cache' })
+        .type('text/plain; charset=utf-8')
+        .send(text),
+    )
+  }
+}
