@@ -29,7 +29,7 @@ type ConfirmProps = {
   action: string
   danger?: boolean
   busy?: boolean
-  fault?: string | undefined
+  error?: string | undefined
   onConfirm: () => void
   onClose: () => void
 }
@@ -41,7 +41,7 @@ export function Confirm({
   action,
   danger = false,
   busy = false,
-  fault,
+  error,
   onConfirm,
   onClose,
 }: ConfirmProps) {
@@ -49,7 +49,7 @@ export function Confirm({
   return (
     <Dialog title={title} onClose={onClose}>
       <div>{children}</div>
-      {fault && <ErrorNote>{fault}</ErrorNote>}
+      {error && <ErrorNote>{error}</ErrorNote>}
       <div className="dialog-foot">
         <Button onClick={onClose}>{words.cancel}</Button>
         <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>

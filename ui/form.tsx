@@ -14,28 +14,28 @@ type Wiring = { id: string; 'aria-describedby': string | undefined; 'aria-invali
 type FieldProps = {
   label: string
   hint?: ReactNode
-  fault?: string | null | undefined
+  error?: string | null | undefined
   children: (wiring: Wiring) => ReactNode
 }
 
 /** `<Field label="Name">{(wiring) => <Input {...wiring} … />}</Field>` */
-export function Field({ label, hint, fault, children }: FieldProps) {
+export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
-  const descriptions = [hint ? `${id}-hint` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ')
+  const descriptions = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
         {label}
       </label>
-      {children({ id, 'aria-describedby': descriptions || undefined, 'aria-invalid': fault ? true : undefined })}
+      {children({ id, 'aria-describedby': descriptions || undefined, 'aria-invalid': error ? true : undefined })}
       {hint && (
         <span className="hint" id={`${id}-hint`}>
           {hint}
         </span>
       )}
-      {fault && (
-        <span className="fault" id={`${id}-fault`} role="alert">
-          {fault}
+      {error && (
+        <span className="error" id={`${id}-error`} role="alert">
+          {error}
         </span>
       )}
     </div>

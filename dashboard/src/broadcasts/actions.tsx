@@ -116,7 +116,7 @@ function Resend({ broadcast }: { broadcast: Broadcast }) {
           title={text.againTitle}
           action={text.againAction}
           busy={resend.isPending}
-          fault={resend.error ? describeError(resend.error) : undefined}
+          error={resend.error ? describeError(resend.error) : undefined}
           onConfirm={() => resend.mutate({ params: { id }, body: null })}
           onClose={() => setConfirming(false)}
         >

@@ -13,9 +13,9 @@ import type { Change, Draft } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
-type AudienceProps = { draft: Draft; numbers: RecipientList; fault: string | undefined; onChange: Change }
+type AudienceProps = { draft: Draft; numbers: RecipientList; error: string | undefined; onChange: Change }
 
-export function Audience({ draft, numbers, fault, onChange }: AudienceProps) {
+export function Audience({ draft, numbers, error, onChange }: AudienceProps) {
   return (
     <>
       <div>
@@ -30,15 +30,15 @@ export function Audience({ draft, numbers, fault, onChange }: AudienceProps) {
         />
       </div>
       {draft.source === 'segment' ? (
-        <SegmentSelect draft={draft} fault={fault} onChange={onChange} />
+        <SegmentSelect draft={draft} error={error} onChange={onChange} />
       ) : (
-        <NumberInput draft={draft} numbers={numbers} fault={fault} onChange={onChange} />
+        <NumberInput draft={draft} numbers={numbers} error={error} onChange={onChange} />
       )}
     </>
   )
 }
 
-function SegmentSelect({ draft: { segment_id: id }, fault, onChange }: Omit<AudienceProps, 'numbers'>) {
+function SegmentSelect({ draft: { segment_id: id }, error, onChange }: Omit<AudienceProps, 'numbers'>) {
   const pages = usePages('GET /segments', { query: { limit: 100 } })
   const segment = useCall('GET /segments/{id}', { params: { id } }, { enabled: id !== '' })
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
@@ -57,7 +57,7 @@ function SegmentSelect({ draft: { segment_id: id }, fault, onChange }: Omit<Audi
   }
   const count = segment.data && text.members(segment.data.member_count)
   return (
-    <Field label={text.segment} hint={id && (count ?? text.counting)} fault={fault}>
+    <Field label={text.segment} hint={id && (count ?? text.counting)} error={error}>
       {(wiring) => (
         <Select {...wiring} value={id} onChange={(event) => onChange({ segment_id: event.target.value })}>
           <option value="">{text.chooseSegment}</option>
@@ -72,16 +72,16 @@ function SegmentSelect({ draft: { segment_id: id }, fault, onChange }: Omit<Audi
   )
 }
 
-function NumberInput({ draft, numbers, fault, onChange }: AudienceProps) {
+function NumberInput({ draft, numbers, error, onChange }: AudienceProps) {
   const { recipients, invalid, duplicateCount } = numbers
-  const [uploadFault, setUploadFault] = useState<string>()
+  const [uploadError, setUploadError] = useState<string>()
   const isTooMany = recipients.length > maxRecipients
   return (
     <>
       <Field
         label={text.numbers}
         hint={text.numbersHint}
-        fault={isTooMany ? text.tooMany(recipients.length) : (uploadFault ?? fault)}
+        error={isTooMany ? text.tooMany(recipients.length) : (uploadError ?? error)}
       >
         {(wiring) => (
           <TextArea
@@ -91,7 +91,7 @@ function NumberInput({ draft, numbers, fault, onChange }: AudienceProps) {
             placeholder={text.numbersPlaceholder}
             value={draft.numbers}
             onChange={(event) => {
-              setUploadFault(undefined)
+              setUploadError(undefined)
               onChange({ numbers: event.target.value })
             }}
           />
@@ -100,10 +100,10 @@ function NumberInput({ draft, numbers, fault, onChange }: AudienceProps) {
       <div className="row spread">
         <Upload
           onRead={(numbers) => {
-            setUploadFault(undefined)
+            setUploadError(undefined)
             onChange({ numbers })
           }}
-          onTooLarge={() => setUploadFault(text.tooLarge)}
+          onTooLarge={() => setUploadError(text.tooLarge)}
         />
         <span className="soft small" role="status">
           {recipients.length > 0 && text.read(recipients.length)}

@@ -16,7 +16,7 @@ import { TemplatePreview } from '../templates/preview.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Audience } from './audience.tsx'
-import { mergeFaults, missingFaults, readFaults } from './faults.ts'
+import { mergeErrors, missingErrors, readErrors } from './errors.ts'
 import { MessageSection } from './message.tsx'
 import { Review } from './review.tsx'
 import { Schedule } from './schedule.tsx'
@@ -72,8 +72,8 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
   // The `Idempotency-Key`: a retry after a lost connection does not create the broadcast twice.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed draft needs a new key.
   const idempotencyKey = useMemo(newIdempotencyKey, [body, draft.name])
-  const serverFaults = readFaults(create.error ?? check.error)
-  const faults = isSubmitted ? mergeFaults(missingFaults(todos, missing, draft), serverFaults) : serverFaults
+  const serverErrors = readErrors(create.error ?? check.error)
+  const errors = isSubmitted ? mergeErrors(missingErrors(todos, missing, draft), serverErrors) : serverErrors
   const change = (changes: Partial<Draft>) => {
     if (create.error) create.reset()
     onChange(changes)
@@ -91,7 +91,7 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
   return (
     <div className="broadcasts-compose" ref={sections}>
       <Card>
-        <Field label={text.name} hint={text.nameHint} fault={faults.name}>
+        <Field label={text.name} hint={text.nameHint} error={errors.name}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -104,15 +104,15 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
         </Field>
       </Card>
       <Card title={text.audience}>
-        <Audience draft={draft} numbers={numbers} fault={faults.audience} onChange={change} />
+        <Audience draft={draft} numbers={numbers} error={errors.audience} onChange={change} />
       </Card>
       <Card title={text.message}>
         <MessageSection
           draft={draft}
           templates={templates}
           chosen={chosen}
-          fault={faults.template}
-          faults={faults.values}
+          error={errors.template}
+          errors={errors.values}
           onChange={change}
           onPreview={setPreviewed}
         />
@@ -125,7 +125,7 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
         )}
       </aside>
       <Card title={text.schedule}>
-        <Schedule draft={draft} fault={faults.at} onChange={change} />
+        <Schedule draft={draft} error={errors.at} onChange={change} />
       </Card>
       <Card title={text.test}>
         <TestSend
@@ -140,7 +140,7 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
           missingCount={missing.length}
           preview={preview}
           isChecking={isChecking}
-          fault={serverFaults.other}
+          error={serverErrors.other}
           hasFields={JSON.stringify(draft.params).includes('{{contact.')}
           onRetry={check.retry}
         />
@@ -161,7 +161,7 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
           action={action}
           busy={create.isPending}
-          fault={create.error ? describeError(create.error) : undefined}
+          error={create.error ? describeError(create.error) : undefined}
           onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, idempotencyKey })}
           onClose={() => setConfirming(false)}
         >

@@ -4,7 +4,7 @@ import { SearchInput } from '../../../ui/form.tsx'
 import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { missingValues, parseTemplate, type Template } from '../templates/parse-template.ts'
 import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.tsx'
-import { type Faults, TemplateValues } from '../templates/values.tsx'
+import { TemplateValues, type ValueErrors } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
 import type { Change, Draft } from './use-draft.ts'
@@ -15,14 +15,14 @@ type MessageSectionProps = {
   draft: Draft
   templates: readonly Template[]
   chosen: Template | undefined
-  fault: string | undefined
-  faults: Faults
+  error: string | undefined
+  errors: ValueErrors
   onChange: Change
   /** Called when the member hovers or focuses a template. */
   onPreview: (template: Template | undefined) => void
 }
 
-export function MessageSection({ draft, templates, chosen, fault, faults, onChange, onPreview }: MessageSectionProps) {
+export function MessageSection({ draft, templates, chosen, error, errors, onChange, onPreview }: MessageSectionProps) {
   const [isChanging, setChanging] = useState(false)
   const changeButton = useRef<HTMLButtonElement>(null)
   const wasChosen = useRef(false)
@@ -46,7 +46,7 @@ export function MessageSection({ draft, templates, chosen, fault, faults, onChan
             {text.notApproved(draft.template.name)}
           </Note>
         )}
-        <TemplateList templates={templates.filter(isUsable)} fault={fault} onChoose={choose} onPreview={onPreview} />
+        <TemplateList templates={templates.filter(isUsable)} error={error} onChoose={choose} onPreview={onPreview} />
       </>
     )
   }
@@ -59,13 +59,13 @@ export function MessageSection({ draft, templates, chosen, fault, faults, onChan
           {text.change}
         </button>
       </div>
-      {fault && <ErrorNote>{fault}</ErrorNote>}
+      {error && <ErrorNote>{error}</ErrorNote>}
       <p className="soft small">{needsValues ? text.valuesLead : text.noValues}</p>
       {needsValues && (
         <TemplateValues
           template={chosen}
           params={draft.params}
-          faults={faults}
+          errors={errors}
           withContact
           onChange={(params) => onChange({ params })}
         />
@@ -76,12 +76,12 @@ export function MessageSection({ draft, templates, chosen, fault, faults, onChan
 
 type TemplateListProps = {
   templates: readonly Template[]
-  fault: string | undefined
+  error: string | undefined
   onChoose: (template: Template) => void
   onPreview: (template: Template | undefined) => void
 }
 
-function TemplateList({ templates, fault, onChoose, onPreview }: TemplateListProps) {
+function TemplateList({ templates, error, onChoose, onPreview }: TemplateListProps) {
   const [search, setSearch] = useState('')
   const found = templates.filter((template) => matchesSearch(template, search))
   if (templates.length === 0) {
@@ -97,12 +97,12 @@ function TemplateList({ templates, fault, onChoose, onPreview }: TemplateListPro
       <SearchInput
         label={text.searchTemplates}
         value={search}
-        aria-invalid={fault ? true : undefined}
+        aria-invalid={error ? true : undefined}
         onChange={(event) => setSearch(event.target.value)}
       />
-      {fault && (
-        <span className="fault" role="alert">
-          {fault}
+      {error && (
+        <span className="error" role="alert">
+          {error}
         </span>
       )}
       <ul className="broadcasts-picker" aria-label={text.template} onMouseLeave={() => onPreview(undefined)}>

@@ -19,12 +19,12 @@ type ReviewProps = {
   preview: Preview | undefined
   isChecking: boolean
   /** An error that belongs to no field of the page. */
-  fault: string | undefined
+  error: string | undefined
   hasFields: boolean
   onRetry: () => void
 }
 
-export function Review({ todos, missingCount, preview, isChecking, fault, hasFields, onRetry }: ReviewProps) {
+export function Review({ todos, missingCount, preview, isChecking, error, hasFields, onRetry }: ReviewProps) {
   const isReady = todos.every((todo) => todo === 'name')
   return (
     <>
@@ -38,9 +38,9 @@ export function Review({ todos, missingCount, preview, isChecking, fault, hasFie
           </ul>
         </div>
       )}
-      {isReady && fault && (
+      {isReady && error && (
         <Note tone="red" icon="alert">
-          <p role="alert">{fault}</p>
+          <p role="alert">{error}</p>
           <Button size="small" icon="refresh" onClick={onRetry}>
             {words.common.again}
           </Button>
@@ -97,11 +97,11 @@ function SkipReasons({ preview: { skipped } }: { preview: Preview }) {
 }
 
 function PlanNote({ preview: { plan, sendable } }: { preview: Preview }) {
-  const fault = plan.state === 'lapsed' ? text.planLapsed : plan.fits ? undefined : text.planFull(plan.left ?? 0)
-  if (!fault && sendable > 0) return null
+  const error = plan.state === 'lapsed' ? text.planLapsed : plan.fits ? undefined : text.planFull(plan.left ?? 0)
+  if (!error && sendable > 0) return null
   return (
-    <Note tone={fault ? 'red' : 'amber'} icon="alert">
-      {fault ?? text.noRecipients}
+    <Note tone={error ? 'red' : 'amber'} icon="alert">
+      {error ?? text.noRecipients}
     </Note>
   )
 }

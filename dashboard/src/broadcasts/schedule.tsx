@@ -9,7 +9,7 @@ const { compose: text } = words.broadcasts
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 const minuteMs = 60_000
 
-export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: string | undefined; onChange: Change }) {
+export function Schedule({ draft, error, onChange }: { draft: Draft; error: string | undefined; onChange: Change }) {
   return (
     <>
       <div>
@@ -24,7 +24,7 @@ export function Schedule({ draft, fault, onChange }: { draft: Draft; fault: stri
         />
       </div>
       {draft.isLater && (
-        <Field label={text.at} hint={text.zone(zone)} fault={fault}>
+        <Field label={text.at} hint={text.zone(zone)} error={error}>
           {(wiring) => (
             <Input
               {...wiring}

@@ -6,7 +6,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, newIdempotencyKey, useCall, useChange } from '../lib/api.ts'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { reasonText } from './status.tsx'
 import type { Body, Change, Draft } from './use-draft.ts'
@@ -38,10 +38,10 @@ export function TestSend({ draft: { testTo: to }, template, onChange }: TestSend
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: newIdempotencyKey() }
     test.mutate({ body: { template, to }, idempotencyKey: attempt.current.idempotencyKey })
   }
-  const fault = faultOf(test.error, 'to', 'template')
+  const error = fieldErrorOf(test.error, 'to', 'template')
   return (
     <div className="stack">
-      <Field label={text.testTo} hint={text.testHint} fault={fault && reasonText(fault)}>
+      <Field label={text.testTo} hint={text.testHint} error={error && reasonText(error)}>
         {(wiring) => (
           <div className="broadcasts-test">
             <Input

@@ -5,7 +5,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 
@@ -39,7 +39,7 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
     onChange: (event: { target: { value: string } }) => setEdits({ ...edits, [name]: event.target.value }),
   })
   const isChanged = Object.keys(edits).length > 0
-  const faults = faultsOf(change.error, fieldNames)
+  const errors = fieldErrorsOf(change.error, fieldNames)
   return (
     <form className="stack" onSubmit={submit}>
       <dl className="facts">
@@ -58,19 +58,19 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         <dt>{contacts.channels}</dt>
         <dd>{contact.channels.map((channel) => words.channels[channel]).join(', ') || words.common.none}</dd>
       </dl>
-      <Field label={contacts.name} fault={faults.name}>
+      <Field label={contacts.name} error={errors.name}>
         {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('name')} />}
       </Field>
-      <Field label={contacts.email} fault={faults.email}>
+      <Field label={contacts.email} error={errors.email}>
         {(wiring) => <Input {...wiring} type="email" maxLength={320} autoComplete="off" {...bind('email')} />}
       </Field>
-      <Field label={contacts.company} fault={faults.company}>
+      <Field label={contacts.company} error={errors.company}>
         {(wiring) => <Input {...wiring} maxLength={500} autoComplete="off" {...bind('company')} />}
       </Field>
-      <Field label={contacts.tags} fault={faults.tags}>
+      <Field label={contacts.tags} error={errors.tags}>
         {() => <TagInput names={fields.tags} onChange={(tags) => setEdits({ ...edits, tags })} />}
       </Field>
-      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+      {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" variant="primary" disabled={!isChanged} busy={change.isPending}>
           {words.common.save}

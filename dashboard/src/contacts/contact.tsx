@@ -106,7 +106,7 @@ function EraseContact({ contact }: { contact: Contact }) {
     },
   })
   const isConfirmed = typed.trim().toLowerCase() === texts.eraseWord
-  const fault = erase.error ? { fault: describeError(erase.error) } : {}
+  const error = erase.error ? { error: describeError(erase.error) } : {}
   return (
     <>
       <p className="soft">{texts.eraseText}</p>
@@ -121,7 +121,7 @@ function EraseContact({ contact }: { contact: Contact }) {
           action={texts.eraseDo}
           danger
           busy={erase.isPending}
-          {...fault}
+          {...error}
           onConfirm={() => isConfirmed && erase.mutate({ params: { id: contact.id } })}
           onClose={() => setConfirming(false)}
         >

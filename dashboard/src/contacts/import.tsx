@@ -16,7 +16,7 @@ const texts = words.contacts.importing
 
 const sample = `data:text/csv;charset=utf-8,${encodeURIComponent('phone,name,email,company,tags\r\n+14155550100,Ann Okafor,ann@example.com,Acme,VIP;Newsletter\r\n')}`
 
-type State = { isRunning: boolean; progress?: Progress; report?: ImportReport; fault?: string }
+type State = { isRunning: boolean; progress?: Progress; report?: ImportReport; error?: string }
 
 export function ImportPage() {
   const [file, setFile] = useState<File>()
@@ -33,13 +33,13 @@ export function ImportPage() {
     const onProgress = (progress: Progress) => setState((state) => ({ ...state, progress }))
     try {
       const report = await importFile(chosen, { isDry, onProgress, signal: controller.signal })
-      setState({ isRunning: false, ...(report ? { report } : { fault: texts.connectionLost }) })
+      setState({ isRunning: false, ...(report ? { report } : { error: texts.connectionLost }) })
     } catch (error) {
-      if (!controller.signal.aborted) setState({ isRunning: false, fault: describeError(error) })
+      if (!controller.signal.aborted) setState({ isRunning: false, error: describeError(error) })
     }
     if (!isDry) await Promise.all(['GET /contacts', 'GET /tags'].map((name) => invalidate({ queryKey: [name] })))
   }
-  const { isRunning, progress, report, fault } = state
+  const { isRunning, progress, report, error } = state
   const isDone = report && !report.dry_run
   return (
     <Page title={texts.title} lead={texts.lead} back={{ href: '/contacts', label: texts.back }} narrow>
@@ -52,7 +52,7 @@ export function ImportPage() {
               {texts.sample}
             </a>
           </p>
-          {fault && <ErrorNote>{fault}</ErrorNote>}
+          {error && <ErrorNote>{error}</ErrorNote>}
           {isRunning && (
             <div className="stack" role="status">
               <p>{progress ? texts.progress(progress.done, progress.total) : texts.checking}</p>

@@ -7,7 +7,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { TagInput } from './tag-input.tsx'
 
@@ -35,26 +35,26 @@ export function NewContact({ onClose }: { onClose: () => void }) {
     value: fields[name],
     onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
   })
-  const faults = faultsOf(create.error, fieldNames)
+  const errors = fieldErrorsOf(create.error, fieldNames)
   return (
     <Dialog title={contacts.addTitle} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field label={contacts.phone} hint={contacts.phoneHint} fault={faults.phone}>
+        <Field label={contacts.phone} hint={contacts.phoneHint} error={errors.phone}>
           {(wiring) => <Input {...wiring} type="tel" required autoComplete="off" {...bind('phone')} />}
         </Field>
-        <Field label={contacts.name} fault={faults.name}>
+        <Field label={contacts.name} error={errors.name}>
           {(wiring) => <Input {...wiring} autoComplete="off" maxLength={500} {...bind('name')} />}
         </Field>
-        <Field label={contacts.email} fault={faults.email}>
+        <Field label={contacts.email} error={errors.email}>
           {(wiring) => <Input {...wiring} type="email" autoComplete="off" maxLength={320} {...bind('email')} />}
         </Field>
-        <Field label={contacts.company} fault={faults.company}>
+        <Field label={contacts.company} error={errors.company}>
           {(wiring) => <Input {...wiring} autoComplete="off" maxLength={500} {...bind('company')} />}
         </Field>
-        <Field label={contacts.tags} hint={contacts.tagHint} fault={faults.tags}>
+        <Field label={contacts.tags} hint={contacts.tagHint} error={errors.tags}>
           {() => <TagInput names={tags} onChange={setTags} />}
         </Field>
-        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={create.isPending}>

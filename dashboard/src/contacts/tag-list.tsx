@@ -5,7 +5,7 @@ import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { QueryView } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
@@ -39,7 +39,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
   const toast = useToast()
   const [mode, setMode] = useState<'rename' | 'delete'>()
   const [draft, setDraft] = useState(name)
-  const faultId = useId()
+  const errorId = useId()
   const done = (text: string) => () => {
     setMode(undefined)
     toast.success(text)
@@ -66,7 +66,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
             autoFocus
             aria-label={tagList.renameLabel(name)}
             aria-invalid={rename.error ? true : undefined}
-            aria-describedby={rename.error ? faultId : undefined}
+            aria-describedby={rename.error ? errorId : undefined}
             value={draft}
             maxLength={80}
             onKeyDown={cancelRename}
@@ -87,8 +87,8 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
         </>
       )}
       {rename.error && (
-        <p className="contacts-fault" id={faultId} role="alert">
-          {faultOf(rename.error, 'name')}
+        <p className="contacts-error" id={errorId} role="alert">
+          {fieldErrorOf(rename.error, 'name')}
         </p>
       )}
       {mode === 'delete' && (
@@ -97,7 +97,7 @@ function Row({ tag: { id, name, color, contact_count: count } }: { tag: ItemOf<'
           action={tagList.delete}
           danger
           busy={remove.isPending}
-          {...(remove.error ? { fault: describeError(remove.error) } : {})}
+          {...(remove.error ? { error: describeError(remove.error) } : {})}
           onConfirm={() => remove.mutate({ params: { id } })}
           onClose={() => setMode(undefined)}
         >

@@ -15,16 +15,16 @@ export function Attachments({ attachments, onRemove }: Props) {
   return (
     <ul className="inbox-attachments">
       {attachments.map((attachment) => {
-        const { key, name, size, preview, percent, uploaded, fault } = attachment
+        const { key, name, size, preview, percent, uploaded, error } = attachment
         const icon: IconName = uploaded?.type ?? 'document'
         return (
-          <li key={key} data-fault={fault ? '' : undefined}>
-            {preview && !fault ? <img src={preview} alt="" /> : <Icon name={icon} />}
+          <li key={key} data-error={error ? '' : undefined}>
+            {preview && !error ? <img src={preview} alt="" /> : <Icon name={icon} />}
             <span className="inbox-attachment-text">
               <span className="cut">{name}</span>
-              {fault ? (
-                <span className="inbox-fault" role="alert">
-                  {fault}
+              {error ? (
+                <span className="inbox-error" role="alert">
+                  {error}
                 </span>
               ) : uploaded ? (
                 <span className="soft">{formatBytes(size)}</span>

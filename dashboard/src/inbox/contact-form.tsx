@@ -5,7 +5,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { type Contact, contactQueries } from './data.ts'
 
@@ -26,7 +26,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
       onDone()
     },
   })
-  const faults = faultsOf(change.error, names)
+  const errors = fieldErrorsOf(change.error, names)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     change.mutate({ params: { id: contact.id }, body: fields })
@@ -34,7 +34,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
   return (
     <form className="inbox-contact-form" onSubmit={submit} noValidate>
       {names.map((name, index) => (
-        <Field key={name} label={labels[name]} fault={faults[name]}>
+        <Field key={name} label={labels[name]} error={errors[name]}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -47,7 +47,7 @@ export function ContactForm({ contact, onDone }: { contact: Contact; onDone: () 
           )}
         </Field>
       ))}
-      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+      {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" size="small" variant="primary" busy={change.isPending}>
           {labels.save}

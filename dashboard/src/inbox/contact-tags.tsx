@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import { IconButton } from '../../../ui/button.tsx'
 import { Combobox } from '../../../ui/combobox.tsx'
 import { useCall, useChange } from '../lib/api.ts'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { Tag } from '../ui/tag.tsx'
 import { words } from '../words/words.ts'
 import { type Contact, contactQueries } from './data.ts'
@@ -13,7 +13,7 @@ const { contact: labels } = words.inbox
 export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
   const [typed, setTyped] = useState('')
   const known = useCall('GET /tags', {}).data ?? []
-  const faultId = useId()
+  const errorId = useId()
   const change = useChange('PATCH /contacts/{id}', {
     stale: contactQueries,
     // Clears the input only if it still holds the tag that was added.
@@ -43,7 +43,7 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
           className="input"
           suggestions={known.map(({ name }) => name).filter((name) => !has.has(name.toLowerCase()))}
           aria-label={labels.addTag}
-          aria-describedby={change.error ? faultId : undefined}
+          aria-describedby={change.error ? errorId : undefined}
           placeholder={labels.addTag}
           maxLength={80}
           value={typed}
@@ -60,8 +60,8 @@ export function ContactTags({ contact: { id, tags } }: { contact: Contact }) {
         />
       </div>
       {change.error && (
-        <p className="inbox-fault" id={faultId} role="alert">
-          {faultOf(change.error, 'tags')}
+        <p className="inbox-error" id={errorId} role="alert">
+          {fieldErrorOf(change.error, 'tags')}
         </p>
       )}
     </>

@@ -52,7 +52,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
   const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
   const remaining = remainingLength(channel, text)
   const isUploading = uploadedFiles.length < attachments.length
-  const hasFailedUpload = attachments.some(({ fault }) => fault !== undefined)
+  const hasFailedUpload = attachments.some(({ error }) => error !== undefined)
   const canSend = (text.trim() !== '' || attachments.length > 0) && !hasFailedUpload && remaining >= 0
   const send = () => {
     if (!canSend) return

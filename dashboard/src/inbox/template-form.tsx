@@ -27,7 +27,7 @@ export function TemplateForm({ template, onSend }: Props) {
     { keepPrevious: true },
   )
   const missing = missingValues(template, params)
-  const faults = isSubmitted ? Object.fromEntries(missing.map((path) => [path, labels.required])) : {}
+  const errors = isSubmitted ? Object.fromEntries(missing.map((path) => [path, labels.required])) : {}
   const hasNoValues = missing.length === 0 && Object.keys(params).length === 0
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -39,7 +39,7 @@ export function TemplateForm({ template, onSend }: Props) {
       <div className="inbox-fill-values">
         <h3>{labels.values}</h3>
         {hasNoValues && <p className="soft small">{labels.noValues}</p>}
-        <TemplateValues template={template} params={params} faults={faults} onChange={setParams} />
+        <TemplateValues template={template} params={params} errors={errors} onChange={setParams} />
       </div>
       <div className="inbox-fill-preview">
         <h3>{labels.preview}</h3>

@@ -1,6 +1,6 @@
 /** Files attached to a reply. Each is uploaded at once; the service determines its type and whether it can be sent. */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { type Uploaded, upload, uploadFault } from '../lib/upload.ts'
+import { type Uploaded, upload, uploadError } from '../lib/upload.ts'
 
 export type Attachment = {
   key: string
@@ -10,7 +10,7 @@ export type Attachment = {
   preview: string | undefined
   percent: number
   uploaded: Uploaded | undefined
-  fault: string | undefined
+  error: string | undefined
 }
 
 export function useAttachments() {
@@ -26,12 +26,12 @@ export function useAttachments() {
         setAttachments((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)))
       const preview = file.type.startsWith('image/') ? URL.createObjectURL(file) : undefined
       const attachment = { key, name: file.name, size: file.size, preview, percent: 0 }
-      setAttachments((all) => [...all, { ...attachment, uploaded: undefined, fault: undefined }])
+      setAttachments((all) => [...all, { ...attachment, uploaded: undefined, error: undefined }])
       const request = new XMLHttpRequest()
       requests.current.set(key, request)
       upload(request, file, (percent) => update({ percent }))
         .then((uploaded) => update({ uploaded }))
-        .catch((error: unknown) => update({ fault: uploadFault(error) }))
+        .catch((error: unknown) => update({ error: uploadError(error) }))
         .finally(() => requests.current.delete(key))
     }
   }, [])

@@ -117,7 +117,7 @@ function Disconnect({ endpoint, tool, onClose }: DisconnectProps) {
       action={disconnect.action}
       danger
       busy={remove.isPending}
-      fault={remove.error ? describeError(remove.error) : undefined}
+      error={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
       onClose={onClose}
     >

@@ -41,7 +41,7 @@ export class CallError extends Error {
 /** The sentence that the pages show for an error. */
 export function describeError(error: unknown): string {
   if (error instanceof CallError) {
-    return error.code === 'internal' ? words.common.ourFault : capitalize(error.message)
+    return error.code === 'internal' ? words.common.ourError : capitalize(error.message)
   }
   return words.common.unreachable
 }

@@ -4,7 +4,7 @@ import { type AnswerOf, type DataOf, describeError, pathOf, readAnswer } from '.
 export type Uploaded = DataOf<'POST /uploads'>
 
 /** The error without its field name: the body is the file itself. */
-export const uploadFault = (error: unknown): string =>
+export const uploadError = (error: unknown): string =>
   describeError(error).replace(/^body: (.)/i, (_, first: string) => first.toUpperCase())
 
 /** Uses `XMLHttpRequest`, because `fetch` does not report upload progress. */

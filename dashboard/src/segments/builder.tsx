@@ -200,7 +200,7 @@ function MatchCount({ fields, filter }: { fields: Fields; filter: Filter }) {
       {!complete ? (
         <span className="soft">{builder.complete}</span>
       ) : count.error ? (
-        <span className="segments-fault">{describeError(count.error)}</span>
+        <span className="segments-error">{describeError(count.error)}</span>
       ) : count.data ? (
         <>
           <strong>{builder.count(count.data.count)}</strong>

@@ -7,7 +7,7 @@ import { Field, Input, TextArea } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, useCall, useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -62,7 +62,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
     if (segment) change.mutate({ params: { id: segment.id }, body })
     else create.mutate({ body: { ...body, kind } })
   }
-  const faults = faultsOf(error, ['name', 'description'])
+  const errors = fieldErrorsOf(error, ['name', 'description'])
   const back = segment
     ? { href: `/segments/${segment.id}`, label: segment.name }
     : { href: '/segments', label: segments.title }
@@ -70,7 +70,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
     <Page title={segment ? segment.name : segments.new} back={back} narrow>
       <form className="stack" onSubmit={submit}>
         <Card>
-          <Field label={segments.name} fault={faults.name}>
+          <Field label={segments.name} error={errors.name}>
             {(wiring) => (
               <Input
                 {...wiring}
@@ -81,7 +81,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
               />
             )}
           </Field>
-          <Field label={segments.description} hint={segments.optional} fault={faults.description}>
+          <Field label={segments.description} hint={segments.optional} error={errors.description}>
             {(wiring) => (
               <TextArea
                 {...wiring}
@@ -112,7 +112,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
             <FilterBuilder fields={fields} filter={filter} onChange={setFilter} />
           </Card>
         )}
-        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="row">
           <Button type="submit" variant="primary" busy={isPending} disabled={kind === 'dynamic' && !complete}>
             {segment ? words.common.save : segments.create}

@@ -153,7 +153,7 @@ function Delete({ segment: { id, name }, onClose }: { segment: Segment; onClose:
       action={segments.delete}
       danger
       busy={remove.isPending}
-      {...(remove.error ? { fault: describeError(remove.error) } : {})}
+      {...(remove.error ? { error: describeError(remove.error) } : {})}
       onConfirm={() => remove.mutate({ params: { id } })}
       onClose={onClose}
     >

@@ -171,7 +171,7 @@ function Disconnect({ id, channel, onClose }: { id: string; channel: ChannelName
       action={channels.disconnect}
       danger
       busy={disconnect.isPending}
-      fault={disconnect.error ? describeError(disconnect.error) : undefined}
+      error={disconnect.error ? describeError(disconnect.error) : undefined}
       onConfirm={() => disconnect.mutate({ params: { id } })}
       onClose={onClose}
     >

@@ -39,7 +39,7 @@ type FieldsProps = {
   channel: ProviderChannel
   /** The stored connection, if there is one. */
   stored: Connection | undefined
-  faults: Partial<Record<FieldName | 'rest', string>>
+  errors: Partial<Record<FieldName | 'rest', string>>
   busy: boolean
   form: RefObject<HTMLFormElement | null>
   /** Label of the submit button. */
@@ -47,9 +47,9 @@ type FieldsProps = {
   onSave: (settings: Settings) => void
 }
 
-export function ChannelFields({ channel, stored, faults, busy, form, action, onSave }: FieldsProps) {
+export function ChannelFields({ channel, stored, errors, busy, form, action, onSave }: FieldsProps) {
   const [values, setValues] = useState<Values>(() => valuesOf(stored))
-  const hasFault = advancedFields.some((name) => faults[name])
+  const hasError = advancedFields.some((name) => errors[name])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onSave(Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== '')))
@@ -68,7 +68,7 @@ export function ChannelFields({ channel, stored, faults, busy, form, action, onS
       onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
     }
     return (
-      <Field key={name} label={labels.label} hint={labels.hints[channel]} fault={faults[name]}>
+      <Field key={name} label={labels.label} hint={labels.hints[channel]} error={errors[name]}>
         {(wiring) =>
           isSecret ? (
             <PasswordInput {...wiring} {...props} autoComplete="new-password" />
@@ -82,11 +82,11 @@ export function ChannelFields({ channel, stored, faults, busy, form, action, onS
   return (
     <form className="settings-form" ref={form} onSubmit={submit}>
       {requiredFields[channel].map(renderField)}
-      <details className="settings-advanced" open={hasFault || undefined}>
+      <details className="settings-advanced" open={hasError || undefined}>
         <summary>{guide.advanced}</summary>
         <div className="stack">{advancedFields.map(renderField)}</div>
       </details>
-      {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+      {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
         <Button type="submit" variant="primary" busy={busy}>
           {action}

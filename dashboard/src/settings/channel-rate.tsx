@@ -5,7 +5,7 @@ import { Card } from '../../../ui/card.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import type { Connection } from './connection.ts'
 
@@ -18,7 +18,7 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
     stale: ['GET /channels'],
     onDone: () => toast.success(words.common.saved),
   })
-  const faults = faultsOf(save.error, ['messages_per_second'])
+  const errors = fieldErrorsOf(save.error, ['messages_per_second'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate({ params: { channel }, body: { messages_per_second: Number(rate) } })
@@ -26,7 +26,7 @@ export function SendingRate({ connection: { channel, messages_per_second: stored
   return (
     <Card title={channels.rate}>
       <form className="settings-inline" onSubmit={submit}>
-        <Field label={channels.rateLabel} hint={channels.rateHint} fault={faults.messages_per_second ?? faults.rest}>
+        <Field label={channels.rateLabel} hint={channels.rateHint} error={errors.messages_per_second ?? errors.rest}>
           {(wiring) => (
             <div className="settings-inline-input">
               <Input

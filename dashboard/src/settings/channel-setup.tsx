@@ -10,7 +10,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ChannelCallback } from './channel-callback.tsx'
@@ -61,8 +61,8 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
   const stored = isSaved ? connection : undefined
   const failedStep = check.data?.steps.find(({ ok }) => !ok)
   const failedField = fieldNames.find((name) => name === failedStep?.field)
-  const faults = faultsOf(save.error, fieldNames)
-  if (failedStep && failedField && !save.error) faults[failedField] = failedStep.message
+  const errors = fieldErrorsOf(save.error, fieldNames)
+  if (failedStep && failedField && !save.error) errors[failedField] = failedStep.message
   const focusField = (name: FieldName) => {
     const input = form.current?.elements.namedItem(name)
     if (!(input instanceof HTMLElement)) return
@@ -81,7 +81,7 @@ function SetupSteps({ channel, connection }: { channel: ProviderChannel; connect
             key={formVersion}
             channel={channel}
             stored={stored}
-            faults={faults}
+            errors={errors}
             busy={save.isPending}
             form={form}
             action={stored ? guide.saveAgain : guide.save}

@@ -5,7 +5,7 @@ import { Dialog } from '../../../ui/dialog.tsx'
 import { Checkbox, Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote, Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
 
@@ -29,7 +29,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
       />
     )
   }
-  const faults = faultsOf(create.error, ['name', 'scopes'])
+  const errors = fieldErrorsOf(create.error, ['name', 'scopes'])
   const hasAll = scopes.length === allScopes.length
   const toggle = (scope: string) =>
     setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])
@@ -41,7 +41,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     // Closing the dialog during the request would lose the key.
     <Dialog title={keys.make} size="wide" onClose={() => !create.isPending && onClose()}>
       <form onSubmit={submit}>
-        <Field label={keys.name} hint={keys.nameHint} fault={faults.name}>
+        <Field label={keys.name} hint={keys.nameHint} error={errors.name}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -69,7 +69,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
               />
             ))}
           </div>
-          {faults.scopes && <Note tone="red">{faults.scopes}</Note>}
+          {errors.scopes && <Note tone="red">{errors.scopes}</Note>}
         </fieldset>
         {scopes.length === 0 && name.trim() ? (
           <Note tone="amber" icon="alert">
@@ -78,7 +78,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
         ) : (
           <p className="soft small">{scopes.length === 0 ? keys.withoutScopes : keys.fixed}</p>
         )}
-        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <div className="dialog-foot">
           <Button onClick={onClose} disabled={create.isPending}>
             {common.cancel}

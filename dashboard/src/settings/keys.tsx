@@ -91,7 +91,7 @@ function RevokeKey({ apiKey: { id, name, prefix }, onClose }: { apiKey: Key; onC
       action={keys.revoke}
       danger
       busy={revoke.isPending}
-      fault={revoke.error ? describeError(revoke.error) : undefined}
+      error={revoke.error ? describeError(revoke.error) : undefined}
       onConfirm={() => revoke.mutate({ params: { id } })}
       onClose={onClose}
     >

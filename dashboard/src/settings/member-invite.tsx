@@ -9,7 +9,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Note } from '../../../ui/note.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { words } from '../words/words.ts'
@@ -47,7 +47,7 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
       </SecretDialog>
     )
   }
-  const faults = faultsOf(invite.error, ['email', 'role'])
+  const errors = fieldErrorsOf(invite.error, ['email', 'role'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     invite.mutate({ body: { email, role } })
@@ -59,7 +59,7 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
     >
       <form onSubmit={submit}>
         {existing && <p className="soft">{members.newLinkText}</p>}
-        <Field label={members.email} fault={faults.email}>
+        <Field label={members.email} error={errors.email}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -72,7 +72,7 @@ export function InviteMember({ existing, onClose }: { existing: Member | undefin
             />
           )}
         </Field>
-        <RoleChoice value={role} onChange={setRole} fault={faults.role ?? faults.rest} />
+        <RoleChoice value={role} onChange={setRole} error={errors.role ?? errors.rest} />
         <Note icon="mail">{members.noMail}</Note>
         <div className="dialog-foot">
           <Button onClick={onClose} disabled={invite.isPending}>

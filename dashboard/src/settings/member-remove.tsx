@@ -27,7 +27,7 @@ export function RemoveMember({ member: { id, name, email, state }, onClose }: { 
       action={isInvited ? members.revokeInvitationAction : members.removeAction}
       danger
       busy={remove.isPending}
-      fault={remove.error ? describeError(remove.error) : undefined}
+      error={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id } })}
       onClose={onClose}
     >

@@ -4,7 +4,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type ItemOf, useChange } from '../lib/api.ts'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
 
@@ -15,13 +15,13 @@ export type Role = Member['role']
 
 const roles: readonly Role[] = ['owner', 'admin', 'agent']
 
-type ChoiceProps = { value: Role; onChange: (role: Role) => void; fault?: string | undefined }
+type ChoiceProps = { value: Role; onChange: (role: Role) => void; error?: string | undefined }
 
-export function RoleChoice({ value, onChange, fault }: ChoiceProps) {
+export function RoleChoice({ value, onChange, error }: ChoiceProps) {
   const { role: ownRole } = useSession()
   const name = useId()
   return (
-    <fieldset className="settings-roles" aria-describedby={fault ? `${name}-fault` : undefined}>
+    <fieldset className="settings-roles" aria-describedby={error ? `${name}-error` : undefined}>
       <legend>{members.role}</legend>
       {roles.map((role) => {
         const isAllowed = role !== 'owner' || ownRole === 'owner'
@@ -42,9 +42,9 @@ export function RoleChoice({ value, onChange, fault }: ChoiceProps) {
           </label>
         )
       })}
-      {fault && (
-        <span className="fault" id={`${name}-fault`} role="alert">
-          {fault}
+      {error && (
+        <span className="error" id={`${name}-error`} role="alert">
+          {error}
         </span>
       )}
     </fieldset>
@@ -79,7 +79,7 @@ export function ChangeRole({
     <Dialog title={members.changeRoleTitle(displayName)} onClose={onClose}>
       <form onSubmit={submit}>
         {id === session.member.id && <p className="soft">{members.ownRole}</p>}
-        <RoleChoice value={role} onChange={setRole} fault={faultOf(change.error, 'role')} />
+        <RoleChoice value={role} onChange={setRole} error={fieldErrorOf(change.error, 'role')} />
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={change.isPending}>

@@ -6,7 +6,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 
 const { optOutKeywords: text } = words.settings
@@ -21,7 +21,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
       toast.success(words.common.saved)
     },
   })
-  const faults = faultsOf(save.error, ['opt_out_words'])
+  const errors = fieldErrorsOf(save.error, ['opt_out_words'])
   const set = (next: string[]) => save.mutate({ body: { opt_out_words: next } })
   const add = (event: FormEvent) => {
     event.preventDefault()
@@ -55,7 +55,7 @@ export function OptOutKeywords({ keywords, isManager }: { keywords: readonly str
       </ul>
       {isManager && (
         <form className="settings-inline" onSubmit={add}>
-          <Field label={text.add} hint={text.hint} fault={faults.opt_out_words ?? faults.rest}>
+          <Field label={text.add} hint={text.hint} error={errors.opt_out_words ?? errors.rest}>
             {(wiring) => (
               <div className="settings-inline-input">
                 <Input

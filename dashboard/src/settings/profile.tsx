@@ -5,7 +5,7 @@ import { Card } from '../../../ui/card.tsx'
 import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useSession } from '../lib/session.tsx'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { Page } from '../ui/page.tsx'
@@ -34,7 +34,7 @@ function PersonalDetails() {
     stale: ['GET /session', 'GET /members'],
     onDone: () => toast.success(words.common.saved),
   })
-  const faults = faultsOf(save.error, ['name'])
+  const errors = fieldErrorsOf(save.error, ['name'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate({ body: { name } })
@@ -42,7 +42,7 @@ function PersonalDetails() {
   return (
     <Card title={text.person}>
       <form className="settings-form" onSubmit={submit}>
-        <Field label={text.name} hint={text.nameHint} fault={faults.name ?? faults.rest}>
+        <Field label={text.name} hint={text.nameHint} error={errors.name ?? errors.rest}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -82,7 +82,7 @@ function Password() {
       toast.success(text.passwordChanged)
     },
   })
-  const faults = faultsOf(save.error, ['current_password', 'new_password'])
+  const errors = fieldErrorsOf(save.error, ['current_password', 'new_password'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     save.mutate({ body: { current_password: current, new_password: wanted } })
@@ -92,7 +92,7 @@ function Password() {
       <form className="settings-form" onSubmit={submit}>
         {/* For password managers: whose password it is. */}
         <input type="hidden" name="username" autoComplete="username" value={member.email} readOnly />
-        <Field label={text.current} fault={faults.current_password ?? faults.rest}>
+        <Field label={text.current} error={errors.current_password ?? errors.rest}>
           {(wiring) => (
             <PasswordInput
               {...wiring}
@@ -103,7 +103,7 @@ function Password() {
             />
           )}
         </Field>
-        <Field label={text.next} hint={text.nextHint} fault={faults.new_password}>
+        <Field label={text.next} hint={text.nextHint} error={errors.new_password}>
           {(wiring) => (
             <PasswordInput
               {...wiring}

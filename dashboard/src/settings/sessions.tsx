@@ -113,7 +113,7 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
       action={text.end}
       danger
       busy={end.isPending}
-      fault={end.error ? describeError(end.error) : undefined}
+      error={end.error ? describeError(end.error) : undefined}
       onConfirm={() => end.mutate({})}
       onClose={onClose}
     >

@@ -6,7 +6,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { readableOn } from '../../../widget/src/color.ts'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
@@ -44,7 +44,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
       toast.success(words.common.saved)
     },
   })
-  const faults = faultsOf(save.error, fields)
+  const errors = fieldErrorsOf(save.error, fields)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const allowed_origins = origins.split(/\s+/).filter(Boolean)
@@ -53,7 +53,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
   return (
     <form className="settings-widget" onSubmit={submit}>
       <div className="settings-form">
-        <Field label={text.name} hint={text.nameHint} fault={faults.title ?? faults.rest}>
+        <Field label={text.name} hint={text.nameHint} error={errors.title ?? errors.rest}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -64,7 +64,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             />
           )}
         </Field>
-        <Field label={text.greeting} fault={faults.greeting}>
+        <Field label={text.greeting} error={errors.greeting}>
           {(wiring) => (
             <TextArea
               {...wiring}
@@ -75,7 +75,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             />
           )}
         </Field>
-        <Field label={text.color} fault={faults.color}>
+        <Field label={text.color} error={errors.color}>
           {(wiring) => (
             <input
               {...wiring}
@@ -98,7 +98,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             onChange={setPosition}
           />
         </div>
-        <Field label={text.details} hint={text.detailsHint} fault={faults.ask_details}>
+        <Field label={text.details} hint={text.detailsHint} error={errors.ask_details}>
           {(wiring) => (
             <Select
               {...wiring}
@@ -115,7 +115,7 @@ function WidgetForm({ widget: stored }: { widget: Widget }) {
             </Select>
           )}
         </Field>
-        <Field label={text.origins} hint={text.originsHint} fault={faults.allowed_origins}>
+        <Field label={text.origins} hint={text.originsHint} error={errors.allowed_origins}>
           {(wiring) => (
             <TextArea
               {...wiring}

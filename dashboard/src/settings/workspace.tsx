@@ -7,7 +7,7 @@ import { Note } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, useCall, useChange } from '../lib/api.ts'
 import { countries } from '../lib/countries.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
@@ -46,7 +46,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
       toast.success(words.common.saved)
     },
   })
-  const faults = faultsOf(save.error, ['name', 'default_country'])
+  const errors = fieldErrorsOf(save.error, ['name', 'default_country'])
   const isUnchanged = name === stored.name && country === stored.default_country
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -55,7 +55,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
   return (
     <Card title={text.general}>
       <form className="settings-form" onSubmit={submit}>
-        <Field label={text.name} hint={text.nameHint} fault={faults.name ?? faults.rest}>
+        <Field label={text.name} hint={text.nameHint} error={errors.name ?? errors.rest}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -67,7 +67,7 @@ function General({ workspace: stored, isManager }: { workspace: WorkspaceView; i
             />
           )}
         </Field>
-        <Field label={text.country} hint={text.countryHint} fault={faults.default_country}>
+        <Field label={text.country} hint={text.countryHint} error={errors.default_country}>
           {(wiring) => (
             <Select
               {...wiring}

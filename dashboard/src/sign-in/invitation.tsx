@@ -6,7 +6,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
@@ -44,7 +44,7 @@ export default function Invitation() {
     )
   }
   const { email, role, workspace_name: workspace } = query.data
-  const faults = faultsOf(join.error, ['name', 'password'])
+  const errors = fieldErrorsOf(join.error, ['name', 'password'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     join.mutate({ params: { token }, body: { name, password } })
@@ -56,7 +56,7 @@ export default function Invitation() {
         <Field label={signIn.email}>
           {(wiring) => <Input {...wiring} type="email" autoComplete="username" value={email} readOnly />}
         </Field>
-        <Field label={invitation.name} hint={invitation.nameHint} fault={faults.name}>
+        <Field label={invitation.name} hint={invitation.nameHint} error={errors.name}>
           {(wiring) => (
             <Input
               {...wiring}
@@ -67,7 +67,7 @@ export default function Invitation() {
             />
           )}
         </Field>
-        <Field label={signIn.password} hint={signIn.passwordHint} fault={faults.password}>
+        <Field label={signIn.password} hint={signIn.passwordHint} error={errors.password}>
           {(wiring) => (
             <PasswordInput
               {...wiring}
@@ -79,7 +79,7 @@ export default function Invitation() {
             />
           )}
         </Field>
-        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={join.isPending}>
           {invitation.submit}
         </Button>

@@ -10,7 +10,7 @@ import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { countries, likelyCountry } from '../lib/countries.ts'
-import { faultsOf } from '../lib/faults.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { PasswordInput } from '../ui/password-input.tsx'
@@ -57,7 +57,7 @@ export default function Setup() {
       </SignInPage>
     )
   }
-  const faults = faultsOf(create.error, names)
+  const errors = fieldErrorsOf(create.error, names)
   const bind = (name: keyof typeof fields) => ({
     value: fields[name],
     onChange: (event: { target: { value: string } }) => setFields({ ...fields, [name]: event.target.value }),
@@ -69,15 +69,15 @@ export default function Setup() {
   return (
     <SignInPage key="form" title={setup.title} lead={setup.lead}>
       <form noValidate onSubmit={submit}>
-        {(!given || faults.token) && (
-          <Field label={setup.token} hint={setup.tokenHint} fault={faults.token}>
+        {(!given || errors.token) && (
+          <Field label={setup.token} hint={setup.tokenHint} error={errors.token}>
             {(wiring) => <Input {...wiring} required autoComplete="off" spellCheck={false} {...bind('token')} />}
           </Field>
         )}
-        <Field label={setup.workspace} hint={setup.workspaceHint} fault={faults.workspace_name}>
+        <Field label={setup.workspace} hint={setup.workspaceHint} error={errors.workspace_name}>
           {(wiring) => <Input {...wiring} required autoComplete="organization" {...bind('workspace_name')} />}
         </Field>
-        <Field label={setup.country} hint={setup.countryHint} fault={faults.default_country}>
+        <Field label={setup.country} hint={setup.countryHint} error={errors.default_country}>
           {(wiring) => (
             <Select {...wiring} {...bind('default_country')}>
               {countries.map(({ code, name }) => (
@@ -88,18 +88,18 @@ export default function Setup() {
             </Select>
           )}
         </Field>
-        <Field label={setup.name} fault={faults.name}>
+        <Field label={setup.name} error={errors.name}>
           {(wiring) => <Input {...wiring} required autoComplete="name" {...bind('name')} />}
         </Field>
-        <Field label={signIn.email} fault={faults.email}>
+        <Field label={signIn.email} error={errors.email}>
           {(wiring) => <Input {...wiring} type="email" required autoComplete="username" {...bind('email')} />}
         </Field>
-        <Field label={signIn.password} hint={signIn.passwordHint} fault={faults.password}>
+        <Field label={signIn.password} hint={signIn.passwordHint} error={errors.password}>
           {(wiring) => (
             <PasswordInput {...wiring} required minLength={8} autoComplete="new-password" {...bind('password')} />
           )}
         </Field>
-        {faults.rest && <ErrorNote>{faults.rest}</ErrorNote>}
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
         <Button type="submit" variant="primary" busy={create.isPending}>
           {setup.submit}
         </Button>

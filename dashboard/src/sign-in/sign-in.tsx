@@ -37,7 +37,7 @@ export default function SignIn() {
     event.preventDefault()
     enter.mutate({ body: { email, password } })
   }
-  const fault = !enter.error ? undefined : retryAt === 0 ? describeError(enter.error) : undefined
+  const error = !enter.error ? undefined : retryAt === 0 ? describeError(enter.error) : undefined
   return (
     <SignInPage title={signIn.title} lead={signIn.lead} foot={signIn.forgotten}>
       {demo && (
@@ -72,7 +72,7 @@ export default function SignIn() {
             />
           )}
         </Field>
-        <Field label={signIn.password} fault={fault}>
+        <Field label={signIn.password} error={error}>
           {(wiring) => (
             <PasswordInput
               {...wiring}

@@ -3,7 +3,7 @@ import { useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Field } from '../../../ui/form.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { upload, uploadFault } from '../lib/upload.ts'
+import { upload, uploadError } from '../lib/upload.ts'
 import { words } from '../words/words.ts'
 
 const { values: text } = words.templates
@@ -19,14 +19,14 @@ type ValueInputProps = {
   label: string
   value: string
   hint?: string | undefined
-  fault: string | undefined
+  error: string | undefined
   withContact: boolean
   isFile?: boolean | undefined
   onChange: (value: string) => void
 }
 
-export function ValueInput({ label, value, hint, fault, withContact, isFile = false, onChange }: ValueInputProps) {
-  const [uploadFaultText, setUploadFault] = useState('')
+export function ValueInput({ label, value, hint, error, withContact, isFile = false, onChange }: ValueInputProps) {
+  const [uploadErrorText, setUploadError] = useState('')
   const input = useRef<HTMLInputElement>(null)
   const insert = (reference: string) => {
     const from = input.current?.selectionStart ?? value.length
@@ -35,7 +35,7 @@ export function ValueInput({ label, value, hint, fault, withContact, isFile = fa
     input.current?.focus()
   }
   return (
-    <Field label={label} hint={hint} fault={uploadFaultText || fault}>
+    <Field label={label} hint={hint} error={uploadErrorText || error}>
       {(wiring) => (
         <div className="values-line">
           <input
@@ -47,7 +47,7 @@ export function ValueInput({ label, value, hint, fault, withContact, isFile = fa
             value={value}
             onChange={(event) => onChange(event.target.value)}
           />
-          {isFile && <FileButton onUploaded={onChange} onFault={setUploadFault} />}
+          {isFile && <FileButton onUploaded={onChange} onError={setUploadError} />}
           {withContact && !isFile && (
             <Menu
               label={text.insert(label)}
@@ -65,17 +65,17 @@ export function ValueInput({ label, value, hint, fault, withContact, isFile = fa
   )
 }
 
-type FileButtonProps = { onUploaded: (url: string) => void; onFault: (fault: string) => void }
+type FileButtonProps = { onUploaded: (url: string) => void; onError: (error: string) => void }
 
-function FileButton({ onUploaded, onFault }: FileButtonProps) {
+function FileButton({ onUploaded, onError }: FileButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const uploadFile = async (file: File | undefined) => {
     if (!file) return
     setBusy(true)
-    onFault('')
+    onError('')
     await upload(new XMLHttpRequest(), file, () => {})
       .then(({ media_url: url }) => onUploaded(url))
-      .catch((error: unknown) => onFault(uploadFault(error)))
+      .catch((error: unknown) => onError(uploadError(error)))
     setBusy(false)
   }
   return (

@@ -2,7 +2,7 @@
  * The form for a template's values: header, body, buttons, and the same for each card. Renders nothing for a template without
  * values.
  *
- * `faults` are shown at the value with the same path (see `parse-template.ts`). With `withContact`, values can contain contact
+ * `errors` are shown at the value with the same path (see `parse-template.ts`). With `withContact`, values can contain contact
  * fields, which only broadcasts support.
  */
 import './values.css'
@@ -23,17 +23,17 @@ import { ValueInput } from './value-input.tsx'
 
 const { values: text } = words.templates
 
-export type Faults = Readonly<Record<string, string>>
+export type ValueErrors = Readonly<Record<string, string>>
 
 type TemplateValuesProps = {
   template: Template
   params: TemplateParams
   onChange: (params: TemplateParams) => void
-  faults?: Faults | undefined
+  errors?: ValueErrors | undefined
   withContact?: boolean
 }
 
-export function TemplateValues({ template, params, onChange, faults = {}, withContact = false }: TemplateValuesProps) {
+export function TemplateValues({ template, params, onChange, errors = {}, withContact = false }: TemplateValuesProps) {
   const part = parseTemplate(template)
   const changeCard = (index: number, values: Values) => {
     const cards = part.cards.map((_, at) => params.cards?.[at] ?? {})
@@ -46,7 +46,7 @@ export function TemplateValues({ template, params, onChange, faults = {}, withCo
         part={part}
         values={params}
         path=""
-        faults={faults}
+        errors={errors}
         withContact={withContact}
         onChange={(values) => onChange({ ...params, ...values })}
       />
@@ -58,7 +58,7 @@ export function TemplateValues({ template, params, onChange, faults = {}, withCo
             part={card}
             values={params.cards?.[index] ?? {}}
             path={`cards[${index}].`}
-            faults={faults}
+            errors={errors}
             withContact={withContact}
             onChange={(values) => changeCard(index, values)}
           />
@@ -72,7 +72,7 @@ type PartProps = {
   part: Part
   values: Values
   path: string
-  faults: Faults
+  errors: ValueErrors
   withContact: boolean
   onChange: (values: Values) => void
 }
@@ -86,7 +86,7 @@ type ValueField = {
   onChange: (value: string) => void
 }
 
-function PartValues({ part: { header, body, buttons }, values, path, faults, withContact, onChange }: PartProps) {
+function PartValues({ part: { header, body, buttons }, values, path, errors, withContact, onChange }: PartProps) {
   const fields = [
     ...headerFields(header, values, onChange),
     ...(body?.variables ?? []).map((variable) =>
@@ -95,7 +95,7 @@ function PartValues({ part: { header, body, buttons }, values, path, faults, wit
     ...buttons.flatMap((button, index) => buttonFields(button, index, values, onChange)),
   ]
   return fields.map(({ path: name, ...field }) => (
-    <ValueInput key={name} {...field} fault={faults[path + name]} withContact={withContact} />
+    <ValueInput key={name} {...field} error={errors[path + name]} withContact={withContact} />
   ))
 }
 

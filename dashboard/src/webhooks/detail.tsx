@@ -197,7 +197,7 @@ function DisableEndpoint({ endpoint, onClose }: ActionProps) {
       title={webhooks.disable.title}
       action={webhooks.disable.action}
       busy={change.isPending}
-      fault={change.error ? describeError(change.error) : undefined}
+      error={change.error ? describeError(change.error) : undefined}
       onConfirm={() => change.mutate({ params: { id: endpoint.id }, body: { is_active: false } })}
       onClose={onClose}
     >
@@ -223,7 +223,7 @@ function DeleteEndpoint({ endpoint, onClose }: ActionProps) {
       action={webhooks.delete.action}
       danger
       busy={remove.isPending}
-      fault={remove.error ? describeError(remove.error) : undefined}
+      error={remove.error ? describeError(remove.error) : undefined}
       onConfirm={() => remove.mutate({ params: { id: endpoint.id } })}
       onClose={onClose}
     >

@@ -6,7 +6,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Checkbox, Field, Input } from '../../../ui/form.tsx'
 import { Note } from '../../../ui/note.tsx'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 
@@ -39,10 +39,10 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
     setTried(true)
     if (events.size > 0) onSubmit({ url: url.trim(), events: eventNames.filter((name) => events.has(name)) })
   }
-  const fault = faultOf(error, 'url')
+  const urlError = fieldErrorOf(error, 'url')
   return (
     <form onSubmit={submit}>
-      <Field label={urlLabel} hint={form.urlHint} fault={fault}>
+      <Field label={urlLabel} hint={form.urlHint} error={urlError}>
         {(wiring) => (
           <Input
             {...wiring}
@@ -58,8 +58,8 @@ export function EndpointForm({ initial, urlLabel = form.url, action, busy, error
           />
         )}
       </Field>
-      {fault && isPrivateAddress.test(fault) && <PrivateAddressHelp />}
-      <EventChoice events={events} onToggle={toggle} fault={isTried && events.size === 0 ? form.noEvents : undefined} />
+      {urlError && isPrivateAddress.test(urlError) && <PrivateAddressHelp />}
+      <EventChoice events={events} onToggle={toggle} error={isTried && events.size === 0 ? form.noEvents : undefined} />
       <div className="dialog-foot">
         <Button onClick={onClose} disabled={busy}>
           {words.common.cancel}
@@ -89,12 +89,12 @@ function PrivateAddressHelp() {
   )
 }
 
-type ChoiceProps = { events: ReadonlySet<EventName>; onToggle: (event: EventName) => void; fault: string | undefined }
+type ChoiceProps = { events: ReadonlySet<EventName>; onToggle: (event: EventName) => void; error: string | undefined }
 
-function EventChoice({ events, onToggle, fault }: ChoiceProps) {
+function EventChoice({ events, onToggle, error }: ChoiceProps) {
   const id = useId()
   return (
-    <fieldset className="hooks-choice" aria-describedby={fault ? id : undefined}>
+    <fieldset className="hooks-choice" aria-describedby={error ? id : undefined}>
       <legend>{form.events}</legend>
       {eventNames.map((event) => (
         <Checkbox
@@ -109,9 +109,9 @@ function EventChoice({ events, onToggle, fault }: ChoiceProps) {
           hint={explained[event].hint}
         />
       ))}
-      {fault && (
-        <span className="fault" id={id} role="alert">
-          {fault}
+      {error && (
+        <span className="error" id={id} role="alert">
+          {error}
         </span>
       )}
     </fieldset>

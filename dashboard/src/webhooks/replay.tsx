@@ -6,7 +6,7 @@ import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { toDatetimeLocal } from '../lib/datetime-local.ts'
-import { faultOf } from '../lib/faults.ts'
+import { fieldErrorOf } from '../lib/field-errors.ts'
 import { words } from '../words/words.ts'
 
 const { replay: labels } = words.webhooks
@@ -61,7 +61,7 @@ export function ReplayDialog({ endpointId, onClose }: { endpointId: string; onCl
         </div>
         <div className="hooks-range">
           <Field label={labels.from}>{(wiring) => <Input {...wiring} {...bind('from')} />}</Field>
-          <Field label={labels.to} hint={labels.limit} fault={faultOf(replay.error, 'from', 'to')}>
+          <Field label={labels.to} hint={labels.limit} error={fieldErrorOf(replay.error, 'from', 'to')}>
             {(wiring) => <Input {...wiring} {...bind('to')} />}
           </Field>
         </div>

@@ -146,13 +146,13 @@ export function AddCustomer({ onOpen, onClose }: DialogProps) {
         />
         {isSocial ? (
           <>
-            <Field label="User id" hint="The id that the channel gives this person" fault={fault}>
+            <Field label="User id" hint="The id that the channel gives this person" error={fault}>
               {(wiring) => <Input {...wiring} {...bind('userId')} />}
             </Field>
             <Field label="Username">{(wiring) => <Input {...wiring} {...bind('username')} />}</Field>
           </>
         ) : (
-          <Field label="Number" hint="With the country code, starting with +" fault={fault}>
+          <Field label="Number" hint="With the country code, starting with +" error={fault}>
             {(wiring) => <Input {...wiring} {...bind('number')} type="tel" />}
           </Field>
         )}

@@ -149,7 +149,7 @@ function FaultForm({ numbers, onAdded }: { numbers: readonly string[]; onAdded: 
     onChange: (event: { target: { value: string } }) => setValues({ ...values, [name]: event.target.value }),
   })
   const number = (name: 'code' | 'count' | 'delay_ms', label: string, placeholder: string) => (
-    <Field label={label} fault={invalid === name ? 'A whole number' : undefined}>
+    <Field label={label} error={invalid === name ? 'A whole number' : undefined}>
       {(wiring) => <Input {...wiring} {...bind(name)} inputMode="numeric" placeholder={placeholder} />}
     </Field>
   )

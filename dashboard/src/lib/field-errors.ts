@@ -4,20 +4,20 @@
  */
 import { CallError, describeError } from './api.ts'
 
-export type Faults<Field extends string> = { [Name in Field | 'rest']?: string }
+export type FieldErrors<Field extends string> = { [Name in Field | 'rest']?: string }
 
 const fieldMessage = /^([a-z_]+)(?:[[.][^:]*)?: ([\s\S]+)$/
 
-export function faultsOf<Field extends string>(error: unknown, fields: readonly Field[]): Faults<Field> {
+export function fieldErrorsOf<Field extends string>(error: unknown, fields: readonly Field[]): FieldErrors<Field> {
   if (!error) return {}
   const [, name, rule] = (error instanceof CallError && fieldMessage.exec(error.message)) || []
   const field = fields.find((each) => each === name)
-  const faults: Faults<Field> = {}
-  if (field && rule) faults[field] = rule.charAt(0).toUpperCase() + rule.slice(1)
-  else faults.rest = describeError(error)
-  return faults
+  const errors: FieldErrors<Field> = {}
+  if (field && rule) errors[field] = rule.charAt(0).toUpperCase() + rule.slice(1)
+  else errors.rest = describeError(error)
+  return errors
 }
 
 /** The error for a form that shows it in one place, without the field's name if it is one of `fields`. */
-export const faultOf = (error: unknown, ...fields: string[]): string | undefined =>
-  Object.values(faultsOf(error, fields))[0]
+export const fieldErrorOf = (error: unknown, ...fields: string[]): string | undefined =>
+  Object.values(fieldErrorsOf(error, fields))[0]

@@ -5,7 +5,7 @@ import type { Draft, Todo } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
-export type ComposeFaults = {
+export type ComposeErrors = {
   name?: string
   audience?: string
   template?: string
@@ -18,7 +18,7 @@ export type ComposeFaults = {
 
 const valuePrefix = 'template.params.'
 
-export function readFaults(error: unknown): ComposeFaults {
+export function readErrors(error: unknown): ComposeErrors {
   if (!error) return { values: {} }
   const errorMessage = error instanceof CallError ? error.message : ''
   const [, field = '', rule = ''] = /^([\w.[\]]+): ([\s\S]+)$/.exec(errorMessage) ?? []
@@ -35,7 +35,7 @@ export function readFaults(error: unknown): ComposeFaults {
 }
 
 /** Errors for missing parts, shown after an attempt to send. */
-export function missingFaults(todos: readonly Todo[], missing: readonly string[], { at }: Draft): ComposeFaults {
+export function missingErrors(todos: readonly Todo[], missing: readonly string[], { at }: Draft): ComposeErrors {
   const has = new Set(todos)
   return {
     values: Object.fromEntries(missing.map((path) => [path, words.templates.values.required])),
@@ -48,10 +48,10 @@ export function missingFaults(todos: readonly Todo[], missing: readonly string[]
 }
 
 /** Errors of the service take precedence. */
-export const mergeFaults = (localFaults: ComposeFaults, serverFaults: ComposeFaults): ComposeFaults => ({
-  ...localFaults,
-  ...serverFaults,
-  values: { ...localFaults.values, ...serverFaults.values },
+export const mergeErrors = (localErrors: ComposeErrors, serverErrors: ComposeErrors): ComposeErrors => ({
+  ...localErrors,
+  ...serverErrors,
+  values: { ...localErrors.values, ...serverErrors.values },
 })
 
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
