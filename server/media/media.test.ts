@@ -1,4 +1,4 @@
-/** Media the customers sent: fetched from the channel, kept, and served to whoever has the link. */
+/** Media of customers: fetched from the channel, stored, and served by link. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -47,7 +47,7 @@ const given = (bytes: string | Buffer, mime_type = 'image/jpeg'): FetchedMedia =
 })
 const refused = (again: boolean, message = 'not now'): FetchedMedia => ({ ok: false, again, message })
 
-/** A workspace with a conversation, a channel that answers as it is told, and the routes on a port. */
+/** A workspace with a conversation, a channel with scripted answers, and the routes on a port. */
 async function startMedia(t: TestContext) {
   const database = await createDatabase(t)
   const db = database.connect(5)
@@ -84,7 +84,7 @@ async function startMedia(t: TestContext) {
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   const store = createFolderStore(dir)
 
-  /** A message with media came in. */
+  /** Inserts a message with media. */
   async function add(media: Partial<MediaReference> = {}, { workspaceId, conversationId } = home): Promise<Added> {
     const source = { id: newId(), url: null, mime_type: null, filename: null, ...media }
     const [id, message_id, token] = [newId(), newId(), mediaToken()]
@@ -100,7 +100,7 @@ async function startMedia(t: TestContext) {
   }
 
   const asked: string[] = []
-  /** A worker, whose channel gives these answers one after the other, and the last of them for ever. */
+  /** Starts a worker. Its channel returns these answers in turn, and repeats the last one. */
   function work(answers: Answer[], options: { store?: Store; timeoutMs?: number } = {}) {
     let next = 0
     const loop = startMediaFetch({
@@ -145,7 +145,7 @@ async function startMedia(t: TestContext) {
       select media_url from messages where workspace_id = ${workspaceId} and id = ${message_id}`
     return message?.media_url
   }
-  /** The pause is over. */
+  /** Ends the delay before the next attempt. */
   const hurry = ({ id }: Added) =>
     db`update media set next_attempt_at = now() where workspace_id = ${workspaceId} and id = ${id}`
 
@@ -161,7 +161,7 @@ async function startMedia(t: TestContext) {
   const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   const get = (path: string, headers: Record<string, string> = {}) => fetch(`${origin}${path}`, { headers })
 
-  /** Fetched and kept: the path of its link. */
+  /** Fetches and stores a file. Returns the path of its link. */
   async function show(bytes: string | Buffer, mimeType: string, filename: string | null = null): Promise<string> {
     const added = await add({ filename })
     const loop = work([() => given(bytes, mimeType)])
@@ -173,7 +173,7 @@ async function startMedia(t: TestContext) {
   return { db, workspaceId, store, addWorkspace, add, work, read, settled, urlOf, hurry, get, show, asked, metrics }
 }
 
-test('media are fetched with the connection of the workspace, and the message says where they are', main, async (t) => {
+test('media is fetched with the connection of the workspace, and the message gets its link', main, async (t) => {
   const { add, work, settled, urlOf, get } = await startMedia(t)
   const added = await add({ id: 'wamid-1' })
   assert.equal(await urlOf(added), null)
@@ -188,7 +188,7 @@ test('media are fetched with the connection of the workspace, and the message sa
   assert.deepEqual([answer.status, await answer.text()], [200, text])
 })
 
-test('a worker that is woken looks at once', async (t) => {
+test('a signal makes the worker claim at once', async (t) => {
   const { add, work, settled } = await startMedia(t)
   const first = await add()
   const loop = work([() => given('x')])
@@ -202,14 +202,14 @@ test('a worker that is woken looks at once', async (t) => {
   assert.ok(Date.now() - started < 900, `${Date.now() - started} ms`)
 })
 
-test('the type of the report counts when the bytes come without one', async (t) => {
+test('the type in the report counts when the download has none', async (t) => {
   const { add, work, settled } = await startMedia(t)
   const added = await add({ mime_type: 'audio/ogg; codecs=opus' })
   work([() => given('x', 'application/octet-stream')])
   assert.equal((await settled(added, 'stored')).mime_type, 'audio/ogg')
 })
 
-test('what fails is tried again after ever longer pauses, and is then stored', async (t) => {
+test('a failed fetch is retried with growing delays, and then stored', async (t) => {
   const { add, work, read, settled, urlOf, hurry } = await startMedia(t)
   const added = await add()
   const broken = () => {
@@ -241,7 +241,7 @@ test('what fails is tried again after ever longer pauses, and is then stored', a
   assert.equal(await urlOf(added), `/media/${added.token}`)
 })
 
-test('after the sixth failure it is given up, and so is what nobody ever finished', async (t) => {
+test('media fails after the sixth failed attempt, also when no attempt ever completed', async (t) => {
   const { db, add, work, settled, urlOf, asked } = await startMedia(t)
   const [tired, poisoned] = [await add(), await add()]
   await db`update media set attempt_count = 5 where id = ${tired.id}`
@@ -252,7 +252,7 @@ test('after the sixth failure it is given up, and so is what nobody ever finishe
   assert.deepEqual([asked.length, await urlOf(tired)], [1, null])
 })
 
-test('what is gone is given up at once', async (t) => {
+test('media that the channel has deleted fails at once', async (t) => {
   const { add, work, settled, get, metrics } = await startMedia(t)
   const added = await add()
   work([() => refused(false, 'the channel no longer has it')])
@@ -263,7 +263,7 @@ test('what is gone is given up at once', async (t) => {
   assert.match(await metrics.read(), /parley_media\{state="failed"\} 1/)
 })
 
-test('what is too large is given up at once, and nothing of it is kept', async (t) => {
+test('media over the size limit fails at once, and nothing of it is stored', async (t) => {
   const { add, work, settled, store } = await startMedia(t)
   const added = await add()
   let sent = 0
@@ -281,7 +281,7 @@ test('what is too large is given up at once, and nothing of it is kept', async (
   assert.equal(await store.get(added.id), undefined)
 })
 
-test('a channel that hangs is given its time and no more', async (t) => {
+test('a fetch ends at its timeout', async (t) => {
   const { add, work, read } = await startMedia(t)
   const [silent, stuck] = [await add(), await add()]
   const bytes = new PassThrough()
@@ -297,7 +297,7 @@ test('a channel that hangs is given its time and no more', async (t) => {
   assert.equal(bytes.destroyed, true)
 })
 
-test('media of another workspace arrive within two seconds, however many workspaces have media that hang', async (t) => {
+test('media of a workspace arrives within two seconds while the fetches of many others hang', async (t) => {
   const { addWorkspace, add, work, settled } = await startMedia(t)
   const hanging = await Promise.all(Array.from({ length: 10 }, addWorkspace))
   const stuck = new Set(hanging.map(({ workspaceId }) => workspaceId))
@@ -309,7 +309,7 @@ test('media of another workspace arrive within two seconds, however many workspa
     most.set(workspace_id, Math.max(most.get(workspace_id) ?? 0, inFlight.get(workspace_id) ?? 0))
     return new Promise(() => {})
   }
-  // The oldest are all of one workspace.
+  // The oldest rows all belong to one workspace.
   const [first, ...others] = hanging
   for (let i = 0; i < 20; i++) await add({}, first)
   const loop = work([fetch])
@@ -331,7 +331,7 @@ test('media of another workspace arrive within two seconds, however many workspa
   await arrives('ten workspaces that hang for a while')
 })
 
-test('a store that does not work costs no attempt, however long', async (t) => {
+test('a failure of the store does not count as an attempt', async (t) => {
   const { add, work, read, store, settled, hurry } = await startMedia(t)
   const added = await add()
   let works = false
@@ -349,7 +349,7 @@ test('a store that does not work costs no attempt, however long', async (t) => {
   assert.equal((await settled(added, 'stored')).attempt_count, 1)
 })
 
-test('without a connection it waits for one', async (t) => {
+test('media waits while the workspace has no connection', async (t) => {
   const { db, add, work, read } = await startMedia(t)
   await db`delete from channel_connections`
   const added = await add()
@@ -361,14 +361,14 @@ test('without a connection it waits for one', async (t) => {
   assert.deepEqual([row.state, row.last_error], ['pending', 'the channel is not connected'])
 })
 
-test('what a crashed worker had claimed comes back, and a late outcome of it changes nothing', async (t) => {
+test('the claims of a crashed worker expire, and its late outcome changes nothing', async (t) => {
   const { add, work, read, settled, hurry, asked } = await startMedia(t)
   const added = await add()
   let answerLate = (_: FetchedMedia) => {}
-  // It is not really gone, and may be the one that claims it again.
+  // This worker still runs, so it may claim the row again itself.
   const crashed = work([() => new Promise((resolve) => (answerLate = resolve)), () => given('whole')])
   await until('the claim', async () => asked.length === 1)
-  assert.ok((await read(added)).waits > 60, 'the lease outlasts the time of a fetch')
+  assert.ok((await read(added)).waits > 60, 'the lease is longer than a fetch')
 
   await hurry(added)
   const other = work([() => given('whole')])
@@ -380,7 +380,7 @@ test('what a crashed worker had claimed comes back, and a late outcome of it cha
   assert.deepEqual([row.state, row.attempt_count, row.last_error], ['stored', 2, null])
 })
 
-test('a worker that is told to stop gives back what it has not finished', async (t) => {
+test('a worker that stops releases its unfinished claims', async (t) => {
   const { add, work, read, settled, asked } = await startMedia(t)
   const added = await add()
   const loop = work([() => new Promise(() => {})])
@@ -394,7 +394,7 @@ test('a worker that is told to stop gives back what it has not finished', async 
   await settled(added, 'stored')
 })
 
-test('workers side by side fetch each once, and no more than eight at a time', async (t) => {
+test('several workers fetch each file once, at most eight at a time', async (t) => {
   const { db, add, work, asked } = await startMedia(t)
   const added: Added[] = []
   for (let i = 0; i < 60; i++) added.push(await add())
@@ -422,7 +422,7 @@ test('workers side by side fetch each once, and no more than eight at a time', a
   )
 })
 
-test('only what cannot run in a browser is shown by it', async (t) => {
+test('a browser displays only types that cannot run code', async (t) => {
   const { show, get } = await startMedia(t)
   const file = 'application/octet-stream'
   const types: [string, string, 'inline' | 'attachment'][] = [
@@ -461,7 +461,7 @@ test('only what cannot run in a browser is shown by it', async (t) => {
   }
 })
 
-test('a name goes into the link and the headers, and breaks out of neither', async (t) => {
+test('a filename is escaped in the link and in the headers', async (t) => {
   const { show, get } = await startMedia(t)
   const names: [string, string, string, string][] = [
     ['a b.pdf', 'a%20b.pdf', 'a b.pdf', 'a%20b.pdf'],
@@ -502,7 +502,7 @@ test('a name goes into the link and the headers, and breaks out of neither', asy
   assert.equal((await get(long)).status, 200)
 })
 
-test('parts of a file are served, as players ask for them', async (t) => {
+test('byte ranges of a file are served, as media players request them', async (t) => {
   const { show, get } = await startMedia(t)
   const bytes = randomBytes(300_000)
   const path = await show(bytes, 'video/mp4')
@@ -540,7 +540,7 @@ test('parts of a file are served, as players ask for them', async (t) => {
   assert.deepEqual([(await get(empty)).status, (await get(empty, { range: 'bytes=0-' })).status], [200, 416])
 })
 
-test('guessing finds nothing, nor does a link whose media are not there yet or no longer', async (t) => {
+test('an unknown token is not found, nor is media that is pending or deleted', async (t) => {
   const { db, store, add, show, get } = await startMedia(t)
   const path = await show('x', 'image/png')
   const token = path.split('/')[2] ?? ''
@@ -571,7 +571,7 @@ test('guessing finds nothing, nor does a link whose media are not there yet or n
   assert.equal((await get(path)).status, 404)
 })
 
-test('the settings of S3 go together, and every wrong one is listed', () => {
+test('the settings of S3 are required together, and every wrong one is listed', () => {
   const all = {
     MEDIA_S3_ENDPOINT: 'https://s3.example.com',
     MEDIA_S3_BUCKET: 'media',

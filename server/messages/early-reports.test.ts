@@ -1,4 +1,4 @@
-/** The queue of reports that arrived before their message: backoff, turns and the limit of each workspace. */
+/** The queue of reports that arrived before their message: backoff, fairness and the limit per workspace. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createDatabase } from '../../tests/support.ts'
@@ -25,7 +25,7 @@ async function startQueue(t: TestContext) {
   })
   const wait = (workspaceId: string, externalId: string, text = '') =>
     storeEarlyReports(db, [{ workspace_id: workspaceId, report: { ...edit(externalId, text), channel: 'msgapp' } }])
-  /** Many at once, as a flood of reports about messages of another system leaves them. */
+  /** Inserts many reports, like a flood of reports about messages of another system. */
   const flood = (workspaceId: string, count: number) => {
     const ids = Array.from({ length: count }, () => newId())
     return db`
@@ -54,7 +54,7 @@ async function startQueue(t: TestContext) {
 const textsOf = (taken: Awaited<ReturnType<typeof claimEarlyReports>>) =>
   taken.map(({ report }) => (report.kind === 'edit' ? report.text : report.kind))
 
-test('a report whose message is unknown is checked ever more seldom, and applied once the message is there', async (t) => {
+test('a report about an unknown message is checked with exponential backoff, and claimed when the message exists', async (t) => {
   const { db, addWorkspace, wait, addMessage, countOf } = await startQueue(t)
   const workspaceId = await addWorkspace()
   await wait(workspaceId, 'wamid.1', 'edited')
@@ -72,7 +72,7 @@ test('a report whose message is unknown is checked ever more seldom, and applied
   assert.equal(await countOf(workspaceId), 0)
 })
 
-test('what waits for one message is taken together, in the order it arrived', async (t) => {
+test('all reports about one message are claimed together, in the order of arrival', async (t) => {
   const { db, addWorkspace, wait, addMessage } = await startQueue(t)
   const workspaceId = await addWorkspace()
   await wait(workspaceId, 'wamid.1', 'first')
@@ -80,14 +80,14 @@ test('what waits for one message is taken together, in the order it arrived', as
     await db`update early_reports set next_check_at = now()`
     await claimEarlyReports(db)
   }
-  // The first is due in some seconds, the second at once.
+  // The first report is due in some seconds, the second now.
   await wait(workspaceId, 'wamid.1', 'second')
   await wait(workspaceId, 'wamid.2', 'of another message')
   await addMessage(workspaceId, 'wamid.1')
   assert.deepEqual(textsOf(await claimEarlyReports(db)), ['first', 'second'])
 })
 
-test('a flood of reports about unknown messages delays no other workspace, and costs no more than its share', async (t) => {
+test('a flood of reports about unknown messages delays no other workspace and uses only its share of a run', async (t) => {
   const { db, addWorkspace, wait, flood, addMessage, countOf } = await startQueue(t)
   const [noisy, quiet] = [await addWorkspace(), await addWorkspace()]
   await flood(noisy, 10_050)
