@@ -119,12 +119,12 @@ test('somebody is invited, joins, gets another role, and is out once removed', {
   const ownerRow = other.getByRole('row').filter({ hasText: 'Owner' })
   assert.equal(await ownerRow.getByRole('button').count(), 0)
 
-  // The last owner stays one, in the words of the service.
+  // The page shows the refusal of the service.
   const own = page.getByRole('row').filter({ hasText: 'You' })
   await own.getByRole('button').click()
   await page.getByRole('menuitem', { name: 'Remove…' }).click()
   await dialog.getByRole('button', { name: 'Remove' }).click()
-  await dialog.getByRole('alert').filter({ hasText: 'The last owner stays' }).waitFor()
+  await dialog.getByRole('alert').filter({ hasText: 'This is the last owner' }).waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 
   await row.getByRole('button').click()

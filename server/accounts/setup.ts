@@ -62,7 +62,7 @@ export async function setUp(db: Db, { token }: Setup, input: FirstWorkspace, ori
   const default_country = readCountry(input.default_country, 'default_country')
   return db.begin(async (sql) => {
     await sql`select pg_advisory_xact_lock(${setupLock})`
-    if (!(await needsSetup(sql))) throw forbidden('a workspace exists already: sign in, or ask for an invitation')
+    if (!(await needsSetup(sql))) throw forbidden('there is a workspace already: sign in, or ask for an invitation')
     const { workspace_id } = await createWorkspace(sql, { name, default_country, owner })
     const [member] = await sql<{ id: string }[]>`select id from members where workspace_id = ${workspace_id}`
     return createSession(sql, workspace_id, requireRow(member, 'the new owner').id, origin)
