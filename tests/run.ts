@@ -19,7 +19,7 @@ import { buildPhonePage } from '../simulator/page.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
 import { createTemplate, testSettings } from './support.ts'
 
-const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts']
+const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/*.test.ts']
 
 /** The longest first, so that none of them runs alone at the end. */
 const longest = [
