@@ -55,7 +55,8 @@ async function openSite(t: TestContext, widget: Json = {}, html?: string) {
   if (Object.keys(widget).length > 0) await set(widget)
   const shop = await openShop(t, world.url, siteId, html)
   const messages = () => world.db<{ id: string; content_text: string; conversation_id: string }[]>`
-    select id, content_text, conversation_id from messages where direction = 'inbound' order by id`
+    select id, content_text, conversation_id from messages
+    where workspace_id = ${world.api.workspaceId} and direction = 'inbound' order by id`
   const reply = async (text: string) => {
     const [{ conversation_id } = assert.fail('no visitor has written')] = await messages()
     const answer = await member.call('POST', `/conversations/${conversation_id}/messages`, { text })
