@@ -4,14 +4,14 @@ import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import { type Filters, setFilters, statusTabs } from './filters.ts'
+import { type Filters, setFilters, statusTabs, unassigned } from './filters.ts'
 
 const { list } = words.inbox
 
 export function FilterBar({ filters }: { filters: Filters }) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
-  const toggleAssigned = (assigned: 'me' | 'nobody') =>
+  const toggleAssigned = (assigned: 'me' | typeof unassigned) =>
     setFilters({ assigned: filters.assigned === assigned ? '' : assigned })
   return (
     <>
@@ -34,9 +34,9 @@ export function FilterBar({ filters }: { filters: Filters }) {
           {list.mine}
         </Toggle>
         <Toggle
-          isOn={filters.assigned === 'nobody'}
+          isOn={filters.assigned === unassigned}
           count={counts?.unassigned}
-          onClick={() => toggleAssigned('nobody')}
+          onClick={() => toggleAssigned(unassigned)}
         >
           {list.unassigned}
         </Toggle>

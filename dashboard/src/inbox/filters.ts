@@ -6,11 +6,13 @@ import type { ListQuery } from './live-pages.ts'
 
 export const statusTabs = ['open', 'pending', 'closed', 'all'] as const
 type StatusTab = (typeof statusTabs)[number]
+/** The service's value for conversations without an assignee. */
+export const unassigned = 'nobody'
 const channels = ['msgapp', 'social', 'web'] as const
 
 export type Filters = {
   status: StatusTab
-  assigned: 'me' | 'nobody' | ''
+  assigned: 'me' | typeof unassigned | ''
   unread: boolean
   channel: (typeof channels)[number] | ''
 }
@@ -22,7 +24,7 @@ export function useFilters() {
     const query = new URLSearchParams(search)
     const filters: Filters = {
       status: statusTabs.find((status) => status === query.get('status')) ?? 'open',
-      assigned: (['me', 'nobody'] as const).find((one) => one === query.get('assigned')) ?? '',
+      assigned: (['me', unassigned] as const).find((one) => one === query.get('assigned')) ?? '',
       unread: query.get('unread') === 'true',
       channel: channels.find((channel) => channel === query.get('channel')) ?? '',
     }

@@ -1,6 +1,7 @@
 /** The key metrics of the period, with the change from its first to its second half. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { unassigned } from '../inbox/filters.ts'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './metrics.ts'
@@ -34,7 +35,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       <Tile label={tiles.open} value={cappedAt(open_conversations)} href="/inbox?status=open">
         {tiles.toOpen}
       </Tile>
-      <Tile label={tiles.unassigned} value={cappedAt(unassigned_conversations)} href="/inbox?assigned=nobody">
+      <Tile label={tiles.unassigned} value={cappedAt(unassigned_conversations)} href={`/inbox?assigned=${unassigned}`}>
         {unassigned_conversations > 0 ? tiles.toUnassigned : tiles.noneWaiting}
       </Tile>
     </ul>
