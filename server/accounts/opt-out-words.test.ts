@@ -7,7 +7,7 @@ import { type OptOutRequest, readOptOutRequest, readOptOutWords, toKeys } from '
 const none = toKeys([])
 const often = { seed: 1, numRuns: 2_000 }
 
-/** What does not matter around a word. */
+/** Characters around a word that are ignored. */
 const around = fc.string({
   unit: fc.constantFrom(...[...' \n\t.,!?¡¿"\'«»()-–—…*_/،。！\u200e\u200f\u200b\ufeff\u00a0𐬺']),
   maxLength: 20,
@@ -18,7 +18,7 @@ const cased = (word: string) =>
     .array(fc.boolean(), { minLength: word.length, maxLength: word.length })
     .map((high) => [...word].map((letter, i) => (high[i] ? letter.toUpperCase() : letter.toLowerCase())).join(''))
 
-test('the word alone is a wish, in any case, with any blanks and punctuation around it', () => {
+test('the word alone opts out, in any case, with any white space and punctuation around it', () => {
   for (const [word, wish] of [
     ['stop', 'stop'],
     ['unsubscribe', 'stop'],
@@ -33,7 +33,7 @@ test('the word alone is a wish, in any case, with any blanks and punctuation aro
   }
 })
 
-test('a word among others is none, nor is a part of one', () => {
+test('a word among others does not count, nor does a part of one', () => {
   for (const text of [
     ...[
       'please stop',
@@ -65,13 +65,13 @@ test('a word among others is none, nor is a part of one', () => {
   }
 })
 
-test('whatever is written, only the words themselves are wishes', () => {
+test('of any text, only the words themselves count', () => {
   const own = ['Basta', 'no más', 'ОТПИСАТЬСЯ', 'ΤΕΛΟΣ', 'Schluß', '停止', '🛑', 'C++', 'arrêt!']
   const keys = toKeys(own)
   const letters = fc.string({ unit: fc.constantFrom(...[...'stopарtS T.!basnomá\u0301🛑ςΣß']), maxLength: 8 })
   fc.assert(
     fc.property(fc.oneof(letters, fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })), (text) => {
-      // Told once more, by an expression and by comparing without regard to case as the language itself does it.
+      // The expected result, by a regular expression and the language's own case-insensitive comparison.
       const bare = text.replace(/^[\s\p{P}\p{Cf}]+/u, '').replace(/[\s\p{P}\p{Cf}]+$/u, '')
       const isOne = (words: string[]) =>
         words.some((word) => word.normalize('NFC').toUpperCase() === bare.normalize('NFC').toUpperCase())
@@ -97,7 +97,7 @@ test('whatever is written, only the words themselves are wishes', () => {
   }
 })
 
-test('words are kept trimmed, each once, in the spelling that came first', () => {
+test('words are stored trimmed, without duplicates, in their first spelling', () => {
   assert.deepEqual(readOptOutWords([' Basta ', 'BASTA', 'basta!', 'Éxit', 'e\u0301xit', 'stop']), [
     'Basta',
     'Éxit',
@@ -120,7 +120,7 @@ test('words are kept trimmed, each once, in the spelling that came first', () =>
   }
 })
 
-test('what is stored is always a word that opts out, and storing it again changes nothing', () => {
+test('every stored word opts out, and storing it again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }), { maxLength: 50 }), (words) => {
       const usable = words.filter(
@@ -134,7 +134,7 @@ test('what is stored is always a word that opts out, and storing it again change
   )
 })
 
-test('a long message full of stops is looked at in no time', () => {
+test('a long message full of stops takes little time', () => {
   const text = `${'.'.repeat(100_000)}a${'.'.repeat(100_000)}${'a.'.repeat(100_000)}`
   const from = performance.now()
   readOptOutRequest(text, none)

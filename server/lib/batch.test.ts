@@ -8,7 +8,7 @@ class PostgresError extends Error {
   override name = 'PostgresError'
 }
 
-/** A statement that answers when it is told to, and remembers what it was asked. */
+/** A statement that ends when the test ends it, and records its items. */
 function createStatement() {
   const asked: number[][] = []
   const doors: (() => void)[] = []
@@ -20,7 +20,7 @@ function createStatement() {
   return { asked, run, answer: () => doors.shift()?.() }
 }
 
-test('callers of one turn share a statement and get their own results, in order', async () => {
+test('simultaneous callers share a statement and get their own results, in order', async () => {
   const asked: number[][] = []
   const call = createBatch<number, number>({
     run: async (items) => {
@@ -32,7 +32,7 @@ test('callers of one turn share a statement and get their own results, in order'
   assert.deepEqual(asked, [[3, 1, 2]])
 })
 
-test('a lone caller waits for nobody', async () => {
+test('a single caller does not wait', async () => {
   const { asked, run, answer } = createStatement()
   const call = createBatch({ run, lanes: 2 })
   const first = call(1)
@@ -46,7 +46,7 @@ test('a lone caller waits for nobody', async () => {
   assert.deepEqual(await Promise.all([first, second]), [10, 20])
 })
 
-test('whoever comes while every lane is taken gathers, and leaves together with the first free one', async () => {
+test('callers that arrive while all lanes are busy share the next statement', async () => {
   const { asked, run, answer } = createStatement()
   const call = createBatch({ run, lanes: 1 })
   const results = [call(1)]
@@ -63,7 +63,7 @@ test('whoever comes while every lane is taken gathers, and leaves together with 
   assert.deepEqual(await Promise.all(results), [10, 20, 30, 40])
 })
 
-test('a statement carries at most `max` items and at most `lanes` are under way, for any number of callers', async () => {
+test('a statement carries at most `max` items and at most `lanes` run at once, for any number of callers', async () => {
   const given = fc.record({
     max: fc.integer({ min: 1, max: 7 }),
     lanes: fc.integer({ min: 1, max: 4 }),
@@ -104,7 +104,7 @@ test('a statement carries at most `max` items and at most `lanes` are under way,
   )
 })
 
-test('an item the database refuses fails alone; its neighbours are run again without it', async () => {
+test('an item that the database refuses fails alone, and the others run again without it', async () => {
   const asked: number[][] = []
   const call = createBatch<number, number>({
     run: async (items) => {
@@ -125,7 +125,7 @@ test('an item the database refuses fails alone; its neighbours are run again wit
   assert.deepEqual(asked, [[1, 2, 3], [1], [2], [3]])
 })
 
-test('a lone item that is refused is not run twice', async () => {
+test('a single refused item does not run twice', async () => {
   let runs = 0
   const call = createBatch<number, number>({
     run: async () => {
@@ -137,7 +137,7 @@ test('a lone item that is refused is not run twice', async () => {
   assert.equal(runs, 1)
 })
 
-test('when the line goes dead nobody knows what happened: all fail and nothing is repeated', async () => {
+test('after a lost connection all items fail and none is retried', async () => {
   let runs = 0
   const broken = Object.assign(new Error('write CONNECTION_CLOSED'), { code: 'CONNECTION_CLOSED' })
   const call = createBatch<number, number>({
@@ -151,7 +151,7 @@ test('when the line goes dead nobody knows what happened: all fail and nothing i
   assert.equal(runs, 1)
 })
 
-test('an error in the place of a result is that caller\u2019s alone; nothing at all is a result too', async () => {
+test('an error as a result rejects only its caller, and undefined is a result', async () => {
   const call = createBatch<number, number | undefined>({
     run: async (items) => items.map((item) => (item === 1 ? new Error('yours') : item === 2 ? undefined : item)),
   })
@@ -161,12 +161,12 @@ test('an error in the place of a result is that caller\u2019s alone; nothing at 
   assert.deepEqual(three, { status: 'fulfilled', value: 3 })
 })
 
-test('a statement that answers for too few fails all of them rather than mixing them up', async () => {
+test('a statement with too few results fails all of its items', async () => {
   const call = createBatch<number, number>({ run: async ([first = 0]) => [first] })
   for (const result of await Promise.allSettled([1, 2].map(call))) assert.equal(result.status, 'rejected')
 })
 
-test('a failure, thrown at once or later, does not close the lane it happened in', async () => {
+test('a failure, sync or async, frees its lane', async () => {
   let runs = 0
   const call = createBatch<number, number>({
     lanes: 1,

@@ -47,7 +47,7 @@ test('a header from a private address that is not trusted is reported once, one 
   assert.deepEqual(reported, ['172.16.0.1'])
 })
 
-test('limits take the addresses of one IPv6 subscriber for one', () => {
+test('all addresses of one IPv6 subscriber count as one network', () => {
   assert.equal(networkOf('9.9.9.9'), '9.9.9.9')
   assert.equal(networkOf('2A00:1:2:3:4:5:6:7'), '2a00:1:2:3')
   assert.equal(networkOf('2a00::7'), '2a00:0:0:0')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { nowMs, syncClock } from './clock.ts'
 import type { Sql } from './db.ts'
 
-/** A database whose clock differs by `offsetMs` from ours, and that takes `delayMs` to answer. */
+/** A database whose clock differs by `offsetMs` from this process’s, and that responds after `delayMs`. */
 const databaseWith = (offsetMs: number, delayMs = 0): Sql =>
   (async () => {
     await new Promise((resolve) => setTimeout(resolve, delayMs / 2))
@@ -17,7 +17,7 @@ const assertOffset = (offsetMs: number, toleranceMs: number) => {
   assert.ok(Math.abs(error) <= toleranceMs, `off by ${error} ms`)
 }
 
-test('the clock follows the database, and is our own before the first measurement', async () => {
+test('the clock follows the database, and is the process’s own before the first measurement', async () => {
   assertOffset(0, 1)
   for (const offset of [40 * 86_400_000, -3_600_000, 1_500, 0]) {
     await syncClock(databaseWith(offset))
@@ -25,7 +25,7 @@ test('the clock follows the database, and is our own before the first measuremen
   }
 })
 
-test('a slow answer does not make the clock worse', async () => {
+test('a slow response does not make the clock worse', async () => {
   await syncClock(databaseWith(60_000))
   const before = nowMs() - Date.now()
   // The middle of this round trip is 200 ms beside the moment at which the clock was read.

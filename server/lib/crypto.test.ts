@@ -9,7 +9,7 @@ const refused = (words: RegExp) => (error: unknown) => error instanceof SealErro
 
 const row: SealContext = ['secrets', 'workspace', '1']
 
-test('what is sealed is opened again, and never looks the same twice', () => {
+test('a sealed text opens, and sealing twice gives different texts', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (text, keys) => {
       const sealed = sealer.seal(text, ['table', ...keys])
@@ -21,12 +21,12 @@ test('what is sealed is opened again, and never looks the same twice', () => {
   )
 })
 
-test('another key opens nothing, and says so', () => {
+test('another key opens nothing, and the error says so', () => {
   const other = createSealer('f0'.repeat(32))
   assert.throws(() => other.open(sealer.seal('secret', row), row), refused(/another ENCRYPTION_KEY/))
 })
 
-test('what is sealed for one row does not open in another', () => {
+test('a text sealed for one row does not open in another', () => {
   const sealed = sealer.seal('secret', row)
   const others: SealContext[] = [
     ['secrets', 'workspace', '2'],
@@ -38,13 +38,13 @@ test('what is sealed for one row does not open in another', () => {
   assert.throws(() => sealer.open(sealed.replace('v2.', 'v1.'), row), refused(/cannot be opened/))
 })
 
-test('a text sealed before there was a context opens, and is not taken for one with a context', () => {
+test('a v1 text, without a context, opens, and does not open as v2', () => {
   const old = 'v1.oMatdF9Xz_Jdgd58wy-E0SKMnmOmurNsMmDTzJd0CEpyEQ'
   assert.equal(sealer.open(old, row), 'secret')
   assert.throws(() => sealer.open(old.replace('v1.', 'v2.'), row), refused(/cannot be opened/))
 })
 
-test('a text that was changed anywhere is not opened', () => {
+test('a changed text does not open', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(), fc.integer({ min: 1, max: 255 }), (text, position, flip) => {
       const bytes = Buffer.from(sealer.seal(text, row).slice(3), 'base64url')
@@ -56,7 +56,7 @@ test('a text that was changed anywhere is not opened', () => {
   )
 })
 
-test('what was never sealed is not opened', () => {
+test('a text that was never sealed does not open', () => {
   const sealed = sealer.seal('x', row)
   for (const text of ['', 'v1.', 'v2.AAAA', 'secret', sealed.replace('v2.', 'v3.'), ` ${sealed}`]) {
     assert.throws(() => sealer.open(text, row), refused(/not a sealed text/))

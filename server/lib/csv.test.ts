@@ -11,7 +11,7 @@ const aCell = fc.string({
 })
 const aTable = fc.array(fc.array(aCell, { minLength: 1, maxLength: 4 }), { maxLength: 5 })
 
-test('what was written is what is read', () => {
+test('reading returns what was written', () => {
   fc.assert(
     fc.property(aTable, (rows) => {
       const text = rows.map(writeRow).join('')
@@ -24,7 +24,7 @@ test('what was written is what is read', () => {
   )
 })
 
-test('any delimiter and any line end reads the same, with or without the last line end', () => {
+test('every delimiter and line end reads the same, with or without a final line end', () => {
   const ends = fc.constantFrom('\n', '\r\n', '\r')
   const delimiters = fc.constantFrom<Delimiter>(',', ';', '\t')
   fc.assert(
@@ -37,7 +37,7 @@ test('any delimiter and any line end reads the same, with or without the last li
   )
 })
 
-test('a spreadsheet program is given no formula', () => {
+test('the output contains no formula', () => {
   fc.assert(
     fc.property(aCell, (text) => {
       const [[cell = ''] = []] = cellsOf(writeRow([text]))
@@ -48,7 +48,7 @@ test('a spreadsheet program is given no formula', () => {
   assert.deepEqual(['=1', "'=1", "''=1", "'a", '+12', '＝1'].map(toCell), ["'=1", "''=1", "'''=1", "'a", '+12', "'＝1"])
 })
 
-test('the line of a row counts the line ends inside of cells', () => {
+test('the line number of a row counts line ends within cells', () => {
   const text = 'a,b\r\n"x\r\ny\nz\rq",2\n\n3,4'
   assert.deepEqual(
     [...readCsv(text, ',')].map(({ line, cells, text: raw }) => [line, cells.length, raw]),
@@ -61,7 +61,7 @@ test('the line of a row counts the line ends inside of cells', () => {
   )
 })
 
-test('what is quoted wrongly is refused with its line', () => {
+test('wrong quoting is refused with its line', () => {
   for (const [text, line, message] of [
     ['a\nb"c\n', 2, /inside a cell/],
     ['a\n"b\n"c\n', 3, /behind a closing quote/],
@@ -84,7 +84,7 @@ test('what is quoted wrongly is refused with its line', () => {
   }
 })
 
-test('the delimiter is the one the first line has most of', () => {
+test('the delimiter is the most frequent one in the first line', () => {
   for (const [text, delimiter] of [
     ['a,b;c,d\n;;;;', ','],
     ['a;b;"c,,,,,"', ';'],

@@ -1,4 +1,4 @@
-/** The line to the database breaks, as it does whenever a server restarts: whoever was on it is told, and that is all. */
+/** A lost database connection, as after a restart of the server, fails the statements on it and nothing else. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDatabase, until } from '../../tests/support.ts'
@@ -35,7 +35,7 @@ for (const [when, work] of [
     },
   ],
 ] as const) {
-  test(`a transaction whose line breaks ${when} fails, and the process goes on`, async (t) => {
+  test(`a transaction whose connection is lost ${when} fails, and the process continues`, async (t) => {
     const database = await createDatabase(t)
     const [db, other] = [database.connect(1), database.connect(1)]
     const began = db.begin(async (sql) => {
@@ -44,15 +44,15 @@ for (const [when, work] of [
       const isGone = async () => (await other`select 1 from pg_stat_activity where pid = ${pid}`).length === 0
       const end = async () => {
         await other`select pg_terminate_backend(${pid})`
-        await until('the line to be gone', isGone)
+        await until('the connection to end', isGone)
       }
-      await work(sql, end, told)
+      await work(sql, end, failure)
     })
-    const told = began.catch((error: Error & { code?: string }) => error)
-    const error = await told
+    const failure = began.catch((error: Error & { code?: string }) => error)
+    const error = await failure
     assert.match(String((error as { code?: string }).code), /^(CONNECTION_CLOSED|57P01)$/)
-    // The driver may tell the next of it once more.
-    await until('the pool to answer', async () => (await db`select 1`.catch(() => [])).length === 1)
+    // The driver may report the loss to the next statement as well.
+    await until('the pool to recover', async () => (await db`select 1`.catch(() => [])).length === 1)
   })
 }
 

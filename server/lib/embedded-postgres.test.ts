@@ -1,5 +1,5 @@
 /**
- * What the embedded database promises, proved with real processes.
+ * The embedded database, tested with real processes.
  *
  * Owners that are killed run in processes of their own. Durability is switched
  * off except where a crash is the point.
@@ -28,7 +28,7 @@ const durable = { fsync: 'on', full_page_writes: 'on' }
 const isRoot = process.getuid?.() === 0
 const isLinux = process.platform === 'linux'
 
-test('the first start makes a private database, the next finds it as it was left', async (t) => {
+test('the first start creates a private database, and the next one finds its data', async (t) => {
   const { dataDir, start } = await begin(t)
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
 
@@ -64,7 +64,7 @@ test('a data folder has one owner: a second start is refused and names the first
   assert.ok(Date.now() - begunAt < 2000)
 })
 
-test('of many starts in the same instant exactly one wins', async (t) => {
+test('of many simultaneous starts exactly one succeeds', async (t) => {
   const { spawnOwner } = await begin(t)
   const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => spawnOwner()))
 
@@ -167,7 +167,7 @@ test('a stale postmaster.pid does not block the start when its pid is another pr
   assert.equal(stranger.exitCode ?? stranger.signalCode, null)
 })
 
-test('a kill while the data folder is being made leaves nothing half-made', async (t) => {
+test('a kill while the data folder is being created leaves no incomplete folder', async (t) => {
   const { dataDir, start, spawnStarting } = await begin(t)
   const place = join(dataDir, 'postgres')
   const owner = spawnStarting()
@@ -194,7 +194,7 @@ test('Ctrl-C goes to the whole process group and does not reach the database', a
   assert.doesNotMatch(await readFile(join(dataDir, 'postgres.log'), 'utf8'), /shutdown request/)
 })
 
-test('a path too long for a socket works through a short one', async (t) => {
+test('a path that is too long for a socket uses a shorter one', async (t) => {
   const { dataDir, start } = await begin(t, 'path/'.repeat(20))
   const running = await start()
 
@@ -223,7 +223,7 @@ test('data of another PostgreSQL is refused', async (t) => {
   await assert.rejects(start(), /was created by PostgreSQL 15, and this Parley has PostgreSQL \d+/)
 })
 
-test('a start that fails says why, in the words of the log, and frees the data folder', async (t) => {
+test('a failed start quotes the log and releases the data folder', async (t) => {
   const { start } = await begin(t)
 
   await assert.rejects(
@@ -243,7 +243,9 @@ test('a log over 10 MB is emptied at the start', async (t) => {
   assert.ok((await stat(log)).size < 100_000)
 })
 
-test('root without namespaces: nobody runs it in place where nobody can reach', { skip: !isRoot }, async (t) => {
+test('root without namespaces: the system user runs it in place if it can reach the folder', {
+  skip: !isRoot,
+}, async (t) => {
   const { dataDir, start } = await begin(t)
   await chmod(dataDir, 0o755)
   const before = await start({ rootMode: 'namespace' })
@@ -257,7 +259,7 @@ test('root without namespaces: nobody runs it in place where nobody can reach', 
   assert.notEqual((await stat(join(dataDir, 'postgres', 'data', 'PG_VERSION'))).uid, 0)
 })
 
-test('root without namespaces: what nobody cannot reach moves to where nobody can', { skip: !isRoot }, async (t) => {
+test('root without namespaces: data that the system user cannot reach is moved', { skip: !isRoot }, async (t) => {
   const { dataDir, start } = await begin(t)
   const before = await start({ rootMode: 'namespace' })
   await ask(before.address, keepSomething)
@@ -277,16 +279,16 @@ test('root without namespaces: what nobody cannot reach moves to where nobody ca
   assert.equal(await ask(again.address, readKept), 42)
 })
 
-test("root in somebody's folder runs it as that somebody and leaves nothing of its own", {
+test("root in a user's folder runs it as that user and leaves no files of root", {
   skip: !isRoot,
 }, async (t) => {
   const { dataDir, start } = await begin(t)
-  const nobody = 65534
-  await chown(dataDir, nobody, nobody)
+  const userId = 65534
+  await chown(dataDir, userId, userId)
   const running = await start()
 
   for (const entry of await readdir(dataDir, { recursive: true })) {
-    assert.equal((await stat(join(dataDir, entry))).uid, nobody, entry)
+    assert.equal((await stat(join(dataDir, entry))).uid, userId, entry)
   }
   assert.equal(await ask(running.address, selectOne), 1)
 })
@@ -386,7 +388,7 @@ async function showSettings(sql: postgres.Sql) {
 const readPid = (dataDir: string) =>
   Number.parseInt(readFileSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10)
 
-/** A zombie that nobody has collected yet is gone too: it has no command line. */
+/** A zombie counts as ended: it has no command line. */
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -32,7 +32,7 @@ async function startStreams(t: TestContext, serve: (stream: EventStream) => Prom
 
 const megabyte = 'x'.repeat(1_000_000)
 
-test('a client that does not read holds the sender up, and is disconnected after a time', async (t) => {
+test('a client that does not read blocks its sender and is disconnected after the timeout', async (t) => {
   let sent = 0
   let hasEnded = false
   const { open } = await startStreams(
@@ -51,7 +51,7 @@ test('a client that does not read holds the sender up, and is disconnected after
   const socket = open()
   socket.pause()
   while (!hasEnded) await new Promise((resolve) => setTimeout(resolve, 20))
-  // What the system buffers for a connection; without back-pressure it would be some thousands.
+  // What the kernel buffers for a connection; without back-pressure it would be some thousands.
   assert.ok(sent < 50, `${sent} MB sent`)
 })
 
@@ -82,7 +82,7 @@ test('a client that reads receives every event in order, however slowly', async 
   )
 })
 
-test('answers that are open at once are limited by key and in total, and are free again when they are over', () => {
+test('open responses are limited by key and in total, until they end', () => {
   const limits = createOpenLimits(3, 'streams')
   const enter = (key: string) => {
     let close = () => {}

@@ -27,7 +27,7 @@ test('a flow with one job does not wait for all jobs of a flow with many', async
   assert.equal(most, 2)
 })
 
-test('a job that fails is its caller’s alone', async () => {
+test('a failed job rejects only its caller', async () => {
   const queue = createFairQueue(1)
   const failed = queue('a', () => Promise.reject(new Error('broken')))
   const next = queue('a', async () => 'fine')

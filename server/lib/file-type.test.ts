@@ -6,7 +6,7 @@ import { typeOfBytes } from './file-type.ts'
 const of = (...parts: (string | number[])[]) =>
   typeOfBytes(Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)))))
 
-test('a file is what its first bytes say', () => {
+test('the type of a file follows from its first bytes', () => {
   assert.equal(of([0xff, 0xd8, 0xff, 0xe0]), 'image/jpeg')
   assert.equal(of([0x89], 'PNG\r\n', [0x1a, 0x0a], 'IHDR'), 'image/png')
   assert.equal(of('GIF89a'), 'image/gif')
@@ -21,7 +21,7 @@ test('a file is what its first bytes say', () => {
   assert.equal(of('%PDF-1.7'), 'application/pdf')
 })
 
-test('what can run in a page, and what is cut short, is of no type', () => {
+test('files that a page could run, and truncated ones, have no type', () => {
   for (const text of [
     '<html>',
     '<!doctype html>',

@@ -28,7 +28,7 @@ async function fail(t: TestContext, url: string, timeoutMs = 5_000) {
   return answer
 }
 
-test('a request that found no connection was not written', async (t) => {
+test('a request without a connection was not written', async (t) => {
   const refused = await fail(t, 'http://127.0.0.1:1')
   assert.deepEqual([refused.isWritten, refused.message], [false, 'connection refused'])
   const unknown = await fail(t, 'http://none.invalid')
@@ -39,7 +39,7 @@ test('a request that found no connection was not written', async (t) => {
   assert.equal((await fail(t, 'ftp://127.0.0.1')).isWritten, false)
 })
 
-test('a request whose connection broke or fell silent may have been read', async (t) => {
+test('a request whose connection was lost or silent may have been received', async (t) => {
   const broken = await listen(t, (socket) => socket.once('data', () => socket.destroy()))
   assert.equal((await fail(t, broken)).isWritten, true)
   const silent = await listen(t, () => {})
@@ -47,7 +47,7 @@ test('a request whose connection broke or fell silent may have been read', async
   assert.deepEqual([late.isWritten, late.message], [true, 'no answer within 0.1 s'])
 })
 
-test('a request that waited for a free connection until its time was over was not written', async (t) => {
+test('a request that timed out while it waited for a connection was not written', async (t) => {
   const silent = await listen(t, () => {})
   const http = createHttp({ connections: 1 })
   t.after(() => http.stop())

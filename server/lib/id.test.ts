@@ -5,7 +5,7 @@ import { isUuid, newId, pastId, timeOfId } from './id.ts'
 
 const isRising = (ids: readonly string[]) => ids.every((id, i) => i === 0 || id > (ids[i - 1] ?? ''))
 
-test('an id is a UUID of version 7 that says when it was made', () => {
+test('an id is a UUID of version 7 with its time of creation', () => {
   const before = Date.now()
   const id = newId()
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -13,7 +13,7 @@ test('an id is a UUID of version 7 that says when it was made', () => {
   assert.ok(made >= before && made <= Date.now())
 })
 
-test('an id of the past says when it would have been made, and is like any other', () => {
+test('an id for a past time has that time', () => {
   const then = Date.now() - 86_400_000
   const ids = Array.from({ length: 100 }, () => pastId(then))
   assert.equal(new Set(ids).size, ids.length)
@@ -23,7 +23,7 @@ test('an id of the past says when it would have been made, and is like any other
   }
 })
 
-test('ids rise within a millisecond, even beyond what its counter holds', () => {
+test('ids increase within a millisecond, even beyond the counter', () => {
   const now = Date.now() + 10_000
   const ids = Array.from({ length: 20_000 }, () => newId(now))
   assert.ok(isRising(ids))
@@ -31,7 +31,7 @@ test('ids rise within a millisecond, even beyond what its counter holds', () => 
   assert.equal(timeOfId(ids[0] ?? ''), new Date(now).toISOString())
 })
 
-test('ids rise while the clock is corrected by up to a second', () => {
+test('ids increase while the clock is corrected by up to a second', () => {
   const start = Date.now() + 2_000_000
   let last = newId(start)
   fc.assert(
@@ -44,7 +44,7 @@ test('ids rise while the clock is corrected by up to a second', () => {
   )
 })
 
-test('ids follow a clock that was far ahead and is set right: they do not stay in the future', () => {
+test('ids follow a clock that was far ahead and is corrected', () => {
   const now = Date.now() + 3_000_000
   for (const wrong of [now + 3_600_000, now + 10 * 365 * 86_400_000]) {
     newId(wrong)
@@ -59,7 +59,7 @@ test('ids of the same moment share no random part', () => {
   assert.equal(new Set(tails).size, tails.length)
 })
 
-test('a uuid is told in either case; what only looks like one is not', () => {
+test('a UUID is recognized in either case, and similar text is not', () => {
   const id = newId()
   for (const text of [id, id.toUpperCase(), '00000000-0000-0000-0000-000000000000']) assert.ok(isUuid(text), text)
   const others = [

@@ -9,7 +9,7 @@ const parse = (text: string) => parseJson(Buffer.from(text))
 const refused = (message: RegExp) => (error: unknown) =>
   error instanceof ApiError && error.status === 400 && error.code === 'bad_request' && message.test(error.message)
 
-test('what JSON writes is read back', () => {
+test('parsing returns what was stringified', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 5 }), (text) => {
       assert.deepEqual(parse(text), JSON.parse(text))
@@ -31,7 +31,7 @@ test('any bytes are either a value or a 400 about the body', () => {
   )
 })
 
-test('no bytes are no body', () => {
+test('an empty body is undefined', () => {
   assert.equal(parseJson(Buffer.alloc(0)), undefined)
 })
 
@@ -39,7 +39,7 @@ test('a byte order mark in front is skipped', () => {
   assert.deepEqual(parseJson(Buffer.from('\ufeff{"a":"\ufeff"}')), { a: '\ufeff' })
 })
 
-test('what is no JSON says so without quoting it', () => {
+test('the error of invalid JSON does not quote it', () => {
   for (const text of [
     '{',
     '{"a":1,}',
@@ -59,7 +59,7 @@ test('what is no JSON says so without quoting it', () => {
   }
 })
 
-test('bytes that are no UTF-8 are refused, not repaired', () => {
+test('invalid UTF-8 is refused, not repaired', () => {
   for (const bytes of [
     [0x22, 0xff, 0x22],
     [0x22, 0xc0, 0x80, 0x22],
@@ -70,7 +70,7 @@ test('bytes that are no UTF-8 are refused, not repaired', () => {
   }
 })
 
-test('32 levels are read, 33 are not, however they are mixed and however many', () => {
+test('32 levels of arrays and objects are accepted, 33 are not', () => {
   const nested = (depth: number) =>
     `${'[{"a":'.repeat(depth / 2)}${'['.repeat(depth % 2)}${']'.repeat(depth % 2)}${depth % 2 ? '' : '1'}${'}]'.repeat(depth / 2)}`
   assert.doesNotThrow(() => parse(nested(32)))
@@ -87,7 +87,7 @@ test('brackets inside strings are text', () => {
   assert.doesNotThrow(() => parse(wide), 'side by side is not deep')
 })
 
-test('names that mean something to JavaScript are plain fields', () => {
+test('names with a meaning in JavaScript are plain fields', () => {
   const parsed = parse('{"__proto__":{"polluted":true},"constructor":1}') as Record<string, unknown>
   assert.deepEqual(Object.keys(parsed), ['__proto__', 'constructor'])
   assert.equal(Object.hasOwn({}, 'polluted') || 'polluted' in {}, false)
@@ -101,7 +101,7 @@ const Schema: object = Type.Object({
   free: Type.Unknown(),
 })
 
-test('text that cannot be kept is refused where it stands', () => {
+test('text that cannot be stored is refused with its path', () => {
   for (const bad of ['\0', 'a\0', '\ud800', '\udfff x']) {
     const faults: [unknown, RegExp][] = [
       [{ name: bad }, /^name: /],
@@ -114,7 +114,7 @@ test('text that cannot be kept is refused where it stands', () => {
   }
 })
 
-test('fields the schema does not name are not judged', () => {
+test('unknown fields are not checked', () => {
   const values = [
     { unknown: '\0' },
     { filter: { unknown: ['\0'], rules: [{ other: '\0' }] } },

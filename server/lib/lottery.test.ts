@@ -39,7 +39,7 @@ test('a drawn caller that fails does not keep the key', async () => {
   assert.ok(!lottery.hasWaiting('key'))
 })
 
-test('no more callers wait than may', async () => {
+test('the number of waiting callers is limited', async () => {
   const lottery = createLottery({ maxPerKey: 10, maxWaiting: 15 })
   const enter = (key: string) => lottery.enter(key, { afterMs: 50, everyMs: 1 }, async () => key)
   const callers = [...Array.from({ length: 10 }, () => enter('a')), ...Array.from({ length: 5 }, () => enter('b'))]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics } from './metrics.ts'
 
-test('a route is counted by status and by time, each bucket with those below it', async () => {
+test('a route is counted by status and by time, in cumulative buckets', async () => {
   const metrics = createMetrics()
   const observe = metrics.watchRoute('GET', '/v1/me')
   for (const [status, seconds] of [
@@ -25,7 +25,7 @@ test('a route is counted by status and by time, each bucket with those below it'
   }
 })
 
-test('a gauge of several labels has a series a set of them', async () => {
+test('a gauge with several labels has one series per combination', async () => {
   const metrics = createMetrics()
   metrics.gauges('plan', 'How much.', ['workspace', 'what'], async () => [
     { labels: { workspace: 'a', what: 'used' }, value: 1 },
@@ -36,7 +36,7 @@ test('a gauge of several labels has a series a set of them', async () => {
   assert.match(text, /^plan\{workspace="a",what="limit"\} 2$/m)
 })
 
-test('a gauge that cannot be read is left out, and the rest is there', async () => {
+test('a gauge that cannot be read is skipped, and the others are reported', async () => {
   const metrics = createMetrics()
   metrics.gauge('depth', 'How deep.', 'queue', async () => ({ a: 1 }))
   metrics.gauge('broken', 'Cannot be read.', 'state', async () => {

@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor, readPosition, toPage } from './page.ts'
 
 const top = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-test('a cursor gives back the id it was made of, in 22 characters that need no escaping in a url', () => {
+test('a cursor decodes to its id and has 22 URL-safe characters', () => {
   fc.assert(
     fc.property(fc.uuid(), (id) => {
       const cursor = encodeCursor(id)
@@ -17,7 +17,7 @@ test('a cursor gives back the id it was made of, in 22 characters that need no e
   )
 })
 
-test('what is no cursor of ours is read as none', () => {
+test('an invalid cursor is ignored', () => {
   const cursor = encodeCursor(newId())
   const garbage = [
     '',
@@ -37,13 +37,13 @@ test('what is no cursor of ours is read as none', () => {
   for (const text of garbage) assert.equal(decodeCursor(text), undefined, text.slice(0, 50))
 })
 
-test('an id has exactly one cursor: spare bits that say nothing are refused', () => {
+test('an id has exactly one cursor: set spare bits are refused', () => {
   const cursor = encodeCursor(top)
   assert.equal(cursor.at(-1), 'w')
   for (const last of 'xyz01234') assert.equal(decodeCursor(cursor.slice(0, 21) + last), undefined)
 })
 
-test('no text makes reading a position fail or leave its bounds', () => {
+test('any query gives a position within its bounds', () => {
   fc.assert(
     fc.property(fc.anything(), fc.oneof(fc.anything(), fc.base64String()), (limit, cursor) => {
       const position = readPosition({ limit, cursor })
@@ -54,7 +54,7 @@ test('no text makes reading a position fail or leave its bounds', () => {
   )
 })
 
-test('a page size is 1 to 100, and 50 for whatever cannot be used', () => {
+test('a page size is 1 to 100, and 50 for invalid values', () => {
   for (const [given, expected] of [
     ['1', 1],
     ['50', 50],
@@ -85,7 +85,7 @@ test('a page size is 1 to 100, and 50 for whatever cannot be used', () => {
   for (const given of unusable) assert.equal(readPosition({ limit: given }).limit, 50, String(given))
 })
 
-test('without a readable cursor the list starts above every id', () => {
+test('without a valid cursor the list starts above every id', () => {
   assert.equal(readPosition({}).before, top)
   assert.equal(readPosition({ cursor: 'garbage' }).before, top)
   assert.equal(readPosition({ cursor: [encodeCursor(newId())] }).before, top)

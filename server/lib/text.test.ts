@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { bareOf, colorOf, escapeLike, fold, isStorable, lengthOf } from './text.ts'
 
-/** Letters with a story: those that change length, shape or company when their case changes, and marks that combine. */
+/** Letters whose length or shape depends on case, and combining marks. */
 const tricky = fc.string({
   unit: fc.constantFrom(
     ...[...'aZéÉßẞſΣσςİıIiǅǆŉǰΐΰᾳᾼﬁﬃΩÅՙևᏠꭰ𐐀𐐨ნᲜ%_\\\n🙂'],
@@ -61,7 +61,7 @@ test('every cased letter of Unicode folds to the same as its capital, its small 
   }
 })
 
-test('any text folds once and for all, whatever its case and however it is composed', () => {
+test('folding ignores case and composition, and folding twice changes nothing', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const folded = fold(text)
@@ -75,7 +75,7 @@ test('any text folds once and for all, whatever its case and however it is compo
   )
 })
 
-test('a text is bare without blanks, punctuation and unseen marks at its ends, and with all that is between', () => {
+test('white space, punctuation and invisible marks are removed at the ends only', () => {
   const marks = fc.constantFrom(...[...' \n.!¿«—、\u200e\u200b\ufeff𐬺'])
   fc.assert(
     fc.property(fc.string({ unit: fc.oneof(marks, fc.constantFrom(...'aé🙂\ud800\udc00')) }), (text) => {
@@ -85,7 +85,7 @@ test('a text is bare without blanks, punctuation and unseen marks at its ends, a
   )
 })
 
-test('an escaped text has no wildcard left and loses nothing', () => {
+test('an escaped text has no wildcard and keeps its characters', () => {
   assert.equal(escapeLike('50%_\\x'), '50\\%\\_\\\\x')
   fc.assert(
     fc.property(tricky, (text) => {
@@ -97,7 +97,7 @@ test('an escaped text has no wildcard left and loses nothing', () => {
   )
 })
 
-test('text that cannot be kept is told from text that can', () => {
+test('text that PostgreSQL cannot store is recognized', () => {
   for (const text of ['\0', 'a\0b', '\ud800', 'a\udc00', '\udc00\ud800', '🙂'.slice(0, 1)]) {
     assert.equal(isStorable(text), false, JSON.stringify(text))
   }

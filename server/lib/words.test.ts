@@ -11,7 +11,7 @@ test('words are runs of letters and digits, without case and accents', () => {
   assert.deepEqual(textsOf('👍 ⚡️ — … \0'), [])
 })
 
-test('of a run that is no word only the beginning is looked at', () => {
+test('only the beginning of a very long run is read', () => {
   const marks = '\u0316\u0301'.repeat(500)
   assert.deepEqual(listWords(`e${marks}x y`), [
     { text: 'e', start: 0, end: 1_002 },
@@ -22,7 +22,7 @@ test('of a run that is no word only the beginning is looked at', () => {
   assert.ok(textsOf(`e${'\u{1d167}'.repeat(500)}`).every((word) => word.isWellFormed()))
 })
 
-test('every word must be there, the last as a beginning', () => {
+test('all terms must match, the last one as a prefix', () => {
   for (const [query, text, isThere] of [
     ['ord conf', 'Your order is confirmed', false],
     ['order conf', 'Your order is confirmed', true],
@@ -41,7 +41,7 @@ test('every word must be there, the last as a beginning', () => {
   }
 })
 
-test('an excerpt shows where the first word is, on one line', () => {
+test('an excerpt shows the first match, on one line', () => {
   const text = `${'before '.repeat(60)}needle\n\n${'after '.repeat(60)}`
   const shown = excerpt(text, text.indexOf('needle'))
   assert.match(shown, /^….*needle after.*…$/)
@@ -49,7 +49,7 @@ test('an excerpt shows where the first word is, on one line', () => {
   assert.equal(excerpt(' short\ntext ', 3), 'short text')
 })
 
-test('any text finds itself, its words lie where they say, and what is kept of them can be stored', () => {
+test('any text matches itself, its words have the right positions and can be stored', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
       const words = listWords(text)

@@ -1,4 +1,4 @@
-/** The queue of deliveries by itself, with nobody else at work. */
+/** The queue of deliveries, without a running delivery loop. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { multiply, queueEvents } from '../../tests/deliveries.ts'
@@ -13,7 +13,7 @@ import { settleAttempts } from './settle.ts'
 async function begin(t: TestContext, endpointCount: number) {
   const { connect } = await createDatabase(t)
   const db = connect(2)
-  // As the engine is connected.
+  // The same options as the pool of the delivery loop.
   const engine = connect(1, { hot: true, byIndex: true })
   const owner = { email: 'owner@acme.test', password: 'correct horse' }
   const { workspace_id } = await db.begin((sql) => createWorkspace(sql, { name: 'Acme', default_country: 'US', owner }))
@@ -52,7 +52,7 @@ const endedAs = (outcome: 'delivered' | 'again') => (delivery: ClaimedDelivery) 
   response: null,
 })
 
-/** Rows of the queue that were read in this transaction, by whatever way. */
+/** Queue rows that this transaction read. */
 async function readIn(sql: Sql): Promise<number> {
   const [read] = await sql<{ rows: number }[]>`
     select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as rows
@@ -60,9 +60,9 @@ async function readIn(sql: Sql): Promise<number> {
   return read?.rows ?? 0
 }
 
-test('what was planned for an empty queue reads no more of a long one than it takes', async (t) => {
+test('plans for an empty queue read no more rows of a long one than they claim', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 3)
-  // Planned now, and kept: nobody looks at the queue again before the statements are run with 30,000 in it.
+  // The plans are made now and kept: no analyze runs before the queue has 30,000 rows.
   await db`vacuum analyze webhook_deliveries`
   await claimDeliveries(engine, planFor(ids, 100, 5))
   await settleAttempts(engine, [])
@@ -80,7 +80,7 @@ test('what was planned for an empty queue reads no more of a long one than it ta
   assert.equal((await db`select 1 from webhook_deliveries`).length, 30_000 - 15)
 })
 
-/** Rows of the queue that were ever read, as far as this connection knows. */
+/** Queue rows read so far, as far as this connection knows. */
 async function rowsRead(sql: Sql): Promise<number> {
   await sql`select pg_stat_force_next_flush()`
   const [read] = await sql<{ rows: number }[]>`
@@ -89,7 +89,7 @@ async function rowsRead(sql: Sql): Promise<number> {
   return read?.rows ?? 0
 }
 
-test('what was tried before goes first when its time has come, however long the queue', async (t) => {
+test('a due retry comes before first attempts, however long the queue is', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 1)
   await queue(50)
   const [tried, ...rest] = await claimDeliveries(engine, planFor(ids, 1, 1))
@@ -103,7 +103,7 @@ test('what was tried before goes first when its time has come, however long the 
   assert.deepEqual([again?.id, again?.attempt], [tried.id, 2])
 })
 
-test('a lease keeps others away, and ends', async (t) => {
+test('a leased delivery is not claimed until the lease expires', async (t) => {
   const { db, engine, ids, queue } = await begin(t, 2)
   await queue(3)
   const first = await claimDeliveries(engine, planFor(ids, 100, 2))
@@ -117,7 +117,7 @@ test('a lease keeps others away, and ends', async (t) => {
     third.map(({ attempt }) => attempt),
     [2, 2, 2, 2, 2, 2],
   )
-  // Who had them before comes too late.
+  // The first worker is too late.
   await settleAttempts(engine, first.map(endedAs('delivered')))
   assert.equal((await db`select 1 from webhook_deliveries`).length, 6)
   await settleAttempts(engine, third.map(endedAs('delivered')))

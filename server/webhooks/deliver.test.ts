@@ -1,4 +1,4 @@
-/** Webhooks as a customer's server sees them, and as it may treat them. */
+/** Webhook delivery against well-behaved and faulty receivers. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ const trusted = readFileSync(join(import.meta.dirname, '../../tests/fixtures/tls
 
 const everything = ['message.received', 'message.status_updated', 'conversation.created', 'contact.created']
 
-/** Names that resolve to what is written here, now; to nothing ever, when it says so. */
+/** A resolver of these names; `silent` names never resolve. */
 function names(known: Record<string, string | 'silent'>): DnsResolver {
   const answer = (host: string) => {
     const address = known[host]
@@ -40,7 +40,7 @@ function names(known: Record<string, string | 'silent'>): DnsResolver {
   return { resolve4: answer, resolve6: () => Promise.reject(new Error('ENODATA')) }
 }
 
-test('what happens is told, signed, with both sets of headers, in the very bytes that are signed', main, async (t) => {
+test('an event is posted with both sets of headers, and its bytes match the signature', main, async (t) => {
   const { api, connect } = await start(t)
   const provider = await connect()
   const receiver = await startReceiver(t)
@@ -76,7 +76,7 @@ function assertSigned({ headers, raw, body }: Received, id: string, secret: stri
   }
 }
 
-test('the bytes that were recorded are the bytes that are sent: order, big numbers, spaces, every character', async (t) => {
+test('the recorded bytes are sent unchanged: key order, big numbers, spaces, every character', async (t) => {
   const { api, db } = await start(t)
   const receiver = await startReceiver(t)
   const { id, secret } = await addEndpoint(api, receiver.url)
@@ -93,7 +93,7 @@ test('the bytes that were recorded are the bytes that are sent: order, big numbe
   for (const one of received) assertSigned(one, id, secret)
 })
 
-test('a failing endpoint is tried again and delivered once it recovers, with the same id and a new time', async (t) => {
+test('a failing endpoint is retried and delivered once it recovers, with the same id and a new timestamp', async (t) => {
   const { api } = await start(t)
   const receiver = await startReceiver(t)
   receiver.answers(500, 200)
@@ -109,7 +109,7 @@ test('a failing endpoint is tried again and delivered once it recovers, with the
   assert.ok(pause >= 2_300 && pause < 9_000, `${pause} ms`)
 })
 
-test('whatever a receiver does, the attempt ends as it must, and nobody else notices', async (t) => {
+test('every receiver fault ends the attempt with the right outcome and delays no other endpoint', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1', 'other.test': '127.0.0.1' }
   const { api, db } = await start(t, { resolver: names(known) })
   const elsewhere = await startReceiver(t)
@@ -244,7 +244,7 @@ test('whatever a receiver does, the attempt ends as it must, and nobody else not
     },
     { name: 'TLS stalled', url: `https://127.0.0.1:${stalledPort}/`, ...late, requests: 0 },
     {
-      name: 'nobody there',
+      name: 'connection refused',
       url: `https://127.0.0.1:${await freePort()}/`,
       status: 'pending',
       error: /^connection refused$/,
@@ -315,7 +315,7 @@ test('whatever a receiver does, the attempt ends as it must, and nobody else not
   assert.equal((await responseOf('1 GB'))?.length, 16 * 1024)
   assert.match((await responseOf('body one byte a second after 200')) ?? '', /^first /)
   assert.equal(await responseOf('NUL and half a character in the answer'), '\ufffd\ufffd\ufffd')
-  // Whoever was given up, or is still talking, has lost us.
+  // Connections of abandoned attempts are closed.
   for (const { name, receiver } of running.filter(({ ms = 0 }) => ms > 0)) {
     await until(`${name} to be hung up on`, async () => receiver.sockets.size === 0)
   }
@@ -326,7 +326,7 @@ test('whatever a receiver does, the attempt ends as it must, and nobody else not
   )
 })
 
-test('what may pass is tried five times, with pauses of 3, 6, 12 and 24 seconds give or take a fifth', async (t) => {
+test('transient failures are retried up to five attempts, after 3, 6, 12 and 24 seconds, varied by up to a fifth', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   receiver.answers((response, { path }) => void response.writeHead(Number(path.slice(1, 4))).end())
@@ -370,7 +370,7 @@ test('what may pass is tried five times, with pauses of 3, 6, 12 and 24 seconds 
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('an event is posted at most five times, also over kept connections that break each time they are reused', async (t) => {
+test('an event is posted at most five times, also over kept-alive connections that fail whenever they are reused', async (t) => {
   const { api, db } = await start(t, { alone: true })
   for (const end of ['reset', 'end', 'destroy'] as const) {
     const receiver = await startReceiver(t)
@@ -413,7 +413,7 @@ test('an event is posted at most five times, also over kept connections that bre
   }
 })
 
-test('an answer before a large body was read counts', async (t) => {
+test('a response before the receiver has read a large body counts', async (t) => {
   const receiver = await startReceiver(t, {
     onHead: (_, response) => response.writeHead(200, { connection: 'close' }).end('early'),
   })
@@ -425,7 +425,7 @@ test('an answer before a large body was read counts', async (t) => {
   assert.deepEqual([answered.outcome, answered.http_status], ['delivered', 200])
 })
 
-test('a connection that is somewhere else than it was sent is cut before a word is said', async (t) => {
+test('a connection to an unexpected address is closed before anything is sent', async (t) => {
   const receiver = await startReceiver(t)
   const poster = createPosterFor(t, (address) => address !== '127.0.0.1')
   const answered = await poster.post(
@@ -438,9 +438,9 @@ test('a connection that is somewhere else than it was sent is cut before a word 
   assert.equal(receiver.received.length, 0)
 })
 
-test('of several addresses the next is tried when one cannot be reached, and what was sent once is not sent to another', async (t) => {
+test('the next address of a host is tried only if no request was sent', async (t) => {
   const receiver = await startReceiver(t)
-  // Takes a connection and says nothing.
+  // Accepts connections and never responds.
   const silent = createServer().listen(receiver.port, '127.0.0.9')
   t.after(() => silent.close())
   const post = async (...addresses: string[]) => {
@@ -459,7 +459,7 @@ test('of several addresses the next is tried when one cannot be reached, and wha
   assert.deepEqual(await post('127.0.0.1', '127.0.0.1'), ['again', 'connection lost before a response', 1])
 })
 
-/** A poster that is sent to these addresses of loopback, and judges where it got by this. */
+/** A poster that connects to these loopback addresses and checks them with `isAllowed`. */
 function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean, addresses = ['127.0.0.1']) {
   const resolve = async () => ({ ok: true as const, addresses })
   const check = async (url: string) => ({ ...(await resolve()), url: new URL(url) })
@@ -468,7 +468,7 @@ function createPosterFor(t: TestContext, isAllowed: (address: string) => boolean
   return poster
 }
 
-test('a target that has become private fails for good, without a connection', async (t) => {
+test('a URL that now resolves to a private address fails without a connection', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1' }
   const { api, db } = await start(t, { resolver: names(known) })
   const receiver = await startReceiver(t)
@@ -487,7 +487,7 @@ test('a target that has become private fails for good, without a connection', as
   assert.equal(receiver.received.length, 0)
 })
 
-test('what is rolled back is not told', async (t) => {
+test('an event of a rolled-back transaction is not sent', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   await addEndpoint(api, receiver.url)
@@ -506,7 +506,7 @@ test('what is rolled back is not told', async (t) => {
   )
 })
 
-test('14 failed events, a success, 14 more: still on; the next one switches it off, once', async (t) => {
+test('14 failed events, a success and 14 more leave an endpoint active; the next one deactivates it, once', async (t) => {
   const { api, db, owner, url } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
@@ -522,7 +522,7 @@ test('14 failed events, a success, 14 more: still on; the next one switches it o
   for (let i = 1; i <= 14; i++) await happens(404, i)
   await happens(200, 0)
   for (let i = 1; i <= 14; i++) await happens(i % 2 ? 301 : 400, i)
-  // One waits for its next attempt when the endpoint is switched off.
+  // One delivery waits for its retry when the endpoint is deactivated.
   await happens(503, 14)
   await happens(410, 15)
   const last = await until('the canceled one', async () => {
@@ -548,7 +548,7 @@ test('14 failed events, a success, 14 more: still on; the next one switches it o
   assert.equal(receiver.received.length, sent + 1)
 })
 
-test('failed test events never count or switch an endpoint off; a delivered one resets the count', async (t) => {
+test('failed test events do not count; a delivered one resets the count', async (t) => {
   const { api, db, ask } = await startSignedIn(t)
   const receiver = await startReceiver(t)
   const integration = { provider: 'tool_a', url: receiver.url, events: ['contact.created'] }
@@ -574,7 +574,7 @@ test('failed test events never count or switch an endpoint off; a delivered one 
   assert.deepEqual(await endpoint(), [0, true])
 })
 
-/** Attempts that were claimed, and how they ended. */
+/** Claimed deliveries with their outcomes. */
 async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes: string): Promise<Attempt[]> {
   const eventIds = await queueEvents(db, workspaceId, [], Array<string>(outcomes.length).fill('{}'))
   const ids = eventIds.map(() => newId())
@@ -604,7 +604,7 @@ async function claimed(db: Db, workspaceId: string, endpointId: string, outcomes
   })
 }
 
-test('a batch that is settled together counts in the order in which its attempts ended', async (t) => {
+test('a settled batch counts its attempts in the order in which they ended', async (t) => {
   const { api, db } = await start(t)
   const f = (times: number) => 'f'.repeat(times)
   for (const [batches, failure_count, is_active] of [
@@ -628,7 +628,7 @@ test('a batch that is settled together counts in the order in which its attempts
   }
 })
 
-test('an endpoint that is switched off takes along what waits, also what just failed and would come again', async (t) => {
+test('deactivating an endpoint cancels its queued deliveries, also those waiting for a retry', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const waiting = await claimed(db, api.workspaceId, id, 'aa')
@@ -649,7 +649,7 @@ test('an endpoint that is switched off takes along what waits, also what just fa
   assert.equal(attempts.filter(({ status }) => status === 'failed').length, 15)
 })
 
-test('several who settle for the same endpoints at once do not stand in each other’s way', async (t) => {
+test('workers that settle for the same endpoints at once do not deadlock', async (t) => {
   const { api, db, database } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const ids = await multiply(db, id, Array<string>(60).fill('https://127.0.0.1:9/'))
@@ -674,7 +674,7 @@ test('several who settle for the same endpoints at once do not stand in each oth
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('an endpoint that is deactivated or deleted is sent nothing more, and the log says so', async (t) => {
+test('a deactivated or deleted endpoint receives nothing more, and the log shows the cancellations', async (t) => {
   const { api, db } = await start(t)
   for (const end of ['deactivated', 'deleted'] as const) {
     const receiver = await startReceiver(t)
@@ -682,7 +682,7 @@ test('an endpoint that is deactivated or deleted is sent nothing more, and the l
     const { id } = await addEndpoint(api, receiver.url)
     for (let i = 0; i < 3; i++) await happen(api)
     await waitForAttempts(db, id, 3)
-    // One is under way meanwhile: it ends, and does not come again.
+    // One attempt is in flight: it ends and is not retried.
     let answer = () => {}
     receiver.answers((response) => {
       answer = () => void response.writeHead(500).end()
@@ -705,7 +705,7 @@ test('an endpoint that is deactivated or deleted is sent nothing more, and the l
   }
 })
 
-test('a delivery whose first attempt died with its worker is in the log all the same, once', async (t) => {
+test('a delivery whose worker crashed in the first attempt is in the log once', async (t) => {
   const { api, db, owner, url } = await start(t)
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
@@ -714,7 +714,7 @@ test('a delivery whose first attempt died with its worker is in the log all the 
   assert.ok(lost && dropped)
   await db`update webhook_deliveries set leased_until = null where id = ${lost.delivery.id}`
   await waitForAttempts(db, id, 1)
-  // Whoever was taken for dead wakes up and says what came of it.
+  // The first worker, taken for crashed, settles late.
   await settleAttempts(db, [lost])
   await api.patch(`/webhooks/${id}`, { is_active: false })
   const browser = createBrowser(url)
@@ -729,7 +729,7 @@ test('a delivery whose first attempt died with its worker is in the log all the 
   )
 })
 
-test('a worker that dies of the fifth attempt leaves no sixth: it has failed, and the log says why', async (t) => {
+test('after a crash in the fifth attempt there is no sixth: the delivery has failed, and the log says why', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const receiver = await startReceiver(t)
   const { id } = await addEndpoint(api, receiver.url)
@@ -743,12 +743,12 @@ test('a worker that dies of the fifth attempt leaves no sixth: it has failed, an
   assert.equal(receiver.received.length, 0)
 })
 
-test('who is late and has lost the lease is in the log, and does not count', async (t) => {
+test('an attempt that ends after its lease is logged and does not count', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   const batch = await claimed(db, api.workspaceId, id, 'fff')
   const [taken] = batch
-  // Somebody else has the first one now.
+  // Another worker holds the first delivery now.
   await db`update webhook_deliveries set attempt_count = 2 where id = ${taken?.delivery.id ?? ''}`
   await settleAttempts(
     db,
@@ -763,9 +763,12 @@ test('who is late and has lost the lease is in the log, and does not count', asy
   )
 })
 
-test('what cannot be signed with this key waits, uncounted and told of, and goes out once it can', async (t) => {
-  let told = 0
-  const log = pino({ level: 'error' }, { write: (line: string) => (told += Number(line.includes('cannot be opened'))) })
+test('deliveries that cannot be signed wait without counting, are reported once, and are sent when the secret opens', async (t) => {
+  let reportCount = 0
+  const log = pino(
+    { level: 'error' },
+    { write: (line: string) => (reportCount += Number(line.includes('cannot be opened'))) },
+  )
   const { api, db, url } = await start(t, { log })
   const [locked, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await addEndpoint(api, locked.url)
@@ -775,18 +778,18 @@ test('what cannot be signed with this key waits, uncounted and told of, and goes
   await happen(api)
   await happen(api)
   await other.until(2)
-  await until('both to be looked at', async () =>
+  await until('both to be claimed', async () =>
     /outcome="unopened"} ([2-9]|\d\d)/.test(await (await fetch(`${url}/metrics`)).text()),
   )
-  await until('both to be given back', async () => {
+  await until('both to be released', async () => {
     const rows = await db<{ attempt_count: number }[]>`
       select attempt_count from webhook_deliveries where leased_until is null and attempt_count = 0`
     return rows.length === 2
   })
-  assert.equal(told, 1)
+  assert.equal(reportCount, 1)
   assert.deepEqual([locked.received.length, (await attemptsOf(db, id)).length], [0, 0])
   assert.equal((await api.get(`/webhooks/${id}`)).body.data.failure_count, 0)
-  // Whose event is no longer kept has nothing to wait for.
+  // A delivery without its event is removed.
   const gone = firstIdOf(Math.floor(Date.now() / 86_400_000) - 31)
   await db`
     insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
@@ -806,7 +809,7 @@ test('what cannot be signed with this key waits, uncounted and told of, and goes
   )
 })
 
-test('what was queued for an endpoint that was switched off meanwhile is swept away, and the log says so', async (t) => {
+test('a delivery that was queued while its endpoint was deactivated is canceled by the sweep', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const { id } = await addEndpoint(api, 'https://127.0.0.1:9/')
   await db`update webhook_endpoints set is_active = false`
@@ -819,7 +822,7 @@ test('what was queued for an endpoint that was switched off meanwhile is swept a
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('of two workers one sends each event', async (t) => {
+test('two workers send each event once', async (t) => {
   const { api, db, twin } = await start(t, { alone: true })
   await twin()
   const receiver = await startReceiver(t)
@@ -836,20 +839,20 @@ test('of two workers one sends each event', async (t) => {
     await happen(api)
   }
   await until('all of it', async () => (await db`select 1 from webhook_deliveries limit 1`).length === 0, 30_000)
-  const told = receiver.received.map(({ path, raw }) => `${path} ${raw}`)
-  assert.equal(new Set(told).size, 30 * 120)
+  const posts = receiver.received.map(({ path, raw }) => `${path} ${raw}`)
+  assert.equal(new Set(posts).size, 30 * 120)
   const [log] = await db<{ retries: number; deliveries: number; successes: number }[]>`
     select count(*) filter (where status <> 'delivered')::int as retries, count(distinct delivery_id)::int as deliveries,
       count(*) filter (where status = 'delivered')::int as successes
     from webhook_attempts`
-  // On a busy machine an attempt may run out of time; nothing else comes twice.
-  assert.ok(told.length <= 30 * 120 + (log?.retries ?? 0), `${told.length} with ${log?.retries} retries`)
+  // On a busy machine an attempt may time out; nothing else is posted twice.
+  assert.ok(posts.length <= 30 * 120 + (log?.retries ?? 0), `${posts.length} with ${log?.retries} retries`)
   const [stats] = await db`select deadlocks::int from pg_stat_database where datname = current_database()`
   assert.deepEqual(stats, { deadlocks: 0 })
   assert.deepEqual([log?.deliveries, log?.successes], [30 * 120, 30 * 120])
 })
 
-test('names that nobody answers for hold up nobody else, and are served once somebody does', async (t) => {
+test('host names without a DNS response delay no other endpoint, and are served once they resolve', async (t) => {
   const known: Record<string, string> = { localhost: '127.0.0.1' }
   for (let i = 0; i < 4; i++) known[`silent${i}.test`] = '127.0.0.1'
   const { api, db } = await start(t, { resolver: names(known) })

@@ -4,7 +4,7 @@ import { createGuard } from './guard.ts'
 
 type Answers = Record<string, readonly string[] | 'silent'>
 
-/** A DNS that knows these names, and was asked for those. */
+/** A resolver with these names, which records its queries. */
 function stub(ipv4: Answers, ipv6: Answers = {}) {
   const asked: string[] = []
   const of = (answers: Answers) => async (host: string) => {
@@ -118,7 +118,7 @@ test('a public name is allowed with all its addresses, and so is a public litera
   assert.deepEqual(await guard.resolve('[2606:4700::1]'), { ok: true, addresses: ['2606:4700::1'] })
 })
 
-test('a family that does not answer does not matter when the other does', async () => {
+test('one address family is enough if DNS does not respond for the other', async () => {
   const guard = createGuard({
     allowedCidrs: [],
     resolver: stub({ 'four.test': ['1.1.1.1'] }, { 'four.test': 'silent', 'six.test': ['2606:4700::1'] }),
@@ -127,7 +127,7 @@ test('a family that does not answer does not matter when the other does', async 
   assert.deepEqual(await guard.resolve('six.test'), { ok: true, addresses: ['2606:4700::1'] })
 })
 
-test('a name that does not resolve now is no target, but not refused for good', async () => {
+test('a name that does not resolve now is refused only for now', async () => {
   const guard = createGuard({ allowedCidrs: [], resolver: stub({ 'slow.test': 'silent', 'empty.test': [] }) })
   for (const host of ['nowhere.test', 'slow.test', 'empty.test', 'localhost', 'localhost.']) {
     const target = await guard.check(`https://${host}/x`)
@@ -135,7 +135,7 @@ test('a name that does not resolve now is no target, but not refused for good', 
   }
 })
 
-test('networks of the operator are allowed, to their edges, and nothing else', async () => {
+test('networks of the operator are allowed up to their bounds, and nothing else', async () => {
   const guard = createGuard({ allowedCidrs: ['10.1.0.0/16', '127.0.0.1/32', 'fd00:1::/32'], resolver: stub({}) })
   for (const host of ['10.1.0.0', '10.1.255.255', '127.0.0.1', '[fd00:1::1]', '[::ffff:10.1.0.1]', '8.8.8.8']) {
     assert.ok((await guard.check(`https://${host}/`)).ok, host)
@@ -181,7 +181,7 @@ test('metadata and platform addresses of clouds stay refused inside an allowed n
   }
 })
 
-test('https only, without credentials, and a URL at all; not even with every network allowed', async () => {
+test('a URL must be valid, https and without credentials, even if every network is allowed', async () => {
   const guard = createGuard({ allowedCidrs: ['0.0.0.0/0', '::/0'], resolver: stub({}) })
   for (const [url, reason] of [
     ['http://8.8.8.8/', /must be https/],
@@ -208,7 +208,7 @@ test('https only, without credentials, and a URL at all; not even with every net
   }
 })
 
-test('the address of a connection is judged by itself: a name or nothing is not allowed', () => {
+test('the address of a connection must be a literal address', () => {
   const guard = createGuard({ allowedCidrs: ['127.0.0.0/8'], resolver: stub({}) })
   for (const address of ['8.8.8.8', '127.0.0.1', '::ffff:127.0.0.1', '2606:4700::1']) {
     assert.equal(guard.isAllowed(address), true, address)

@@ -1,4 +1,4 @@
-/** The partitions of events and attempts: beside backups, beside writers, and whatever a process's clock says. */
+/** The partitions of events and attempts: during backups, with concurrent writers, and with wrong process clocks. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ const silent = pino({ level: 'silent' })
 const dayMs = 86_400_000
 const fixture = (name: string) => join(import.meta.dirname, '../../tests/fixtures', name)
 
-/** Takes and holds the locks that `pg_dump` takes. Answers what ends it. */
+/** Holds the locks that `pg_dump` takes. Returns a function that releases them. */
 async function startBackup(database: TestDatabase): Promise<() => Promise<void>> {
   const connection = await database.connect(1).reserve()
   await connection`begin isolation level repeatable read read only`
@@ -51,7 +51,7 @@ const record = (sql: Pick<Db, 'unsafe'>, id: string) =>
     `insert into webhook_events (workspace_id, id, event, body, occurred_at) values ('${newId()}', '${id}', 'x', '', now())`,
   )
 
-/** A database after a long stop: without days ahead, and with one that is over. */
+/** A database after a long stop: without partitions ahead, and with an expired one. */
 async function age(db: Db): Promise<void> {
   for (const table of ['webhook_events', 'webhook_attempts']) {
     for (const day of await listDays(db, table)) await db.unsafe(`drop table ${table}_${day}`)
@@ -61,7 +61,7 @@ async function age(db: Db): Promise<void> {
   }
 }
 
-test('days are created ahead and dropped when they are over, by any number of processes at once', async (t) => {
+test('partitions are created ahead and dropped when expired, by any number of processes at once', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(2)
   await age(db)
@@ -76,7 +76,7 @@ test('days are created ahead and dropped when they are over, by any number of pr
   assert.equal(row?.at, `webhook_events_${dayOf(0)}`)
 })
 
-test('a day is attached while writers hold their locks, and nobody waits', async (t) => {
+test('a partition is attached while writers hold their locks, and no statement waits', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(2)
   for (const table of ['webhook_events', 'webhook_attempts']) await db.unsafe(`drop table ${table}_${dayOf(2)}`)
@@ -89,7 +89,7 @@ test('a day is attached while writers hold their locks, and nobody waits', async
   writer.release()
 })
 
-test('beside a backup nothing fails and no writer waits; what was left to do is done by a later run', async (t) => {
+test('during a backup nothing fails and no writer waits; a later run does the rest', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(3)
   await age(db)
@@ -111,7 +111,7 @@ test('beside a backup nothing fails and no writer waits; what was left to do is 
 
   await endBackup()
   await keepDays(db, silent)
-  // The events of today are in the default partition, where they are kept as long as any.
+  // Today's events are in the default partition and are kept as long as others.
   assert.deepEqual(await listDays(db), [1, 2, 3].map(dayOf))
   assert.deepEqual(await listDays(db, 'webhook_attempts'), [0, 1, 2, 3].map(dayOf))
 })
@@ -136,7 +136,7 @@ function launch(t: TestContext, { address }: TestDatabase, clockShiftMs: number)
   }))
 }
 
-test('processes with wrong clocks start beside a backup, keep the history, and live by the database’s time', async (t) => {
+test('processes with wrong clocks start during a backup, keep the history, and follow the database’s clock', async (t) => {
   const database = await createDatabase(t)
   const db = database.connect(3)
   const history = await listDays(db)
