@@ -24,6 +24,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
   }
+  interface FastifyContextConfig {
+    /** The scope that a key needs; null: any valid key. Only routes of the public API have it. */
+    scope?: string | null
+  }
 }
 
 const requestsPerMinute = 120

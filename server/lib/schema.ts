@@ -10,10 +10,30 @@ export type { Static, TSchema }
 export { Type }
 
 declare module 'fastify' {
+  interface FastifySchema {
+    operationId?: string
+    summary?: string
+    description?: string
+    tags?: readonly string[]
+  }
   interface FastifyContextConfig {
+    /** Error statuses in addition to those that all routes of this shape have. */
+    failures?: readonly (402 | 404 | 502)[]
     /** The schema of one event of a streamed response, for the API document. */
     answers?: TSchema
   }
+}
+
+/** A request that the service sends, for the API document. `body` is its schema. */
+export type WebhookOperation = {
+  name: string
+  operationId: string
+  summary: string
+  description: string
+  tags: readonly string[]
+  parameters: readonly object[]
+  body: object
+  responses: Record<string, { description: string }>
 }
 
 /**

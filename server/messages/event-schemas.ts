@@ -5,8 +5,7 @@
 import { contentTypes } from '../channels/channel.ts'
 import { ContactSchema, contactExample } from '../contacts/routes.ts'
 import { ConversationSchema, conversationExample } from '../conversations/routes.ts'
-import type { Webhook } from '../lib/openapi.ts'
-import { NullableText, OneOf, type TSchema, Type, Uuid } from '../lib/schema.ts'
+import { NullableText, OneOf, type TSchema, Type, Uuid, type WebhookOperation } from '../lib/schema.ts'
 import { type EventName, eventNames } from '../webhooks/emit.ts'
 import { MessageSchema, messageExample } from './routes.ts'
 
@@ -155,7 +154,7 @@ export const EventSchema = Type.Unsafe<unknown>({
 })
 
 /** The requests that endpoints receive, for the document. */
-export const eventWebhooks: readonly Webhook[] = eventNames.map((name) => {
+export const eventWebhooks: readonly WebhookOperation[] = eventNames.map((name) => {
   const words = name.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1))
   return {
     name,

@@ -1,51 +1,23 @@
 /**
- * The OpenAPI 3.1 document, read off the routes themselves.
+ * The OpenAPI 3.1 document, generated from the routes.
  *
- * Schemas are JSON Schema already; what is added is what every operation
- * shares: the key and its scope, the headers, the one error shape. A schema
- * with a `title` becomes a component of that name.
+ * The schemas of the routes are JSON Schema already. This module adds what all operations share: the key and its scope, the
+ * headers, the error shape. A schema with a `title` becomes a component of that name.
  */
 import type { RouteOptions } from 'fastify'
-import { type ErrorCode, statusOf } from './errors.ts'
-import { documentKeyword, Type } from './schema.ts'
-
-declare module 'fastify' {
-  interface FastifySchema {
-    operationId?: string
-    summary?: string
-    description?: string
-    tags?: readonly string[]
-  }
-  interface FastifyContextConfig {
-    /** The scope a key needs; null: any key will do. Only routes of the public API have it. */
-    scope?: string | null
-    /** Failures beyond those every route of its shape has. */
-    failures?: readonly (402 | 404 | 502)[]
-  }
-}
+import { type ErrorCode, statusOf } from '../lib/errors.ts'
+import { documentKeyword, Type, type WebhookOperation } from '../lib/schema.ts'
 
 type Json = { [key: string]: unknown }
 type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>>; webhooks: Record<string, Json> }
-type About = {
+type ApiInfo = {
   title: string
   description: string
   url: string
   tags: readonly { name: string; description: string }[]
-  webhooks: readonly Webhook[]
+  webhooks: readonly WebhookOperation[]
 }
-/** An operation that the service calls; `body` is its schema. */
-export type Webhook = {
-  name: string
-  operationId: string
-  summary: string
-  description: string
-  tags: readonly string[]
-  parameters: readonly object[]
-  body: object
-  responses: Record<string, { description: string }>
-}
-
-export function describeApi(routes: readonly RouteOptions[], about: About): Document {
+export function describeApi(routes: readonly RouteOptions[], about: ApiInfo): Document {
   const components: Record<string, Json> = { Error: hoistable({ ...ErrorSchema }) }
   const document: Document = {
     openapi: '3.1.0',
@@ -66,7 +38,7 @@ export function describeApi(routes: readonly RouteOptions[], about: About): Docu
         bearerAuth: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A workspace API key, made in the dashboard under Settings, API keys.',
+          description: 'A workspace API key. Create one in the dashboard under Settings, API keys.',
         },
       },
     },
@@ -84,7 +56,7 @@ export function describeApi(routes: readonly RouteOptions[], about: About): Docu
   return document
 }
 
-/** The content of a body: its schema, and an example that the schema gives or that its parts make up. */
+/** The content of a body: its schema, and its example or one composed of the examples of its parts. */
 function jsonContent(schema: Json, components: Record<string, Json>, type = 'application/json'): Json {
   return { [type]: { schema: hoist(schema, components), example: exampleOf(schema) } }
 }
@@ -115,14 +87,14 @@ const ErrorSchema = Type.Object(
 )
 
 const failureMeanings: Record<number, string> = {
-  400: 'Malformed request or unusable value; the message names the field and the rule.',
+  400: 'The request is malformed or a value is invalid. The message names the field and the rule.',
   401: 'The key is missing, malformed, unknown, revoked or expired.',
-  402: 'The workspace used up its plan for the month, or its subscription lapsed.',
+  402: 'The workspace has used up its plan for the month, or its subscription has lapsed.',
   403: 'The key lacks the required scope, which the message names.',
-  404: 'Absent, or of another workspace.',
-  429: 'Over 120 requests in a minute for the key.',
-  500: 'Our fault. Quote the request id.',
-  502: 'The channel rejected the send; the message quotes it.',
+  404: 'The resource does not exist, or belongs to another workspace.',
+  429: 'More than 120 requests in a minute with this key.',
+  500: 'A fault of the service. Quote the request id.',
+  502: 'The channel rejected the message. `message` quotes its error.',
 }
 
 const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string }> = {
@@ -136,20 +108,25 @@ const failureExamples: Record<number, (scope: string) => { code: ErrorCode; mess
   502: () => ({ code: 'platform_error', message: '131026: Message undeliverable' }),
 }
 
-/** The headers an answer of this status has. A request without a valid key has no window to speak of. */
+/** The headers of a response with this status. A request without a valid key has no rate window. */
 function headersOf(status: number, method: unknown): Json {
   return {
-    'X-Request-Id': header('Quote it when you ask for help.', { type: 'string' }),
+    'X-Request-Id': header('Quote it when you contact support.', { type: 'string' }),
     ...(status === 401
       ? { 'WWW-Authenticate': header('Bearer.', { type: 'string' }) }
       : {
-          'X-RateLimit-Limit': header('Requests a window of 60 seconds.'),
-          'X-RateLimit-Remaining': header('What is left of it.'),
-          'X-RateLimit-Reset': header('Unix seconds of the reset.'),
+          'X-RateLimit-Limit': header('Requests per window of 60 seconds.'),
+          'X-RateLimit-Remaining': header('Requests left in the window.'),
+          'X-RateLimit-Reset': header('The time of the reset, in Unix seconds.'),
         }),
     ...(status === 429 ? { 'Retry-After': header('Seconds until the window resets.') } : {}),
     ...(status < 400 && method === 'POST'
-      ? { 'Idempotent-Replayed': header('Present when this is the answer of an earlier twin.', { const: 'true' }) }
+      ? {
+          'Idempotent-Replayed': header(
+            'Present if this is the stored response of an earlier request with the same key.',
+            { const: 'true' },
+          ),
+        }
       : {}),
   }
 }
@@ -176,7 +153,7 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
   }
   if (config?.answers) {
     responses[200] = {
-      description: 'A stream that stays open; each event carries this, as JSON, in its `data`.',
+      description: 'A stream that stays open. The `data` of each event is this, as JSON.',
       headers: headersOf(200, method),
       content: jsonContent(config.answers as Json, components, 'text/event-stream'),
     }
@@ -215,7 +192,7 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
 const successMeanings: Record<string, string> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Accepted; it goes on in the background.',
+  202: 'Accepted. The work continues in the background.',
 }
 
 const idempotencyKey = {
@@ -223,11 +200,11 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'Makes a retry safe: for 24 hours the same key with the same query and body replays the first answer. A 500 is not stored, so a repeat runs again; it does not send a second time.',
+    'Makes a retry safe: for 24 hours the same key with the same query and body replays the first response. A 500 is not stored, so a repeat runs again; it does not send a second time.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function parametersOf(schema: unknown, place: 'path' | 'query' | 'header'): Json[] {
+function parametersOf(schema: unknown, location: 'path' | 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>
     required?: string[]
@@ -237,16 +214,16 @@ function parametersOf(schema: unknown, place: 'path' | 'query' | 'header'): Json
     const isList = rest.type === 'array'
     return {
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...(description ? { description } : {}),
       ...(isList ? { style: 'form', explode: false } : {}),
-      schema: place === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
+      schema: location === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
     }
   })
 }
 
-/** Never refused, so the validator has no type for them; readers want one. */
+/** Invalid values are not refused, so the route's schema has no type. The document states the intended one. */
 const pageParameters: Record<string, Json> = {
   limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
   cursor: { type: 'string' },
@@ -256,13 +233,13 @@ function header(description: string, schema: Json = { type: 'integer' }): Json {
   return { description, schema }
 }
 
-/** A schema with its keywords for the document in place. */
+/** Applies the keywords that are for the document only. */
 function toDocument(schema: object): Json {
   const { [documentKeyword]: keywords, ...rest } = schema as Json
   return { ...rest, ...(keywords as Json | undefined) }
 }
 
-/** Copy a schema, moving every titled part into the components. Examples are values, not schemas. */
+/** Copies a schema and moves every part with a title into the components. Examples are values, not schemas. */
 function hoist(schema: unknown, components: Record<string, Json>): unknown {
   if (Array.isArray(schema)) return schema.map((part) => hoist(part, components))
   if (typeof schema !== 'object' || schema === null) return schema
