@@ -1,5 +1,6 @@
 /** The chat widget in a real browser, on a page of another origin with hostile styles and a strict policy. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -333,6 +334,24 @@ test('the widget is one small script that any site may load, cached for minutes 
   assert.doesNotMatch(demo.headers.get('content-security-policy') ?? '', /unsafe|\*/)
   const { url: plain } = await start(t, { pages: true })
   assert.equal((await fetch(`${plain}/widget-demo`)).status, 404)
+})
+
+test('the widget has the colors of the kit and the icons of lucide', async () => {
+  const css = readFileSync('widget/src/widget.css', 'utf8')
+  const tokens = readFileSync('ui/tokens.css', 'utf8')
+  const values = Map.groupBy(css.matchAll(/^ +(--[\w-]+): (#\w+) !important;$/gm), ([, name]) => name)
+  assert.ok(values.size >= 9)
+  for (const [name, [light, dark] = []] of values)
+    assert.ok(tokens.includes(`${name}: light-dark(${light?.[2]}, ${dark?.[2]});`), name)
+
+  const { paths }: Json = await import(new URL('../widget/src/dom.ts', import.meta.url).href)
+  for (const [name, drawn] of Object.entries<string[]>(paths)) {
+    const icon = readFileSync(`node_modules/lucide-react/dist/esm/icons/${name}.mjs`, 'utf8')
+    assert.deepEqual(
+      [...icon.matchAll(/\bd: "([^"]+)"/g)].map(([, d]) => d),
+      drawn,
+    )
+  }
 })
 
 test('only http and https URLs in a text become links', () => {

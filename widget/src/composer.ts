@@ -46,7 +46,7 @@ export function createComposer({ words, askDetails, onSend }: ComposerOptions): 
     ...{ rows: '1', maxlength: String(maxTextLength), dir: 'auto', enterkeyhint: 'send' },
     ...{ placeholder: words.placeholder, 'aria-label': words.placeholder.replace('…', '') },
   })
-  const send = element('button', { type: 'button', class: 'send', 'aria-label': words.send }, icon('send'))
+  const send = element('button', { type: 'button', class: 'send', 'aria-label': words.send }, icon('arrow-up'))
   const root = element('form', { class: 'composer' }, offline, details, element('div', { class: 'line' }, text, send))
 
   const resize = () => {

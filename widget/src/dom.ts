@@ -20,18 +20,23 @@ export function setAttribute(target: Element, name: string, value: AttributeValu
 
 const svgNamespace = 'http://www.w3.org/2000/svg'
 
-const paths = {
-  chat: 'M21 11.5a8.4 8.4 0 0 1-12.2 7.5L3 21l2-5.8A8.4 8.4 0 1 1 21 11.5z',
-  close: 'M6 6l12 12M18 6L6 18',
-  send: 'M12 19V5M5 12l7-7 7 7',
+/** The paths of three lucide icons. The package's components need React, which would triple the size of the widget. */
+export const paths = {
+  'message-circle': [
+    'M2.992 16.342a2 2 0 0 1 .094 1.167l-1.065 3.29a1 1 0 0 0 1.236 1.168l3.413-.998a2 2 0 0 1 1.099.092 10 10 0 1 0-4.777-4.719',
+  ],
+  x: ['M18 6 6 18', 'm6 6 12 12'],
+  'arrow-up': ['m5 12 7-7 7 7', 'M12 19V5'],
 }
 
 export function icon(name: keyof typeof paths): SVGElement {
   const svg = document.createElementNS(svgNamespace, 'svg')
   setAttribute(svg, 'viewBox', '0 0 24 24')
   setAttribute(svg, 'aria-hidden', 'true')
-  const path = document.createElementNS(svgNamespace, 'path')
-  setAttribute(path, 'd', paths[name])
-  svg.append(path)
+  for (const d of paths[name]) {
+    const path = document.createElementNS(svgNamespace, 'path')
+    setAttribute(path, 'd', d)
+    svg.append(path)
+  }
   return svg
 }

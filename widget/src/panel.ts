@@ -35,8 +35,8 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
   const { position, color, ask_details: askDetails } = settings
   const badge = element('span', { class: 'badge', 'aria-hidden': 'true', hidden: true })
   const launcher = element('button', { type: 'button', class: 'launcher', 'aria-controls': 'panel' })
-  launcher.append(icon('chat'), badge)
-  const close = element('button', { type: 'button', class: 'close', 'aria-label': words.close }, icon('close'))
+  launcher.append(icon('message-circle'), badge)
+  const close = element('button', { type: 'button', class: 'close', 'aria-label': words.close }, icon('x'))
   const thread = createThread({
     words,
     greeting: settings.greeting ?? words.greeting,
