@@ -37,7 +37,9 @@ async function makeTemplate({ simulatorUrl, connections }: Provider, template: u
   assert.equal(answer.status, 200, await answer.text())
 }
 
-test('a broadcast is written, checked, tried, sent, and followed to the one it did not reach', { skip }, async (t) => {
+test('a member composes, checks, tests and sends a broadcast, and finds the recipient it did not reach', {
+  skip,
+}, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/templates')
   await refresh(page)
   await page.getByRole('link', { name: 'Broadcasts' }).click()
@@ -160,7 +162,7 @@ test('a scheduled broadcast waits for its time, and an agent cancels it', { skip
   assert.deepEqual(await provider.sent(), [])
 })
 
-test('a broadcast says what it waits for: a confirmation, or a channel that is not answering', { skip }, async (t) => {
+test('a paused broadcast shows whether it waits for a confirmation or for the channel', { skip }, async (t) => {
   const { api, page, provider } = await openDashboard(t, '/templates')
   await refresh(page)
   const phoneOf = (i: number) => `+1415555${String(i).padStart(4, '0')}`
@@ -194,7 +196,7 @@ test('a broadcast says what it waits for: a confirmation, or a channel that is n
   await page.getByText(/^\d+ awaiting confirmation, at most 15 min\./).waitFor()
 })
 
-test('a template is shown as the customer sees it, with the values one tries', { skip }, async (t) => {
+test('a template preview shows the values that the member enters', { skip }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/templates')
   await page.getByRole('heading', { name: 'No templates yet' }).waitFor()
   await makeTemplate(provider, {

@@ -5,7 +5,7 @@ import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.t
 import { startReceiver } from './receiver.ts'
 import { createBrowser, type Json } from './support.ts'
 
-test('each first step is ticked when it is taken, where somebody looks on, and hidden for everybody', {
+test('each step of the checklist is ticked live when it is done, and can be dismissed for all members', {
   skip,
 }, async (t) => {
   const { page, api, provider, url, owner, db, window } = await openDashboard(t, '/overview')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { until } from './support.ts'
 
-test('somebody is added, found by a few letters, tagged, switched off for broadcasts, and erased', {
+test('a contact is added, found by a few letters, tagged, opted out and erased', {
   skip,
 }, async (t) => {
   const { page, api, window } = await openDashboard(t, '/contacts')
@@ -58,7 +58,7 @@ test('somebody is added, found by a few letters, tagged, switched off for broadc
   assert.deepEqual((await api.get('/contacts')).body.data, [])
 })
 
-test('a file is looked at first, with a reason for every line left out, and then imported', { skip }, async (t) => {
+test('an import shows a dry run with a reason for every skipped line, and then runs', { skip }, async (t) => {
   const { page, api, window, member } = await openDashboard(t, '/contacts/import', { dark: true })
   const file =
     'Phone;Name;Tags;Shoe size\r\n+14155550101;"Bo; Larsen";VIP|New;42\r\n12;Nobody;;\r\n+14155550102;Cy;;\r\n'
@@ -83,7 +83,7 @@ test('a file is looked at first, with a reason for every line left out, and then
   await assertAccessible(agent)
 })
 
-test('rules show at once how many they mean, and become a segment', { skip }, async (t) => {
+test('rules show at once how many contacts match, and are saved as a segment', { skip }, async (t) => {
   const { page, api, window } = await openDashboard(t, '/segments/new')
   for (const [phone, name, tags] of [
     ['+14155550103', 'Di', ['VIP']],
@@ -122,7 +122,7 @@ test('rules show at once how many they mean, and become a segment', { skip }, as
   await assertAccessible(narrow)
 })
 
-test('a list takes people in and lets them go', { skip }, async (t) => {
+test('contacts are added to a static segment and removed from it', { skip }, async (t) => {
   const { page, api } = await openDashboard(t, '/')
   await api.post('/contacts', { phone: '+14155550106', name: 'Gus' })
   const { id } = (await api.post('/segments', { name: 'Friends'.padEnd(80, 's') })).body.data

@@ -24,7 +24,7 @@ async function answer(page: Page, text: string): Promise<void> {
 /** The customer has it, and has seen it. */
 const isRead = (page: Page, text: string) => bubble(page, text).last().getByText('Read', { exact: true }).waitFor()
 
-test('what a customer writes appears by itself, and an answer is followed until it is read', { skip }, async (t) => {
+test('an inbound message appears live, and a reply shows its status up to read', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/inbox')
   await page.getByRole('heading', { name: 'No conversations yet' }).waitFor()
 
@@ -77,7 +77,7 @@ test('what a customer writes appears by itself, and an answer is followed until 
   await page.unroute('**/messages')
 })
 
-test('what happens while the inbox is asked for the first time is in it', { skip }, async (t) => {
+test('an event during the first load of the inbox is shown', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')
   const told = page.evaluate<unknown>(
     "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', told) })",
@@ -115,7 +115,7 @@ test('what happens while the inbox is asked for the first time is in it', { skip
   await rowOf(page, 'Ann Porter').getByText('Unseen so far').waitFor()
 })
 
-test('a conversation is found, opened, answered, taken and closed by keyboard', { skip }, async (t) => {
+test('a conversation is found, opened, answered, assigned and closed by keyboard', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t)
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'First' })
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Second' })
@@ -161,7 +161,7 @@ test('a conversation is found, opened, answered, taken and closed by keyboard', 
   await until('who wrote last, first', async () => /Ben Carter/.test((await first.textContent()) ?? ''))
 })
 
-test('a change of status is undone, and a message that was not sent survives a reload', { skip }, async (t) => {
+test('a status change can be undone, and an unsent message survives a reload', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t)
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Is it *open* _today_? https://example.com/_x_' })
   await rowOf(page, 'Ann Porter').click()
@@ -189,7 +189,7 @@ test('a change of status is undone, and a message that was not sent survives a r
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
 
-test('an image goes out with its caption, a template where the window is closed', { skip }, async (t) => {
+test('an image is sent with its caption, and a template when the window is closed', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'What does it look like?' })
   await rowOf(page, 'Ann Porter').click()
@@ -313,7 +313,7 @@ const writesMuch = (provider: Provider, count: number) =>
     ],
   })
 
-test('a long thread keeps its place; the contact beside it is changed there, and seen by everybody', {
+test('a long thread keeps its scroll position; a contact edited beside it updates for all members', {
   skip,
 }, async (t) => {
   const { api, page, provider, window } = await openDashboard(t, '/inbox', { width: 1440 })
@@ -361,7 +361,7 @@ test('a long thread keeps its place; the contact beside it is changed there, and
   await panel.waitFor({ state: 'detached' })
 })
 
-test('on a phone the list, the thread and the contact come one after the other', { skip }, async (t) => {
+test('on a phone the list, the thread and the contact are separate screens', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/inbox', { width: 390, height: 844 })
   await provider.writes({ from: ann, name: 'Ann Porter', text: `A long word: ${'x'.repeat(200)}` })
   await rowOf(page, 'Ann Porter').waitFor()

@@ -11,7 +11,7 @@ const rowOf = async (page: Page, name: string | RegExp): Promise<number[]> => {
   return (await row.getByRole('cell').allInnerTexts()).map(Number)
 }
 
-test('counts are those of what came and went, in the tiles, the chart and the table', { skip }, async (t) => {
+test('tiles, chart and table show the counts of inbound and outbound messages', { skip }, async (t) => {
   const { page, api, provider, url, owner, window } = await openDashboard(t, '/overview')
   await page.getByRole('heading', { name: 'No data yet' }).waitFor()
   await page.getByRole('link', { name: 'Connect a channel' }).waitFor()

@@ -6,7 +6,7 @@ import { readUserAgent } from '../dashboard/src/settings/user-agent.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { createKey, importKey } from './internals.ts'
 
-test('a key is made, shown once, works, is listed, and is refused once revoked', { skip }, async (t) => {
+test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
   const { page, url } = await openDashboard(t, '/settings')
   await page.waitForURL('**/settings/keys')
   const me = async (key: string) =>
@@ -51,7 +51,7 @@ test('a key is made, shown once, works, is listed, and is refused once revoked',
   assert.equal(await me(key), 401)
 })
 
-test('among many keys one is found, an expired one says so, and an agent only looks', { skip }, async (t) => {
+test('a key is found among many, an expired key is marked, and an agent can only read', { skip }, async (t) => {
   const { db, api, page, window, member } = await openDashboard(t, '/settings/keys')
   const old = { name: 'Old shop', key: 'legacy_live_abcdef0123456789', scopes: ['messages:send'] }
   await importKey(db, api.workspaceId, { ...old, expires_at: '2020-01-02T12:00:00Z' })
@@ -81,7 +81,7 @@ test('among many keys one is found, an expired one says so, and an agent only lo
   assert.ok(await agent.getByLabel('Name').isDisabled())
 })
 
-test('somebody is invited, joins, gets another role, and is out once removed', { skip }, async (t) => {
+test('a member is invited, joins, changes role, and loses access when removed', { skip }, async (t) => {
   const { page, window } = await openDashboard(t, '/settings/members')
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: 'Invite' }).click()
@@ -135,7 +135,7 @@ test('somebody is invited, joins, gets another role, and is out once removed', {
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
-test('a restriction of the account is a banner on every page and a notice on its card, until it is dismissed', {
+test('an account restriction shows a banner on every page and a notice on its card, until it is dismissed', {
   skip,
 }, async (t) => {
   const { page, provider, window, member } = await openDashboard(t, '/settings/channels')
@@ -173,7 +173,7 @@ test('a restriction of the account is a banner on every page and a notice on its
   await card.getByText('Limit: 1,000 customers in 24 hours.').waitFor()
 })
 
-test('a channel is connected step by step, and a wrong token is said beside its field', { skip }, async (t) => {
+test('a channel is connected step by step, and a wrong token is shown beside its field', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/settings/channels')
   const { msgapp } = provider.connections
   const card = page.getByRole('region', { name: 'Messaging app' })
@@ -227,7 +227,7 @@ test('a channel is connected step by step, and a wrong token is said beside its 
   await web.getByText('Connected', { exact: true }).waitFor()
 })
 
-test('the workspace, the plan and oneself are changed, and the log tells of it', { skip }, async (t) => {
+test('changes to the workspace, the plan and the profile appear in the audit log', { skip }, async (t) => {
   const { page, window, owner, db, api } = await openDashboard(t, '/settings/workspace')
   await page.getByLabel('Name').fill('Acme Bakery')
   await page.getByLabel('Default country').selectOption({ label: 'Portugal' })
@@ -278,7 +278,7 @@ test('the workspace, the plan and oneself are changed, and the log tells of it',
   }
 })
 
-test('a browser is told by what it says of itself', () => {
+test('a session shows the browser and system from its user agent', () => {
   const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)'
   const apple = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)'
   const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)'
@@ -298,7 +298,7 @@ test('a browser is told by what it says of itself', () => {
   }
 })
 
-test('every page of the settings keeps nobody out and fits a phone, in light and dark', { skip }, async (t) => {
+test('every settings page is accessible and fits a phone, in light and dark mode', { skip }, async (t) => {
   const { page: light, window } = await openDashboard(t, '/settings/keys', { width: 390, height: 844 })
   const dark = await window({ width: 390, height: 844, dark: true })
   await dark.goto('/settings/keys')

@@ -5,7 +5,7 @@ import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.t
 import { sha256 } from './internals.ts'
 import { createBrowser, setupToken } from './support.ts'
 
-test('whoever is not signed in gets to the page they wanted once they are, and out again', { skip }, async (t) => {
+test('after sign-in a visitor reaches the requested page, and can sign out again', { skip }, async (t) => {
   const { window, owner } = await openDashboard(t, '/settings/plan')
   const page = await window({ as: null })
   await page.goto('/settings/workspace?x=1')
@@ -43,7 +43,7 @@ test('whoever is not signed in gets to the page they wanted once they are, and o
   await page.waitForURL('**/sign-in?to=%2Fsettings%2Fkeys')
 })
 
-test('whoever is wrong too often is told when to try again', { skip }, async (t) => {
+test('after too many wrong passwords the page shows when to try again', { skip }, async (t) => {
   const { window, db } = await openDashboard(t)
   const page = await window({ as: null, width: 390, height: 844, dark: true })
   const email = 'nobody@acme.test'
@@ -60,7 +60,7 @@ test('whoever is wrong too often is told when to try again', { skip }, async (t)
   await assertFits(page)
 })
 
-test('an invitation is accepted once, and says so when it does not work', { skip }, async (t) => {
+test('an invitation is accepted once, and an invalid one shows an error', { skip }, async (t) => {
   const { window, url, owner, db } = await openDashboard(t)
   const inviter = createBrowser(url, url)
   await inviter.signIn(owner)
@@ -88,7 +88,7 @@ test('an invitation is accepted once, and says so when it does not work', { skip
   await assertAccessible(page)
 })
 
-test('the first run makes a workspace, with the code from the link or typed', { skip }, async (t) => {
+test('the first run creates a workspace with the setup code from the link or typed in', { skip }, async (t) => {
   const { window, db } = await openDashboard(t)
   const page = await window({ as: null, width: 390, height: 844 })
   await page.goto('/setup')

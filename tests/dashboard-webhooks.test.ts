@@ -10,7 +10,7 @@ import { until } from './support.ts'
 const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
 const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).last()
 
-test('an endpoint is made, told, looked at, and told again', { skip }, async (t) => {
+test('an endpoint is created, tested, inspected and sent an event again', { skip }, async (t) => {
   const { page, api, window, member } = await openDashboard(t, '/webhooks')
   const receiver = await startReceiver(t)
 
@@ -89,7 +89,7 @@ test('an endpoint is made, told, looked at, and told again', { skip }, async (t)
   assert.deepEqual((await api.get('/webhooks')).body.data, [])
 })
 
-test('a failing receiver is told of with its reason, and an endpoint switched off is switched on', {
+test('a failing receiver is shown with its reason, and a deactivated endpoint can be activated', {
   skip,
 }, async (t) => {
   const { page, api, db } = await openDashboard(t, '/webhooks')
@@ -151,7 +151,7 @@ test('a failing receiver is told of with its reason, and an endpoint switched of
   assert.deepEqual([data.url, data.events], [receiver.url, ['message.received', 'contact.created']])
 })
 
-test('a tool is connected, tested while one looks, and disconnected', { skip }, async (t) => {
+test('a tool is connected, tested live, and disconnected', { skip }, async (t) => {
   const { page, api, window, member } = await openDashboard(t, '/integrations')
   const receiver = await startReceiver(t)
   const tool = page.getByRole('region', { name: 'Workflow tool' })

@@ -50,7 +50,7 @@ const contactOf =
 const stateOf = ({ opted_out_at, opted_out_by }: Json) => ({ opted_out_at, opted_out_by })
 const isIn = { opted_out_at: null, opted_out_by: null }
 
-test('STOP opts out, START in again; each is a message like any other, and sends go on', async (t) => {
+test('STOP opts the contact out and START in again; both are stored as messages, and direct sends still work', async (t) => {
   const world = await startOptingOut(t)
   const { api, browser, writes, contact } = world
   const eventsOf = await recordEvents(t, world)
@@ -82,7 +82,7 @@ test('STOP opts out, START in again; each is a message like any other, and sends
   assert.equal((await contact()).opted_out_by, 'customer')
 })
 
-test('the first message of a stranger may be STOP, and a tapped button says it too', async (t) => {
+test('STOP works as the first message of an unknown contact, and as a tapped button', async (t) => {
   const { api, provider, writes, contact } = await startOptingOut(t)
   await writes('STOP')
   assert.equal((await contact()).opted_out_by, 'customer')
@@ -100,7 +100,7 @@ test('the first message of a stranger may be STOP, and a tapped button says it t
   assert.deepEqual(stateOf(await contact()), isIn)
 })
 
-test('the later decision holds, by the time of the channel: what is reported late undoes nothing', async (t) => {
+test('the latest decision by channel time wins: a late report undoes nothing', async (t) => {
   const { writes, prefers, contact, browser } = await startOptingOut(t)
   const minutes = (n: number) => ago(n * minuteMs)
   const outSince = (seconds: number, by = 'customer') => ({ opted_out_at: isoOf(seconds), opted_out_by: by })
@@ -134,7 +134,7 @@ test('the later decision holds, by the time of the channel: what is reported lat
   assert.deepEqual(stateOf(await contact()), isIn, 'a START of the very second of the switch')
 })
 
-test('a time to come counts as now, so that it does not hold for ever', async (t) => {
+test('a time in the future counts as now, so that later decisions still win', async (t) => {
   const { writes, contact } = await startOptingOut(t)
   await writes('STOP', { timestamp: ago(-3600 * secondMs) })
   const { opted_out_at } = await contact()
@@ -143,7 +143,7 @@ test('a time to come counts as now, so that it does not hold for ever', async (t
   assert.deepEqual(stateOf(await contact()), isIn)
 })
 
-test('of many wishes in one callback the last of each person holds, in whatever order they come', async (t) => {
+test('of many opt-out decisions in one callback the latest of each contact wins, in any order', async (t) => {
   const { provider, contact } = await startOptingOut(t)
   const from = ago(minuteMs)
   const people = Array.from({ length: 20 }, (_, i) => `+141555560${String(i).padStart(2, '0')}`)
@@ -169,7 +169,7 @@ test('of many wishes in one callback the last of each person holds, in whatever 
   }
 })
 
-test("the channel's own preference opts out and in; somebody new is made for it, once", async (t) => {
+test("the channel's own preference opts contacts out and in, and creates an unknown contact once", async (t) => {
   const world = await startOptingOut(t)
   const { api, db, prefers, contact, writes } = world
   const eventsOf = await recordEvents(t, world)
@@ -196,7 +196,7 @@ test("the channel's own preference opts out and in; somebody new is made for it,
   assert.equal(counted?.n, 2)
 })
 
-test('a workspace has words of its own, from the next message on, in every process', async (t) => {
+test('opt-out words of a workspace take effect from the next message on, in every process', async (t) => {
   const { browser, writes, contact, twin, owner } = await startOptingOut(t)
   await writes('basta')
   assert.deepEqual(stateOf(await contact()), isIn)
@@ -216,7 +216,7 @@ test('a workspace has words of its own, from the next message on, in every proce
   assert.deepEqual(stateOf(await contact()), isIn)
 })
 
-test('only the primary channel has such words', async (t) => {
+test('opt-out words apply to the primary channel only', async (t) => {
   const { api, provider, browser, url } = await startOptingOut(t)
   await provider.writes({ channel: 'social', from: '90000001', username: 'ann', text: 'STOP' })
   const site = `${url}/web-chat/${provider.connections.web.id}`
@@ -234,7 +234,7 @@ test('only the primary channel has such words', async (t) => {
   }
 })
 
-test("a member switches it, with the contact's other fields or alone; what is so already stays as it is", async (t) => {
+test("a member changes opted_out, alone or with the contact's other fields; an equal value changes nothing", async (t) => {
   const { api, browser, writes, contact } = await startOptingOut(t)
   await writes('STOP', { timestamp: ago(minuteMs) })
   const before = await contact()
@@ -263,7 +263,7 @@ test("a member switches it, with the contact's other fields or alone; what is so
   assert.equal((await contact()).opted_out_by, 'member')
 })
 
-test('what is wrong with a contact or a workspace is said by the field, and by the role', async (t) => {
+test('an invalid contact or workspace is rejected by field, and a missing role by permission', async (t) => {
   const world = await startOptingOut(t)
   const { browser, writes, contact, api, url } = world
   await writes('hi')

@@ -17,7 +17,7 @@ async function startLooking(t: TestContext) {
 const sum = (days: Json[], channel: string, direction: string): number =>
   days.reduce((total, day) => total + day[channel][direction], 0)
 
-test('the overview adds up what came, what went, what became of it and how soon it was answered', main, async (t) => {
+test('the overview counts inbound and outbound messages, their outcomes and the response times', main, async (t) => {
   const { api, db, url, browser, connect, overview } = await startLooking(t)
   const empty = await overview()
   assert.equal(empty.days.length, 30)
@@ -142,7 +142,7 @@ test('the overview adds up what came, what went, what became of it and how soon 
   assertRefused(await createBrowser(url).call('GET', '/overview'), 401, 'unauthorized')
 })
 
-test('everything counts once, with two processes at it that lose their line again and again', async (t) => {
+test('every message counts once, even when two processes keep losing their connections', async (t) => {
   const { api, db, twin, connect, overview } = await startLooking(t)
   await twin()
   await (await connect()).writes({ from: phone, text: 'begin' })

@@ -6,11 +6,11 @@ import { gunzipSync } from 'node:zlib'
 import { callsFile, describeCalls } from '../scripts/calls.ts'
 import { start } from './support.ts'
 
-test('the calls the pages know are those the service has', async () => {
+test('calls.ts matches the routes of the service', async () => {
   assert.equal(readFileSync(callsFile, 'utf8'), await describeCalls(), 'run `npm run calls`')
 })
 
-test('every path of a page is answered with it, under a policy that lets in no script but ours', async (t) => {
+test('every page path serves the page, with a policy that allows only our scripts', async (t) => {
   const { url } = await start(t, { pages: true })
   const rooms = [...readFileSync('dashboard/src/app.tsx', 'utf8').matchAll(/^ {2}'(\/[a-z]+)': page\(/gm)].map(
     ([, path]) => path,
@@ -52,7 +52,7 @@ test('every path of a page is answered with it, under a policy that lets in no s
   }
 })
 
-test('whoever asks for the head alone, or takes no compression, gets just that', async (t) => {
+test('HEAD requests and clients without compression are served correctly', async (t) => {
   const { url } = await start(t, { pages: true })
   const [, script = ''] = /src="(\/assets\/[^"]+)"/.exec(await (await fetch(url)).text()) ?? []
   for (const path of ['/', '/inbox/x', script]) {
@@ -75,7 +75,7 @@ test('whoever asks for the head alone, or takes no compression, gets just that',
   }
 })
 
-test('the page has no inline script or style, and its files are kept by browsers for ever', async (t) => {
+test('the page has no inline script or style, and its files are cached as immutable', async (t) => {
   const { url } = await start(t, { pages: true })
   const page = await (await fetch(url)).text()
   assert.doesNotMatch(page, /<style|style=|<script(?![^>]*\bsrc=)|\bon\w+=/)
@@ -121,7 +121,7 @@ test('the inbox loads less than 250 KB of script', async (t) => {
   assert.ok(bytes < 250_000, `${bytes} bytes`)
 })
 
-test('every word of the pages is in words/', () => {
+test('every string of the pages is in words/', () => {
   const files = globSync('dashboard/src/**/*.tsx')
   assert.ok(files.length > 20)
   for (const file of files) {

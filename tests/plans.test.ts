@@ -23,7 +23,7 @@ async function startLimited(world: World, limit: number) {
 const numbersFrom = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(3, '0')}`)
 
-test('500 sends at once through two processes, to people known and new: the plan lets exactly 100 through', async (t) => {
+test('500 concurrent sends through two processes: a quota of 100 admits exactly 100', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db, url, twin } = world
   const { provider, planOf } = await startLimited(world, 100)
@@ -66,7 +66,7 @@ test('500 sends at once through two processes, to people known and new: the plan
   assert.deepEqual({ ...rows }, { contacts: made, conversations: made, messages: 100 }, 'nobody is made in vain')
 })
 
-test('under a limit, those who make a person and those who find them just made do not fail each other', async (t) => {
+test('under a quota, concurrent sends to the same new contact all succeed', async (t) => {
   const world = await start(t)
   const { api, url, twin } = world
   const { planOf } = await startLimited(world, 1_000)
@@ -91,7 +91,7 @@ test('under a limit, those who make a person and those who find them just made d
   assert.equal((await api.get('/contacts')).body.data.length, numbers.length)
 })
 
-test('a lapsed subscription is named before the limit; without room nobody is made, and reads go on', async (t) => {
+test('a lapsed subscription is reported before the quota; without quota no contact is created, and reads still work', async (t) => {
   const world = await start(t)
   const { api } = world
   const { provider, browser, set, planOf } = await startLimited(world, 1)
@@ -137,7 +137,7 @@ test('a lapsed subscription is named before the limit; without room nobody is ma
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
 })
 
-test('a send the channel refuses gives its place back', async (t) => {
+test('a send the channel rejects returns its quota', async (t) => {
   const world = await start(t)
   const { api } = world
   const { planOf } = await startLimited(world, 2)
@@ -158,7 +158,7 @@ test('a send the channel refuses gives its place back', async (t) => {
   assert.deepEqual([used, left], [2, 0])
 })
 
-test('a new month starts anew, at midnight in UTC', async (t) => {
+test('the quota starts again each month at midnight UTC', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db } = world
   const { planOf } = await startLimited(world, 1)
@@ -179,7 +179,7 @@ test('a new month starts anew, at midnight in UTC', async (t) => {
   assert.equal((await planOf()).left, 0)
 })
 
-test('the metrics tell what is used of every limit, and nothing of those without one', async (t) => {
+test('the metrics report the usage of every quota, and no workspace without one', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db, url, workspace } = world
   await startLimited(world, 3)

@@ -101,7 +101,7 @@ async function parley(
   )
 }
 
-test('the first start makes a demo workspace, the second finds it, and both stop clean', async (t) => {
+test('the first start creates a demo workspace, the second reuses it, and both stop cleanly', async (t) => {
   const dataDir = folder(t)
   const first = await start(t, { DATA_DIR: dataDir })
   const demo = demoOf(dataDir)
@@ -201,7 +201,7 @@ test('the first examples of the README work as printed', async (t) => {
   })
 })
 
-test('a second service on the same data is refused in words', async (t) => {
+test('a second service on the same data folder is refused with an explanation', async (t) => {
   const dataDir = folder(t)
   const first = await start(t, { DATA_DIR: dataDir })
   const second = await launch(t, { DATA_DIR: dataDir })
@@ -212,7 +212,7 @@ test('a second service on the same data is refused in words', async (t) => {
   assert.equal((await me(first.url, demoOf(dataDir).api_key)).status, 200)
 })
 
-test('after kill -9 nothing that was answered is lost, and no process stays behind', async (t) => {
+test('after kill -9 no acknowledged write is lost, and no process is left running', async (t) => {
   const dataDir = folder(t)
   const first = await start(t, { DATA_DIR: dataDir })
   const { api_key, workspace_id } = demoOf(dataDir)
@@ -247,7 +247,7 @@ test('after kill -9 nothing that was answered is lost, and no process stays behi
   assert.equal(await second.stop(), 0)
 })
 
-test('SIGTERM lets a request under way finish, and ends streams at once', async (t) => {
+test('SIGTERM lets a request in flight finish, and ends streams at once', async (t) => {
   const dataDir = folder(t)
   const service = await start(t, { DATA_DIR: dataDir })
   const address = await findEmbeddedPostgres(dataDir)
@@ -284,7 +284,7 @@ test('SIGTERM lets a request under way finish, and ends streams at once', async 
   assert.equal(await stopped, 0)
 })
 
-test('several processes of any role share one database, and one demo', async (t) => {
+test('several processes of any role share one database and one demo workspace', async (t) => {
   const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
   const shared = {
     DATABASE_URL: `postgres://${username}@localhost:${port}/${database}?host=${host}`,
@@ -308,13 +308,13 @@ test('several processes of any role share one database, and one demo', async (t)
   assert.equal((await fetch(`${worker.url}/metrics`)).status, 200)
 })
 
-test('wrong settings stop the start with every fault listed', async (t) => {
+test('invalid settings stop the start and are all listed', async (t) => {
   const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', LOG_LEVEL: 'loud' })
   assert.equal(await new Promise((resolve) => wrong.child.once('exit', resolve)), 1)
   assert.match(wrong.output(), /PORT: .*\n.*LOG_LEVEL: /)
 })
 
-test('a key that opens nothing of what is sealed stops the start, until the operator says that it is the key', async (t) => {
+test('an encryption key that cannot open the sealed secrets stops the start, until the operator confirms the new key', async (t) => {
   const database = await createDatabase(t)
   const { host, port, database: name, username } = database.address
   const [first, second] = ['ab', 'cd'].map((byte) => ({
@@ -344,7 +344,7 @@ test('a key that opens nothing of what is sealed stops the start, until the oper
   await assert.rejects(requireSameKey(db, old), /sealed with another one/)
 })
 
-test('a port that is taken stops the start in words and leaves nothing behind', async (t) => {
+test('a port in use stops the start with an explanation and leaves nothing running', async (t) => {
   const dataDir = folder(t)
   const holder = createServer().listen(0, '127.0.0.1')
   t.after(() => holder.close())
@@ -356,7 +356,7 @@ test('a port that is taken stops the start in words and leaves nothing behind', 
   assert.equal(await findEmbeddedPostgres(dataDir), undefined)
 })
 
-test('with a certificate and a key it serves https', async (t) => {
+test('with a certificate and a key the service uses HTTPS', async (t) => {
   const dataDir = folder(t)
   const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
   const service = await launch(t, { DATA_DIR: dataDir, ...tls })
@@ -376,7 +376,7 @@ test('with a certificate and a key it serves https', async (t) => {
   assert.doesNotMatch(service.output(), /http:\/\//)
 })
 
-test('a demo from before it had channels is completed', async (t) => {
+test('a demo workspace from a release without channels is completed', async (t) => {
   const dataDir = folder(t)
   const first = await start(t, { DATA_DIR: dataDir })
   const { simulator_url: _, web_site_id: __, ...before } = demoOf(dataDir)
@@ -399,7 +399,7 @@ test('a demo from before it had channels is completed', async (t) => {
   assert.equal(connected.length, 3)
 })
 
-test('a workspace is connected to a simulator from the command line, and again for another pace', async (t) => {
+test('the command line connects a workspace to a simulator, and changes its pace later', async (t) => {
   const dataDir = folder(t)
   const env = { DATA_DIR: dataDir }
   const service = await start(t, env)
@@ -450,7 +450,7 @@ test('a workspace is connected to a simulator from the command line, and again f
   assert.match(nobody.stderr, /workspace not found/)
 })
 
-test('the command line notes when there is no simulator at the address, and connects all the same', async (t) => {
+test('the command line warns when no simulator answers at the address, and still connects', async (t) => {
   const { host, port, database, username } = (await createDatabase(t, { empty: true })).address
   const env = {
     DATA_DIR: folder(t),
@@ -469,7 +469,7 @@ test('the command line notes when there is no simulator at the address, and conn
   )
 })
 
-test('the command line tells a simulator that runs alone about its accounts', async (t) => {
+test('the command line registers the accounts with a stand-alone simulator', async (t) => {
   const told: Json[] = []
   const simulator = createHttpServer((request, response) => {
     let text = ''

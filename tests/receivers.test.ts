@@ -100,7 +100,7 @@ const isMissing = ({ command, version }: Language) => {
   return here ? false : `${command} is not on the PATH`
 }
 
-test('verify.ts accepts what is signed and refuses everything else without throwing', () => {
+test('verify.ts accepts signed payloads and rejects everything else without throwing', () => {
   for (const { secret, header, body, now, ok } of cases)
     assert.equal(verifyWebhook(secret, header, Buffer.from(body), now), ok, JSON.stringify({ secret, header, now }))
   for (const header of [undefined, [], ['t=1', 'v1=2']])
@@ -167,7 +167,7 @@ for (const { file, command, serve, skip } of examples) {
   })
 }
 
-test('what the service delivers passes', async (t) => {
+test('delivered events pass verification', async (t) => {
   const { api } = await start(t)
   const customer = await startReceiver(t)
   const endpoint = await addEndpoint(api, customer.url)

@@ -54,7 +54,7 @@ const envelope = (message: Json) => ({
   ],
 })
 
-test('what was said is found within moments, by any of its words, whoever said it', main, async (t) => {
+test('a message is found within moments by any of its words, inbound or outbound', main, async (t) => {
   const { api, url, owner, workspace, connect, browser, digested } = await startSearching(t)
   const provider = await connect()
   await provider.writes({ from: phone, name: 'Ann', text: 'Où est ma COMMANDE numéro 4711, s’il vous plaît?' })
@@ -109,7 +109,7 @@ test('what was said is found within moments, by any of its words, whoever said i
   assert.ok(owner)
 })
 
-test('what was changed is found by its new words, what was taken back or erased by none', async (t) => {
+test('an edited message is found by its new words, a revoked or erased one by none', async (t) => {
   const { api, db, connect, browser, digested } = await startSearching(t)
   const provider = await connect()
   const changed = await provider.writes({ from: phone, text: 'meet me at nyne' })
@@ -175,7 +175,7 @@ test('pages have no gaps and no repeats, over slices and with equal words', asyn
   assert.equal(textsOf(await search(browser, 'common', '&limit=1'))[0], 'common again')
 })
 
-test('no query breaks a search', async (t) => {
+test('no query causes a 500', async (t) => {
   const { connect, browser, digested } = await startSearching(t)
   await (await connect()).writes({ from: phone, text: `it's a 100% (test) & more | less: * \\ "quoted" <b>` })
   await digested()

@@ -12,7 +12,7 @@ async function people(api: Api, count: number, more: object = {}): Promise<strin
   return answers.map(({ body }) => body.data.id)
 }
 
-test('a static segment has the members it was given', main, async (t) => {
+test('a static segment contains the contacts that were added', main, async (t) => {
   const { api, workspace } = await start(t)
   const ids = await people(api, 3)
   const other = await workspace()
@@ -71,7 +71,7 @@ test('a dynamic segment is computed on every read', main, async (t) => {
   assertRefused(await api.delete(`${path}/contacts`, { contact_ids: [ann] }), 400, 'bad_request', dynamic)
 })
 
-test('a segment name is used once, without regard to case', async (t) => {
+test('segment names are unique, ignoring case', async (t) => {
   const { api, workspace } = await start(t)
   const first = await api.post('/segments', { name: 'Été 2026' })
   const second = await api.post('/segments', { name: 'Other' })
@@ -87,7 +87,7 @@ test('a segment name is used once, without regard to case', async (t) => {
   for (const answer of rush.filter(({ status }) => status !== 201)) assertRefused(answer, 400, 'bad_request', taken)
 })
 
-test('what makes no segment is refused', async (t) => {
+test('an invalid segment is rejected', async (t) => {
   const { api } = await start(t)
   const refused = async (body: object, message: RegExp | string) =>
     assertRefused(await api.post('/segments', body), 400, 'bad_request', message)
@@ -118,7 +118,7 @@ test('what makes no segment is refused', async (t) => {
   assert.equal((await api.post('/segments', { name: 'Full', kind: 'dynamic', filter: full })).status, 201)
 })
 
-test('a rule that cannot be is named, counted from 0', async (t) => {
+test('an invalid rule is named by its index, counted from 0', async (t) => {
   const { api } = await start(t)
   const good = { field: 'name', op: 'is_set' }
   const refused = async (rule: object, message: RegExp) => {
@@ -143,7 +143,7 @@ test('a rule that cannot be is named, counted from 0', async (t) => {
   )
 })
 
-test('a rule may be a filter of its own, and an op without a value is answered with an empty one', async (t) => {
+test('a rule may be a nested filter, and an operator without a value is returned with an empty one', async (t) => {
   const { api } = await start(t)
   const create = async (phone: string, body: object) => (await api.post('/contacts', { phone, ...body })).body.data.id
   const ann = await create('+14155550100', { name: 'Ann', tags: ['VIP'] })
@@ -197,7 +197,7 @@ test('a rule may be a filter of its own, and an op without a value is answered w
   )
 })
 
-test('a change touches only the fields present, never the kind', async (t) => {
+test('an update changes only the fields it contains, never the kind', async (t) => {
   const { api } = await start(t)
   await people(api, 2, { tags: ['a'] })
   const made = (await api.post('/segments', { name: 'One', description: 'd', kind: 'dynamic', filter: byTag('a') }))
@@ -222,7 +222,7 @@ test('a change touches only the fields present, never the kind', async (t) => {
   assertRefused(await api.patch(`/segments/${fixed.id}`, { filter: byTag('a') }), 400, 'bad_request', /static/)
 })
 
-test('lists have no counts, are narrowed by kind and paged', async (t) => {
+test('lists have no counts, are filtered by kind, and have pages', async (t) => {
   const { api } = await start(t)
   for (let i = 0; i < 5; i++) await api.post('/segments', { name: `S${i}` })
   await api.post('/segments', { name: 'D', kind: 'dynamic', filter: byTag('x') })
@@ -239,7 +239,7 @@ test('lists have no counts, are narrowed by kind and paged', async (t) => {
   assertRefused(await api.get('/segments?kind=odd'), 400, 'bad_request', /^kind: /)
 })
 
-test('a deleted segment is gone and its contacts stay', async (t) => {
+test('deleting a segment keeps its contacts', async (t) => {
   const { api } = await start(t)
   const ids = await people(api, 2)
   const { id } = (await api.post('/segments', { name: 'Short-lived' })).body.data
@@ -260,7 +260,7 @@ test('a deleted segment is gone and its contacts stay', async (t) => {
   assert.equal((await api.post('/segments', { name: 'short-LIVED' })).status, 201)
 })
 
-test('1 to 1,000 ids are taken at once, no more and nothing else', async (t) => {
+test('a call takes 1 to 1,000 contact ids', async (t) => {
   const { api } = await start(t)
   const [ann] = await people(api, 1)
   const { id } = (await api.post('/segments', { name: 'Bulk' })).body.data
@@ -284,7 +284,7 @@ test('1 to 1,000 ids are taken at once, no more and nothing else', async (t) => 
   assertRefused(await api.post(path), 400, 'bad_request')
 })
 
-test('callers who add the same people at once neither fail nor count anybody twice', async (t) => {
+test('concurrent calls that add the same contacts succeed and count each once', async (t) => {
   const { api } = await start(t)
   const ids = await people(api, 60)
   const { id } = (await api.post('/segments', { name: 'Crowd' })).body.data
@@ -299,7 +299,7 @@ test('callers who add the same people at once neither fail nor count anybody twi
   )
 })
 
-test('members are paged newest contact first, whenever they were added', async (t) => {
+test('contacts of a segment are listed newest first, whenever they were added', async (t) => {
   const { api } = await start(t)
   const ids: string[] = []
   for (let i = 0; i < 9; i++) {
@@ -332,7 +332,7 @@ test('members are paged newest contact first, whenever they were added', async (
   }
 })
 
-test('a segment deleted while people are added is gone, and nobody gets a failure of ours', async (t) => {
+test('deleting a segment while contacts are added causes no 500', async (t) => {
   const { api } = await start(t)
   const ids = await people(api, 30)
   for (let round = 0; round < 5; round++) {

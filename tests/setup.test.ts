@@ -26,7 +26,7 @@ async function startEmpty(t: TestContext) {
   return { ...world, call: (body: object, url = world.url) => createBrowser(url).call('POST', '/setup', body) }
 }
 
-test('the first workspace is made with the printed token, once, and its owner is signed in', async (t) => {
+test('the printed token creates the first workspace once and signs its owner in', async (t) => {
   const { url, db, call } = await startEmpty(t)
   const browser = createBrowser(url)
   assert.deepEqual((await browser.call('GET', '/setup')).body.data, { needed: true, demo: null })
@@ -56,7 +56,7 @@ test('the first workspace is made with the printed token, once, and its owner is
   assertRefused(await call({ ...first, email: 'eve@first.test' }), 403, 'forbidden', /workspace already/)
 })
 
-test('of two who set up at once, in two processes, one makes the workspace', async (t) => {
+test('of two concurrent setups in two processes, one creates the workspace', async (t) => {
   const { url, db, twin, call } = await startEmpty(t)
   const urls = [url, await twin(), url, await twin()]
   const answers = await Promise.all(urls.map((each, i) => call({ ...first, email: `${i}@first.test` }, each)))
@@ -64,7 +64,7 @@ test('of two who set up at once, in two processes, one makes the workspace', asy
   assert.deepEqual([...(await db`select name from workspaces`)], [{ name: 'First' }])
 })
 
-test('the token is guessed at ten times a minute, and the right one is never refused', async (t) => {
+test('ten wrong setup tokens a minute are checked, and the right one is never refused', async (t) => {
   const { call, db } = await startEmpty(t)
   for (let i = 0; i < 10; i++) assertRefused(await call({ ...first, token: `guess ${i}` }), 403, 'forbidden')
   await db`update sign_in_failures set started_at = started_at - interval '3 seconds'`
@@ -96,7 +96,7 @@ async function askPlainly(url: string): Promise<Json> {
   return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).data
 }
 
-test("the demo's password is told on its own machine only, and only while it is the password", async (t) => {
+test("the demo's password is shown on its own machine only, and only while it is valid", async (t) => {
   const demo = { workspace_id: '', owner: { email: '', password: '' } }
   const { url, db, api, owner } = await start(t, {
     publicUrl: 'http://127.0.0.1:4000',
@@ -120,7 +120,7 @@ test("the demo's password is told on its own machine only, and only while it is 
   assert.deepEqual((await ask(url, {})).demo, untold)
 })
 
-test('processes that start on an empty database print the same link, and later ones none', async (t) => {
+test('processes that start on an empty database print the same setup link, and later ones none', async (t) => {
   const { host, port: databasePort, database, username } = (await createDatabase(t)).address
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-setup-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))

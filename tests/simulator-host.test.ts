@@ -109,7 +109,7 @@ async function createFleet(t: TestContext) {
   return { db, folder, launch, start, statusOf, hosts }
 }
 
-test('on another port the simulator remembers what it accepted, who wrote and what is not reported yet', async (t) => {
+test('on another port the simulator keeps its messages, customers and unsent reports', async (t) => {
   const { folder, start, statusOf } = await createFleet(t)
   const dataDir = folder()
   const first = await start(dataDir)
@@ -129,7 +129,7 @@ test('on another port the simulator remembers what it accepted, who wrote and wh
   await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
 })
 
-test('processes show one simulator, whichever is asked, and another takes over when its host is killed', async (t) => {
+test('all processes serve the same simulator, and another process takes over when its host is killed', async (t) => {
   const { folder, launch, start, statusOf, hosts } = await createFleet(t)
   const dataDir = folder()
   const first = await start(dataDir)
@@ -189,7 +189,7 @@ test('processes show one simulator, whichever is asked, and another takes over w
   await until('it to be read', async () => (await statusOf(text.body.data.message_id)) === 'read')
 })
 
-test('processes that start at once agree on a host, and one that stops is followed by the other', async (t) => {
+test('processes that start at once agree on one host, and the other takes over when it stops', async (t) => {
   const { folder, launch, hosts } = await createFleet(t)
   const [one, two] = await Promise.all([launch(folder()), launch(folder())])
   await Promise.all([one.ready(), two.ready()])
@@ -205,7 +205,7 @@ test('processes that start at once agree on a host, and one that stops is follow
   assert.equal((await other.send('+14155550301')).status, 201)
 })
 
-test('a simulator of another database, at the address where ours was, is not taken for ours', async (t) => {
+test('a simulator of another database at the same address is not used', async (t) => {
   const ours = await createFleet(t)
   const theirs = await createFleet(t)
   const dataDir = ours.folder()
@@ -221,7 +221,7 @@ test('a simulator of another database, at the address where ours was, is not tak
   assert.deepEqual(await stranger.kill('SIGTERM'), 0)
 })
 
-test('the way to the host may be https with a certificate of its own', async (t) => {
+test('the host may use HTTPS with a private certificate', async (t) => {
   const { folder, launch, hosts } = await createFleet(t)
   const tls = { TLS_CERT_FILE: 'tests/fixtures/tls.crt', TLS_KEY_FILE: 'tests/fixtures/tls.key' }
   const ask = ({ url }: Service, path: string) =>
@@ -242,7 +242,7 @@ test('the way to the host may be https with a certificate of its own', async (t)
   assert.equal(await ask(second, '/simulator/control/sent'), 200)
 })
 
-test("a simulator that others can reach needs the session of the demo's owner", async (t) => {
+test("a simulator that is reachable from outside requires the session of the demo's owner", async (t) => {
   const { db, folder, start } = await createFleet(t)
   const dataDir = folder()
   const exposed = { HOST: '0.0.0.0', PUBLIC_URL: 'http://parley.test' }

@@ -94,7 +94,7 @@ async function startSite(t: TestContext, trustedProxies = ['127.0.0.1']) {
   return { ...world, siteId, browser, answers, page, open: (token?: string) => openPage(t, world.url, siteId, token) }
 }
 
-test('the first message makes the contact and the conversation, and says so in events', main, async (t) => {
+test('the first message creates contact, conversation and events', main, async (t) => {
   const world = await startSite(t)
   const { api, page } = world
   const eventsOf = await recordEvents(t, world)
@@ -141,7 +141,7 @@ test('the first message makes the contact and the conversation, and says so in e
   })
 })
 
-test('whoever only looks leaves no row behind', async (t) => {
+test('a visitor who sends no message leaves no row', async (t) => {
   const { db, page, open } = await startSite(t)
   assert.deepEqual(await page.thread(), [])
   await page.stream()
@@ -151,7 +151,7 @@ test('whoever only looks leaves no row behind', async (t) => {
   }
 })
 
-test('first messages of one visitor at the same moment, in two processes, make one contact', async (t) => {
+test('concurrent first messages of one visitor in two processes create one contact', async (t) => {
   const { db, url, siteId, page, twin } = await startSite(t)
   const bases = [url, await twin()]
   const answers = await Promise.all(
@@ -185,7 +185,7 @@ test("a visitor's thread is their own, newest first, in pages", async (t) => {
   )
 })
 
-test("the page hears a member's answer as it is given, in every tab and from every process", async (t) => {
+test("a visitor receives a member's reply at once, in every tab and from every process", async (t) => {
   const { page, answers, twin, api } = await startSite(t)
   const { conversation_id } = (await page.says('question')).body.data
   const tabs = [await page.stream(), await page.stream({ url: await twin() }), await page.stream()]
@@ -211,7 +211,7 @@ test("the page hears a member's answer as it is given, in every tab and from eve
   assert.equal(conversation.last_message_text, 'thanks')
 })
 
-test('a page opened before the first message hears everything from the first on, also after its visitor was erased', async (t) => {
+test('a stream opened before the first message receives every message, even after the visitor was erased', async (t) => {
   const { page, answers, browser, api } = await startSite(t)
   const stream = await page.stream()
   const { conversation_id } = (await page.says('first')).body.data
@@ -226,7 +226,7 @@ test('a page opened before the first message hears everything from the first on,
   assert.deepEqual(await stream.texts(4), ['first', 'second', 'still me', 'welcome'])
 })
 
-test('a stream goes on behind the message its page saw last, however much it missed', async (t) => {
+test('a stream resumes after the last message the page received, however many it missed', async (t) => {
   const { page, db, api } = await startSite(t)
   const { id, conversation_id } = (await page.says('seen')).body.data
   const ids = Array.from({ length: 250 }, () => newId())
@@ -343,7 +343,7 @@ test('a replay covers the newest 5,000 messages; the older ones are listed from 
   )
 })
 
-test('a message that was begun first and committed last is heard as well', async (t) => {
+test('a message that began first and committed last is delivered too', async (t) => {
   const { page, db, api, answers } = await startSite(t)
   const { conversation_id } = (await page.says('question')).body.data
   const stream = await page.stream()
@@ -361,7 +361,7 @@ test('a message that was begun first and committed last is heard as well', async
   assert.deepEqual(places, places.toSorted())
 })
 
-test('another site may call the web channel, and nothing else', async (t) => {
+test('other origins may call the web channel and nothing else', async (t) => {
   const { url, siteId, page, api } = await startSite(t)
   const { conversation_id } = (await page.says('hello')).body.data
   const allows = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin')
@@ -395,7 +395,7 @@ test('another site may call the web channel, and nothing else', async (t) => {
   assert.equal((await api.get('/conversations')).headers.get('access-control-allow-origin'), null)
 })
 
-test('a site that is not there is 404, a token that is not of this site 401', async (t) => {
+test('an unknown site is 404, a token of another site 401', async (t) => {
   const { url, siteId, workspace, connect, db, page } = await startSite(t)
   const { api: theirs } = await workspace()
   const { web, msgapp } = (await connect({ workspaceId: theirs.workspaceId })).connections
@@ -431,7 +431,7 @@ test('a site that is not there is 404, a token that is not of this site 401', as
   assert.equal((await db`select 1 from contacts`).length, 0)
 })
 
-test('what a visitor sends is refused by the field and the rule, or kept to the letter', async (t) => {
+test('a visitor message is rejected with field and rule, or stored unchanged', async (t) => {
   const { page, db } = await startSite(t)
   for (const [body, message] of [
     [{}, 'text: required'],
@@ -468,7 +468,7 @@ test('what a visitor sends is refused by the field and the rule, or kept to the 
   assert.deepEqual(contact, { name: null, email: null })
 })
 
-test('a visitor who writes faster than a person is slowed down, and nobody else is', async (t) => {
+test('a visitor who writes faster than a person is rate-limited, and no other visitor is', async (t) => {
   const { page, open, db } = await startSite(t)
   const answers = await Promise.all(Array.from({ length: 65 }, (_, i) => page.says(`${i}`)))
   assert.equal(answers.filter(({ status }) => status === 201).length, 60)
@@ -507,7 +507,7 @@ test('a visitor has at most eight streams at a time', async (t) => {
   assert.equal((await (await open()).stream()).response.status, 200)
 })
 
-test('a member answers a visitor with text, whenever they like, and with nothing else', async (t) => {
+test('a member replies to a visitor with text only, at any time', async (t) => {
   const { page, browser, answers, db } = await startSite(t)
   const { conversation_id, id } = (await page.says('question')).body.data
   const path = `/conversations/${conversation_id}/messages`
@@ -537,7 +537,7 @@ test('a member answers a visitor with text, whenever they like, and with nothing
   )
 })
 
-test('a name or an e-mail that comes later is kept, one that is there already stays', async (t) => {
+test('a name or e-mail that arrives later is stored; an existing one is kept', async (t) => {
   const { api, page } = await startSite(t)
   await page.says('hi')
   await page.says('it is me', { name: 'Ann', email: 'ann@example.com' })
@@ -546,7 +546,7 @@ test('a name or an e-mail that comes later is kept, one that is there already st
   assert.deepEqual([contact.name, contact.email], ['Ann', 'ann@example.com'])
 })
 
-test('a message sent again under its client_id is the one that is there, however often and wherever', async (t) => {
+test('a message repeated with its client_id is stored once, in any process', async (t) => {
   const world = await startSite(t)
   const { url, siteId, page, open, twin, api, db } = world
   const eventsOf = await recordEvents(t, world)
@@ -585,7 +585,7 @@ test('a message sent again under its client_id is the one that is there, however
   }
 })
 
-test('new visitors are counted by their address, by all processes together', async (t) => {
+test('new visitors are limited by address across all processes', async (t) => {
   const { url, siteId, twin, db } = await startSite(t)
   const bases = [url, await twin()]
   const visit = (place: number, address: string) =>
@@ -606,7 +606,7 @@ test('new visitors are counted by their address, by all processes together', asy
   assert.equal((await db`select 1 from visitor_windows`).length, 1)
 })
 
-test('a proxy that is not trusted cannot say who its visitors are', async (t) => {
+test('an untrusted proxy cannot set the address of its visitors', async (t) => {
   const { url, siteId } = await startSite(t, ['10.0.0.0/8'])
   const visit = async (client: number) => {
     const headers = { origin, 'x-forwarded-for': `198.51.100.${client}` }
@@ -617,7 +617,7 @@ test('a proxy that is not trusted cannot say who its visitors are', async (t) =>
   assert.equal(statuses.filter((status) => status === 201).length, 29, statuses.join())
 })
 
-test('members say how the chat looks, and every page may read it', async (t) => {
+test('members configure the appearance of the chat, and every page may read it', async (t) => {
   const { url, siteId, browser, page, workspace } = await startSite(t)
   const looks = () => page.call('GET', '/settings')
   const plain = { title: null, greeting: null, color: '#5442dc', position: 'right', ask_details: 'never' }
@@ -660,7 +660,7 @@ test('members say how the chat looks, and every page may read it', async (t) => 
   assert.deepEqual([entry.subject_id, entry.summary], [siteId, 'title'])
 })
 
-test('where members say which sites may have the chat, every call of another is refused', async (t) => {
+test('with a list of allowed sites, calls from other sites are rejected', async (t) => {
   const { url, siteId, browser, page } = await startSite(t)
   await page.says('hello')
   const shop = 'https://shop.test'

@@ -17,7 +17,7 @@ async function member({ url, owner }: World, role: 'owner' | 'admin' | 'agent'):
   return browser
 }
 
-test('owners and admins make, change and delete webhooks, agents see them', async (t) => {
+test('owners and admins create, change and delete webhooks; agents can only list them', async (t) => {
   const world = await start(t)
   const { db } = world
   const agent = await member(world, 'agent')
@@ -53,7 +53,7 @@ test('owners and admins make, change and delete webhooks, agents see them', asyn
 
 const never = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
 
-test('members see the last attempt of each endpoint, also while the event is retried', async (t) => {
+test('members see the last attempt of each endpoint, even while the event is retried', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db } = world
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
@@ -93,7 +93,7 @@ test('members see the last attempt of each endpoint, also while the event is ret
   )
 })
 
-test('a delivery shows what was sent and what was answered', async (t) => {
+test('a delivery shows its request and response', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db } = world
   const receiver = await startReceiver(t)
@@ -137,7 +137,7 @@ test('a delivery shows what was sent and what was answered', async (t) => {
   }
 })
 
-test('deliveries are listed by where they stand, each once, off an index', async (t) => {
+test('deliveries are filtered by status, each listed once, by an index', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db } = world
   const browser = await member(world, 'owner')

@@ -101,7 +101,7 @@ const deliveriesOf = async (browser: Browser, id: string, query = ''): Promise<J
   return answer.body
 }
 
-test('an endpoint is made with a secret that is shown once and kept sealed', async (t) => {
+test('a new endpoint has a secret that is shown once and stored encrypted', async (t) => {
   const { api, db } = await startWorld(t)
   const first = await create(api, { events: ['contact.created', 'message.received', 'contact.created'] })
   const { id, secret, created_at, ...rest } = first
@@ -139,7 +139,7 @@ test('an endpoint is made with a secret that is shown once and kept sealed', asy
   }
 })
 
-test('a url that is no public https address is refused, at registration and at a change', async (t) => {
+test('a URL that is not a public HTTPS address is rejected on create and update', async (t) => {
   const world = await startWorld(t, { allowedCidrs: [] })
   const { api } = world
   const { id } = await create(api)
@@ -198,7 +198,7 @@ test('a url that is no public https address is refused, at registration and at a
   await create(api, { url: 'HTTPS://HOOKS.TEST/in' })
 })
 
-test('a url is stored as it is used: without white space around it, and refused with control characters inside', async (t) => {
+test('a URL is stored trimmed, and rejected with control characters inside', async (t) => {
   const world = await startWorld(t)
   const { api } = world
   const spaced = ` \u00a0\ufeff\r\n\t${url} \n`
@@ -223,7 +223,7 @@ test('a url is stored as it is used: without white space around it, and refused 
   }
 })
 
-test('a network the operator allowed may be reached, by https all the same', async (t) => {
+test('a network that the operator allows can be reached, over HTTPS only', async (t) => {
   const { api } = await startWorld(t, { allowedCidrs: ['10.0.0.0/8', 'fd00::/8'] })
   await create(api, { url: 'https://inside.test/in' })
   await create(api, { url: 'https://inside6.test/in' })
@@ -235,7 +235,7 @@ test('a network the operator allowed may be reached, by https all the same', asy
   }
 })
 
-test('what is wrong with a body is named', async (t) => {
+test('an invalid body is rejected with the field name', async (t) => {
   const { api } = await startWorld(t)
   const { id } = await create(api)
   const refused = async (body: object, message: RegExp | string) => {
@@ -266,7 +266,7 @@ test('what is wrong with a body is named', async (t) => {
   assert.equal((await api.get('/webhooks')).body.data.length, 1)
 })
 
-test('a workspace has at most 100 endpoints, however many are made at once', async (t) => {
+test('a workspace has at most 100 endpoints, even when they are created concurrently', async (t) => {
   const world = await startWorld(t)
   const { api, workspace } = world
   const owner = await signIn(world, world.owner)
@@ -286,7 +286,7 @@ test('a workspace has at most 100 endpoints, however many are made at once', asy
   await create(api)
 })
 
-test('an endpoint is for keys that may manage webhooks, of its own workspace', async (t) => {
+test('endpoints require the scope webhooks:manage and belong to one workspace', async (t) => {
   const { api, workspace } = await startWorld(t)
   const { api: theirs } = await workspace()
   const { id } = await create(theirs)
@@ -311,7 +311,7 @@ test('an endpoint is for keys that may manage webhooks, of its own workspace', a
   assert.deepEqual((await api.get('/webhooks')).body.data, [])
 })
 
-test('a change touches what is present; switching off cancels what waits, switching on forgets failures', async (t) => {
+test('an update changes only its fields; deactivating cancels queued deliveries, activating resets the failure count', async (t) => {
   const world = await startWorld(t)
   const { api, db } = world
   const { id, secret: _, ...made } = await create(api, { events: ['contact.created'] })
@@ -358,7 +358,7 @@ test('a change touches what is present; switching off cancels what waits, switch
   assert.equal((await api.get(`/webhooks/${other.id}`)).body.data.failure_count, 3)
 })
 
-test('a deleted endpoint is gone with all that waits for it', async (t) => {
+test('deleting an endpoint deletes its queued deliveries', async (t) => {
   const world = await startWorld(t)
   const { api, db } = world
   const { id } = await create(api)
@@ -378,7 +378,7 @@ test('a deleted endpoint is gone with all that waits for it', async (t) => {
   assertRefused(again, 400, 'bad_request', 'webhook: it has been deleted')
 })
 
-test('what happens while its endpoint is deleted happens all the same', async (t) => {
+test('a call succeeds while its endpoint is being deleted', async (t) => {
   const { api, db } = await startWorld(t)
   const { id } = await create(api, { events: ['contact.created'] })
   let contact: Promise<Json> | undefined
@@ -396,7 +396,7 @@ test('what happens while its endpoint is deleted happens all the same', async (t
   assert.equal((await contact)?.status, 201)
 })
 
-test('deleting and making things side by side ends well', async (t) => {
+test('concurrent deletes of endpoints and creates of contacts all succeed', async (t) => {
   const { api, db } = await startWorld(t)
   for (let round = 0; round < 5; round++) {
     const { id } = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
@@ -413,7 +413,7 @@ test('deleting and making things side by side ends well', async (t) => {
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('owners and admins connect a tool and test it; everybody sees', async (t) => {
+test('owners and admins connect a tool and test it; every member can see it', async (t) => {
   const world = await startWorld(t)
   const { api, names } = world
   const receiver = await startReceiver(t)
@@ -473,7 +473,7 @@ test('owners and admins connect a tool and test it; everybody sees', async (t) =
   assertRefused(await admin.call('POST', `/integrations/${id}/test`), 404, 'not_found')
 })
 
-test('a delivery is shown from the moment it is queued, through every attempt, to its end', async (t) => {
+test('a delivery is shown from queueing through every attempt to its outcome', async (t) => {
   const world = await startWorld(t)
   const { api } = world
   const receiver = await startReceiver(t)
@@ -536,7 +536,7 @@ test('a delivery is shown from the moment it is queued, through every attempt, t
   assert.deepEqual([delivered.next_attempt_at, delivered.created_at], [null, failed.created_at])
 })
 
-test('the log lists each delivery once, newest first, by pages that do not shift', async (t) => {
+test('the log lists each delivery once, newest first, in stable pages', async (t) => {
   const world = await startWorld(t)
   const { api, workspace } = world
   const agent = await member(world, 'agent')
@@ -609,7 +609,7 @@ test('the log lists each delivery once, newest first, by pages that do not shift
   assertRefused(await stranger.call('GET', `/webhooks/${id}/deliveries`), 404, 'not_found')
 })
 
-test('a delivery is sent again with the same event, if it can be', async (t) => {
+test('a delivery can be resent with the same event', async (t) => {
   const world = await startWorld(t)
   const { api, db, names, workspace } = world
   const receiver = await startReceiver(t)
@@ -670,7 +670,7 @@ test('a delivery is sent again with the same event, if it can be', async (t) => 
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('what happened in a time is sent again to one endpoint, as far as it is subscribed', async (t) => {
+test('events of a period are replayed to one endpoint, as far as it subscribes to them', async (t) => {
   const world = await startWorld(t)
   const { api, db, workspace } = world
   const receiver = await startReceiver(t)
@@ -725,7 +725,7 @@ test('what happened in a time is sent again to one endpoint, as far as it is sub
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
 })
 
-test('a replay of many events leaves none out and takes none twice', async (t) => {
+test('a replay of many events sends each exactly once', async (t) => {
   const world = await startWorld(t)
   const { api, db } = world
   const owner = await signIn(world, world.owner)
@@ -746,7 +746,7 @@ test('a replay of many events leaves none out and takes none twice', async (t) =
   assert.deepEqual(count, { rows: ids.length, events: ids.length })
 })
 
-test('a secret that was answered under an Idempotency-Key is replayed, and kept sealed meanwhile', async (t) => {
+test('a secret returned under an Idempotency-Key is replayed, and stored encrypted until then', async (t) => {
   const { api, db } = await start(t, { alone: true })
   const body = { url: 'https://127.0.0.1:9/', events: ['contact.created'] }
   const call = { headers: { 'idempotency-key': 'once' } }

@@ -5,7 +5,7 @@ import { isFromHere } from './setup.ts'
 
 const words = (text: string) => text.split(/\s+/)
 
-test('a visit is from here when nothing speaks against it', () => {
+test('a request is local only if its address, host, headers and public URL are all local', () => {
   const publicUrl = 'http://127.0.0.1:4000'
   const here = { ip: '127.0.0.1', httpVersion: '1.1', headers: { host: '127.0.0.1:4000' }, publicUrl }
   const from = (change: { ip?: string; httpVersion?: string; publicUrl?: string; headers?: IncomingHttpHeaders }) =>

@@ -78,7 +78,7 @@ const usageOf = async (db: Db, api: Api): Promise<number> => {
 }
 
 test(
-  'a broadcast is accepted, everybody gets it once as a message of their conversation, and its counters end at read',
+  'a broadcast reaches every recipient once as a message of their conversation, and its counters end at read',
   main,
   async (t) => {
     const { api, url, db, connect } = await start(t)
@@ -139,7 +139,7 @@ test(
   },
 )
 
-test('a number counts once, and whoever cannot be reached is skipped with a reason', async (t) => {
+test('duplicate numbers count once, and unreachable recipients are skipped with a reason', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const numbers = [
@@ -171,7 +171,7 @@ test('a number counts once, and whoever cannot be reached is skipped with a reas
   assert.equal(await usageOf(db, api), 2)
 })
 
-test('what is wrong for all is refused by its name, and nothing is written', async (t) => {
+test('an invalid broadcast is rejected with the field name, and nothing is written', async (t) => {
   const { api, db, workspace, connect } = await start(t)
   const provider = await connect()
   const { api: theirs } = await workspace()
@@ -221,7 +221,7 @@ test('what is wrong for all is refused by its name, and nothing is written', asy
   assert.deepEqual(await provider.sent(), [])
 })
 
-test('values carry the fields of each contact, and params of a recipient replace them whole', async (t) => {
+test('template values use the fields of each contact, and params of a recipient replace all of them', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const person = { phone: phoneOf(0), name: 'Ann {{contact.phone}}', email: 'ann@example.com', company: 'Acme' }
@@ -253,7 +253,7 @@ test('values carry the fields of each contact, and params of a recipient replace
   assert.equal(await usageOf(db, api), 3)
 })
 
-test('the name of a recipient is stored when the channel accepts the message, and not before', async (t) => {
+test('the name of a recipient is stored only when the channel accepts the message', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const names = { 0: 'Ann', 1: undefined, 2: 'Cid', 3: undefined }
@@ -268,7 +268,7 @@ test('the name of a recipient is stored when the channel accepts the message, an
   )
 })
 
-test('a scheduled broadcast starts within a second of its time, one of up to 5 minutes ago at once, and one missed by a day asks', async (t) => {
+test('a scheduled broadcast starts within a second of its time, one up to 5 minutes late at once, and one a day late asks for confirmation', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const at = soon(1_200)
@@ -300,7 +300,7 @@ test('a scheduled broadcast starts within a second of its time, one of up to 5 m
   assert.equal(await usageOf(db, api), 5)
 })
 
-test('a segment is taken as it is when sending starts, static or dynamic', async (t) => {
+test('a segment is evaluated when sending starts, static or dynamic', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const contacts: string[] = []
@@ -343,7 +343,7 @@ test('a segment is taken as it is when sending starts, static or dynamic', async
   assert.match(canceled.cancel_reason ?? '', /segment/)
 })
 
-test('a segment of some chunks is filled to the last, also when the first half was done by a process that died', async (t) => {
+test('a segment of several chunks is filled completely, even after a crash halfway', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   await connect({ messagesPerSecond: 10_000 })
   const count = 5_000
@@ -391,7 +391,7 @@ test('a segment of some chunks is filled to the last, also when the first half w
   assert.equal(await usageOf(db, api), canceled.sent_count)
 })
 
-test('counters are exact through every fate a message has, repeated and out of order', async (t) => {
+test('counters are exact through every outcome, repeated and out of order', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect()
   const magic = ['+15005550001', '+15005550002', '+15005550005', '+15005550006']
@@ -430,7 +430,7 @@ test('counters are exact through every fate a message has, repeated and out of o
   await assertCounted(db, api, id)
 })
 
-test('what the channel throttles is put back and sent later, once; and given up after five tries', async (t) => {
+test('a throttled message is requeued and sent later, once; it fails after five attempts', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 200 })
   await provider.fault({ mode: 'throttle', count: 12 })
@@ -471,7 +471,7 @@ test('what the channel throttles is put back and sent later, once; and given up 
   assert.match((await recipientsOf(db, never.id))[0]?.reason ?? '', /130429/)
 })
 
-test('a person who had too much waits alone: the number keeps its pace', async (t) => {
+test('a recipient who is over the pair limit waits alone, and the number keeps its pace', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', code: 131056, count: 1 })
@@ -485,7 +485,7 @@ test('a person who had too much waits alone: the number keeps its pace', async (
   assert.equal((await untilSent(db, api, id)).sent_count, 10)
 })
 
-test('an unknown outcome is never sent again: the reports settle it, or time does, or a late report still', async (t) => {
+test('a message with an unknown outcome is never sent again: reports settle it, or the timeout, or a late report', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'http_500' })
@@ -517,7 +517,7 @@ test('an unknown outcome is never sent again: the reports settle it, or time doe
   assert.deepEqual([(await provider.sent(phoneOf(0))).length, (await provider.sent(phoneOf(1))).length], [0, 1])
 })
 
-test('whoever opts out while a broadcast is under way is passed over, and gives the place back', async (t) => {
+test('a recipient who opts out during a broadcast is skipped, and the quota is returned', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   for (const i of [1, 2]) await api.post('/contacts', { phone: phoneOf(i) })
@@ -551,7 +551,7 @@ test('whoever opts out while a broadcast is under way is passed over, and gives 
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a plan with room for so many takes whole broadcasts and no more, however many come at once', async (t) => {
+test('a quota admits whole broadcasts only, however many are created at once', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 1_000 })
   await setPlan(db, api.workspaceId, { messages_per_month: 25, state: 'active' })
@@ -617,7 +617,7 @@ test('a plan with room for so many takes whole broadcasts and no more, however m
   }
 })
 
-test('places taken in one month are used in the month of the sending', async (t) => {
+test('quota reserved in one month is used in the month of sending', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'reject' })
@@ -660,7 +660,7 @@ test('two processes on one broadcast send each message once, at the pace of the 
   assert.deepEqual(await db`select 1 from broadcast_paces where throttled_at is not null`.then((rows) => [...rows]), [])
 })
 
-test('what members and the API send takes its part of the pace, and never waits', async (t) => {
+test('messages of members and the API count towards the pace and never wait', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 40 })
   const { id } = await accept(api, { recipients: people(60) })
@@ -677,7 +677,7 @@ test('what members and the API send takes its part of the pace, and never waits'
   assert.ok(seconds > 1.9, `90 messages at 40 a second took ${seconds} s`)
 })
 
-test('broadcasts of one number take turns, however few may leave at once', async (t) => {
+test('broadcasts of one number alternate, even with few messages in flight', async (t) => {
   const { api, connect } = await start(t)
   await connect({ messagesPerSecond: 5 })
   const broadcasts = [await accept(api, { recipients: people(40) }), await accept(api, { recipients: people(40, 100) })]
@@ -688,7 +688,7 @@ test('broadcasts of one number take turns, however few may leave at once', async
   assert.ok(Math.min(...counts) >= 4, `${counts}`)
 })
 
-test('a broadcast is paused, resumed and canceled; whoever was not handed over is skipped', async (t) => {
+test('a broadcast is paused, resumed and canceled; recipients not yet sent to are skipped', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(60) })
@@ -718,7 +718,7 @@ test('a broadcast is paused, resumed and canceled; whoever was not handed over i
   await assert.rejects(() => resumeBroadcast(db, api.workspaceId, id), /canceled cannot be resumed/)
 })
 
-test('whatever is put back when a broadcast is canceled is never sent, and its message has failed', async (t) => {
+test('a requeued message of a canceled broadcast is never sent and becomes failed', async (t) => {
   const world = await start(t, { alone: true })
   const { api, db, connect } = world
   const eventsOf = await recordEvents(t, world)
@@ -748,7 +748,7 @@ test('whatever is put back when a broadcast is canceled is never sent, and its m
   assert.equal((await provider.sent()).length, 1)
 })
 
-test('a broadcast pauses at the first refusal of the credentials, and resumed it reaches everybody once', async (t) => {
+test('a broadcast pauses when the credentials are rejected, and after a resume reaches every recipient once', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 190 })
@@ -773,7 +773,7 @@ test('a broadcast pauses at the first refusal of the credentials, and resumed it
   assert.equal(await usageOf(db, api), 50)
 })
 
-test('without an approved template or a connection a broadcast pauses and says so', async (t) => {
+test('without an approved template or a connection a broadcast pauses with a reason', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(30) })
@@ -796,7 +796,7 @@ test('without an approved template or a connection a broadcast pauses and says s
   assert.equal((await provider.sent()).length, 30 - left.pending_count)
 })
 
-test('a repeated request is one broadcast', async (t) => {
+test('a repeated request creates one broadcast', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   const body = { name: 'News', template: hello, recipients: people(3) }
@@ -826,7 +826,7 @@ test('a thousand recipients are accepted in a moment', async (t) => {
   assert.ok(ms < 1_000, `${ms} ms`)
 })
 
-test('a broadcast whose template the channel refuses pauses, and resumed it reaches everybody once', async (t) => {
+test('a broadcast whose template is rejected pauses, and after a resume reaches every recipient once', async (t) => {
   const { api, db, connect } = await start(t)
   const provider = await connect({ messagesPerSecond: 40 })
   await provider.fault({ mode: 'reject', code: 132015 })
@@ -842,7 +842,7 @@ test('a broadcast whose template the channel refuses pauses, and resumed it reac
   assert.equal((await provider.sent()).length, 50)
 })
 
-test('a connection that takes the place of another goes on with its broadcasts', async (t) => {
+test('a connection that replaces another continues its broadcasts', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   await connect({ messagesPerSecond: 20 })
   const { id } = await accept(api, { recipients: people(60) })
@@ -856,7 +856,7 @@ test('a connection that takes the place of another goes on with its broadcasts',
   assert.equal((await untilSent(db, api, id)).sent_count, 60)
 })
 
-test('what was put back long ago and is accepted while the sweep comes by is sent, and has its place in the plan', async (t) => {
+test('a message that was requeued long ago and is accepted during the sweep counts as sent and uses quota', async (t) => {
   const { api, db, connect } = await start(t, { alone: true })
   const provider = await connect()
   await provider.fault({ to: phoneOf(0), mode: 'throttle', count: 1 })
@@ -901,7 +901,7 @@ async function prepareSegment(t: TestContext) {
   return { ...world, id, fill }
 }
 
-test('a segment is the same after a crash: whoever joined since is no recipient, and the plan is kept', async (t) => {
+test('after a crash a segment is unchanged: contacts who joined later are no recipients, and the quota holds', async (t) => {
   const { api, db, id, fill } = await prepareSegment(t)
   await setPlan(db, api.workspaceId, { messages_per_month: 3, state: 'active' })
   // It dies when it has listed the members and taken their places.
@@ -921,7 +921,7 @@ test('a segment is the same after a crash: whoever joined since is no recipient,
   assert.equal(await usageOf(db, api), 3)
 })
 
-test('two processes that fill one broadcast make one place for each member, also when one loses its connection', async (t) => {
+test('two processes that fill one broadcast create one recipient per contact, even when one loses its connection', async (t) => {
   const { api, db, database, id, fill } = await prepareSegment(t)
   await fill({ isStopped: true })
   const outside = database.connect(1)

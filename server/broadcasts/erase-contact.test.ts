@@ -56,7 +56,7 @@ async function listTraces(db: Db, words: readonly string[]): Promise<string[]> {
   return traces
 }
 
-test('nothing of an erased person is left in any table or in the store, and all others are as they were', async (t) => {
+test('erasing a contact leaves nothing in any table or in the store, and no other contact changes', async (t) => {
   const { api, db, url, browser, ask, erase, idOf, send, connect, workspace } = await signedIn(t)
   const { api: neighbour } = await workspace()
   const provider = await connect()
@@ -128,7 +128,7 @@ test('nothing of an erased person is left in any table or in the store, and all 
   assert.deepEqual([back.data.name, back.data.tags], [null, []])
 })
 
-test('people erased while a broadcast runs are skipped or were sent to, and every counter stays exact', async (t) => {
+test('contacts erased during a broadcast are skipped or already sent to, and every counter stays exact', async (t) => {
   const { api, db, get, erase, idOf, send, ask, connect, assertExact } = await signedIn(t)
   const provider = await connect({ messagesPerSecond: 100 })
   await setPlan(db, api.workspaceId, { messages_per_month: 1_000, state: 'active' })
@@ -176,7 +176,7 @@ test('people erased while a broadcast runs are skipped or were sent to, and ever
   assert.ok(used >= 120 - (skipped?.count ?? 0) && used <= 120 - (skipped?.count ?? 0) + 4, `${used} ${skipped?.count}`)
 })
 
-test('somebody erased while a segment becomes recipients is none of them', async (t) => {
+test('a contact erased while a broadcast is filled is no recipient', async (t) => {
   const { api, db, get, erase, connect, browser } = await signedIn(t)
   await connect({ messagesPerSecond: 1 })
   await setPlan(db, api.workspaceId, { messages_per_month: 100_000, state: 'active' })
@@ -222,7 +222,7 @@ test('somebody erased while a segment becomes recipients is none of them', async
   assert.deepEqual([plan?.message_count, kept?.reserved_count], [4_998, 4_998])
 })
 
-test('whoever answers somebody who is erased in that moment learns that they are gone, and pays nothing', async (t) => {
+test('a reply to a contact who is erased at that moment is 404 and uses no quota', async (t) => {
   const { db, browser, idOf, erase, connect, get } = await signedIn(t)
   const provider = await connect()
   for (const i of [1, 2]) await provider.writes({ from: phoneOf(i), text: 'hi' })
@@ -243,7 +243,7 @@ test('whoever answers somebody who is erased in that moment learns that they are
   assertRefused(await answer, 404, 'not_found', /^conversation/)
 })
 
-test('an erasing that breaks off leaves no words behind for a search to stumble over', async (t) => {
+test('an interrupted erase leaves no search words behind', async (t) => {
   const { db, ask, erase, idOf, connect } = await signedIn(t)
   const provider = await connect()
   await provider.writes({ from: phoneOf(2), text: 'my parcel' })
@@ -267,7 +267,7 @@ test('an erasing that breaks off leaves no words behind for a search to stumble 
   assert.deepEqual(await search(), ['my parcel'])
 })
 
-test('somebody with thousands of messages is erased, and what does not work leaves the rest to the next try', async (t) => {
+test('a contact with thousands of messages is erased, and a failure leaves the rest to a retry', async (t) => {
   const { api, db, idOf, connect, get } = await signedIn(t)
   const provider = await connect()
   await provider.writes({ from: phoneOf(1), text: 'hi' })

@@ -62,7 +62,7 @@ async function failUnsettled(db: Db): Promise<void> {
 
 const breaker = { ...breakerPolicy, delaysMs: [100, 200, 400] }
 
-test('an outage in which no connection can be made ends with every recipient sent to exactly once, by itself', async (t) => {
+test('after an outage without connections every recipient is sent to exactly once, without intervention', async (t) => {
   const { api, db, connect, twin } = await start(t, { breaker })
   await twin()
   const provider = await connect({ messagesPerSecond: 60 })
@@ -95,7 +95,7 @@ test('an outage in which no connection can be made ends with every recipient sen
   assert.equal(tries?.most, 1, 'what never left was no attempt')
 })
 
-test('in an outage of errors 5xx nothing is sent twice, a bounded few stay unknown, and it goes on by itself', async (t) => {
+test('during an outage with 5xx errors nothing is sent twice, few outcomes stay unknown, and the broadcast continues by itself', async (t) => {
   const { api, db, connect } = await start(t, { breaker })
   const provider = await connect({ messagesPerSecond: 80 })
   await provider.fault({ mode: 'http_500' })
@@ -121,7 +121,7 @@ test('in an outage of errors 5xx nothing is sent twice, a bounded few stay unkno
   await assertOnce(provider, count - unknown)
 })
 
-test('a channel that falls silent gets 25 messages more at most, and other numbers go on', async (t) => {
+test('a channel that stops answering gets at most 25 more messages, and other numbers continue', async (t) => {
   const { api, db, connect, workspace } = await start(t, { breaker })
   const provider = await connect({ messagesPerSecond: 200 })
   const { api: others } = await workspace()
@@ -144,7 +144,7 @@ test('a channel that falls silent gets 25 messages more at most, and other numbe
   await assertOnce(provider, 75)
 })
 
-test('a channel that throttles everything is an outage too, and costs nobody the message', async (t) => {
+test('a channel that throttles everything counts as an outage, and no message is lost', async (t) => {
   const { api, db, connect } = await start(t, { breaker: { ...breaker, failuresToOpen: 6 } })
   const provider = await connect({ messagesPerSecond: 200 })
   await provider.fault({ mode: 'throttle' })
@@ -159,7 +159,7 @@ test('a channel that throttles everything is an outage too, and costs nobody the
   await assertOnce(provider, 30)
 })
 
-test('the process with the probe dies: another one takes over when its time is over', async (t) => {
+test('when the process with the probe crashes, another takes over after the probe’s timeout', async (t) => {
   const { api, db, connect } = await start(t, { breaker })
   const provider = await connect({ messagesPerSecond: 60 })
   const id = await accept(api, people(20))
@@ -176,7 +176,7 @@ test('the process with the probe dies: another one takes over when its time is o
   await assertOnce(provider, 20)
 })
 
-test('a member need not wait for the next attempt: resuming tries the channel now', async (t) => {
+test('resuming a broadcast probes the channel at once', async (t) => {
   const { api, ask, get, connect } = await startSignedIn(t, { breaker: { ...breaker, delaysMs: [600_000] } })
   const provider = await connect({ messagesPerSecond: 80 })
   await untilSent(api, await accept(api, people(1, 100)))

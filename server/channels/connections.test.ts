@@ -46,7 +46,7 @@ async function member({ url, owner }: World, role: 'admin' | 'agent') {
   return browser
 }
 
-test('a channel is connected, shown without its secrets, and keeps its address when it changes', main, async (t) => {
+test('a channel is connected, shown without secrets, and keeps its callback URL on updates', main, async (t) => {
   const { browser, list, db } = await startBare(t)
   assert.deepEqual(await list(), [])
   const connected = await browser.call('PUT', '/channels/msgapp', settings)
@@ -83,7 +83,7 @@ test('a channel is connected, shown without its secrets, and keeps its address w
   }
 })
 
-test('each channel has its own needs', async (t) => {
+test('each channel has its own required settings', async (t) => {
   const { browser, list } = await startBare(t)
   const { phone_number_id, ...social } = settings
   const connected = await browser.call('PUT', '/channels/social', { ...social, phone_number_id })
@@ -105,7 +105,7 @@ test('each channel has its own needs', async (t) => {
   assertRefused(await browser.call('PUT', '/channels/pigeon', settings), 404, 'not_found')
 })
 
-test('settings that cannot be are refused by name, and nothing is kept of them', async (t) => {
+test('invalid settings are rejected by name and not stored', async (t) => {
   const { browser, list } = await startBare(t)
   for (const name of Object.keys(settings)) {
     const without = { ...settings, [name]: undefined }
@@ -145,7 +145,7 @@ test('settings that cannot be are refused by name, and nothing is kept of them',
   assert.deepEqual(await list(), [])
 })
 
-test('a connection moves to another address only with its ids and secrets anew', async (t) => {
+test('changing the base URL of a connection requires its ids and secrets again', async (t) => {
   const { browser, list } = await startBare(t)
   const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   const base_url = 'https://graph.example.com/proxy/'
@@ -164,7 +164,7 @@ test('a connection moves to another address only with its ids and secrets anew',
   assert.deepEqual(same.body.data, { ...moved, messages_per_second: 7 })
 })
 
-test('a simulated connection takes another pace, and new secrets make it a real one', async (t) => {
+test('a simulated connection accepts another pace, and new secrets make it a real one', async (t) => {
   const { browser, db } = await startBare(t)
   const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   const simulator = 'http://127.0.0.1:9/simulator/graph'
@@ -186,7 +186,7 @@ test('a simulated connection takes another pace, and new secrets make it a real 
   assert.equal(row?.is_private, false)
 })
 
-test('owners and admins change channels, agents only see them', async (t) => {
+test('owners and admins change channels; agents can only list them', async (t) => {
   const world = await startBare(t)
   const admin = await member(world, 'admin')
   const agent = await member(world, 'agent')
@@ -206,7 +206,7 @@ test('owners and admins change channels, agents only see them', async (t) => {
   assert.deepEqual(await world.list(), [])
 })
 
-test('a check says what is wrong and is remembered', async (t) => {
+test('a check reports the fault, and its result is stored', async (t) => {
   const { browser, list, db } = await startBare(t)
   const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   // The operator's own address, where nobody answers.
@@ -234,7 +234,7 @@ const accountChange = (field: string, value: Json, at = Date.now()) => ({
   entry: [{ time: Math.floor(at / 1000), changes: [{ field, value }] }],
 })
 
-test('what the provider reports about the account is on its card until it is resolved, dismissed or over', async (t) => {
+test('account notices of the provider are shown until they are resolved, dismissed or expired', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const { id } = provider.connections.msgapp
@@ -291,7 +291,7 @@ test('what the provider reports about the account is on its card until it is res
   )
 })
 
-test('messages for a number that is not connected are counted as ignored, and the card says so', async (t) => {
+test('messages for a number that is not connected are counted as ignored and shown on the card', async (t) => {
   const world = await start(t, { alone: true })
   const provider = await world.connect()
   const browser = createBrowser(world.url)
@@ -321,7 +321,7 @@ test('messages for a number that is not connected are counted as ignored, and th
   assert.deepEqual(await counted(), { ignored: 3, malformed: 1 })
 })
 
-test('members see what the provider changed of a template: status with its reason, quality and category', async (t) => {
+test('members see template changes of the provider: status with reason, quality and category', async (t) => {
   const world = await start(t)
   const provider = await world.connect()
   const browser = createBrowser(world.url)
@@ -358,7 +358,7 @@ test('members see what the provider changed of a template: status with its reaso
   assert.equal((await template()).quality, 'RED')
 })
 
-test('a connection that is not there, or is somebody else’s, is not found', async (t) => {
+test('an unknown connection, or one of another workspace, is 404', async (t) => {
   const world = await startBare(t)
   const { browser, workspace, url, list } = world
   const { id } = (await browser.call('PUT', '/channels/web', {})).body.data
@@ -375,7 +375,7 @@ test('a connection that is not there, or is somebody else’s, is not found', as
   assert.equal((await list()).length, 1)
 })
 
-test('secrets sealed with a key that is gone are entered again', async (t) => {
+test('secrets sealed with a lost key can be entered again', async (t) => {
   const { browser, list, db } = await startBare(t)
   const first = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
   await db`update channel_connections set secrets = ${createSealer('ab'.repeat(32)).seal('{}', ['channel_connections'])}`
@@ -389,7 +389,7 @@ test('secrets sealed with a key that is gone are entered again', async (t) => {
   assert.deepEqual([entered.status, entered.body.data.id, entered.body.data.state], [200, first.id, 'unchecked'])
 })
 
-test('sealed secrets work in their own row only, and those sealed before rows were bound still open', async (t) => {
+test('sealed secrets open only in their own row, and secrets from before row binding still open', async (t) => {
   const { browser, list, db, url, workspace } = await startBare(t)
   await browser.call('PUT', '/channels/msgapp', settings)
   const { owner, api: other } = await workspace()
@@ -422,7 +422,7 @@ function sealWithoutContext(keyHex: string, text: string): string {
   return `v1.${Buffer.concat(parts).toString('base64url')}`
 }
 
-test('templates are the provider’s list; one that does not answer takes nothing away', async (t) => {
+test('templates are the provider’s list, and stay when the provider does not answer', async (t) => {
   const { browser, db, api } = await startBare(t)
   assertRefused(await browser.call('POST', '/templates/refresh'), 400, 'msgapp_not_configured', /connect-simulator/)
   await browser.call('PUT', '/channels/msgapp', settings)
@@ -473,7 +473,7 @@ function template(name: string, changes: Partial<Template> = {}): Template {
   return { external_id: `id of ${name}`, name, language: 'en_US', ...fixed, ...changes }
 }
 
-test('a refresh replaces the list whole, and its callers share one that begins after they asked', async (t) => {
+test('a refresh replaces the whole list, and concurrent callers share one that starts after their call', async (t) => {
   const { db, create, workspaceId } = await startAlone(t)
   const { msgapp } = await connectSimulator({ db, sealer, workspaceId, ...simulated })
   const neighbour = await create()
@@ -517,7 +517,7 @@ test('a refresh replaces the list whole, and its callers share one that begins a
   assert.deepEqual(await names(), ['late en_US'])
 })
 
-test('what a use shows of a connection is written when it is news', async (t) => {
+test('the state of a connection is written only when it changes', async (t) => {
   const { db, workspaceId } = await startAlone(t)
   const { id } = (await connectSimulator({ db, sealer, workspaceId, ...simulated })).msgapp
   const read = async () => {
@@ -541,7 +541,7 @@ test('what a use shows of a connection is written when it is news', async (t) =>
   assert.equal((await read()).state, 'connected')
 })
 
-test('a workspace is connected to a simulator once; again, only address and pace change', async (t) => {
+test('a workspace is connected to a simulator once; a repeat changes only URL and pace', async (t) => {
   const { db, create, workspaceId } = await startAlone(t)
   const connect = (more: object = {}) => connectSimulator({ db, sealer, workspaceId, ...simulated, ...more })
   const first = await connect()
@@ -585,7 +585,7 @@ test('a workspace is connected to a simulator once; again, only address and pace
   })
 })
 
-test('a simulator is found by its address, with or without its path', () => {
+test('a simulator URL is accepted with or without its path', () => {
   for (const text of ['http://h:1', 'http://h:1/', 'http://h:1/simulator', 'http://h:1/simulator/']) {
     assert.equal(readSimulatorUrl(text), 'http://h:1/simulator', text)
   }

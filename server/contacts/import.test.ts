@@ -81,7 +81,7 @@ const countsOf = ({ total, created, updated, unchanged, failed }: ImportResult) 
   failed,
 ]
 
-test('a file makes, changes and tags people as it says, and each row that fails says why', async (t) => {
+test('an import creates, updates and tags contacts, and each failed row has a reason', async (t) => {
   const { api, db, browser, importFile, checksum } = await signedIn(t)
   await api.post('/contacts', { phone: '+14155550101', name: 'Ann', company: 'Old', tags: ['VIP'] })
   await api.post('/contacts', { phone: '+14155550102', name: 'Bob' })
@@ -146,7 +146,7 @@ test('a file makes, changes and tags people as it says, and each row that fails 
   assert.deepEqual(countsOf(await importFile(file)), [13, 0, 2, 4, 7])
 })
 
-test('what an import makes is told to webhooks as what a call makes', async (t) => {
+test('contacts created by an import cause the same events as API calls', async (t) => {
   const { api, browser, importFile } = await signedIn(t)
   const receiver = await startReceiver(t)
   const subscribed = await api.post('/webhooks', { url: receiver.url, events: ['contact.created'] })
@@ -169,7 +169,7 @@ test('what an import makes is told to webhooks as what a call makes', async (t) 
   }
 })
 
-test('a file that is none says what is wrong with it, and where, and nothing is imported', async (t) => {
+test('an invalid file is rejected with the fault and its line, and nothing is imported', async (t) => {
   const { api, url, browser, upload, refusal, checksum } = await signedIn(t)
   const before = await checksum(api.workspaceId)
   await refusal('', 'file: is empty')
@@ -220,7 +220,7 @@ async function invite(owner: Browser, url: string): Promise<Browser> {
   return browser
 }
 
-test('whatever the rows are, the run counts as the dry run did, and again everything is unchanged', async (t) => {
+test('for any rows the counts of dry run and import agree, and a second import changes nothing', async (t) => {
   const { api, db } = await signedIn(t)
   const phones = ['+14155550101', '(415) 555-0101', '4155550102', '+1 415 555 0102', '+5511987654321', '+551187654321']
   const aRow = fc.record({
@@ -262,7 +262,7 @@ test('whatever the rows are, the run counts as the dry run did, and again everyt
   )
 })
 
-test('what is taken away comes back unchanged, however odd, and runs nowhere', async (t) => {
+test('an export imports unchanged, whatever the values, and contains no formula', async (t) => {
   const { api, db, browser, importFile, takeAway, checksum, connect } = await signedIn(t)
   const provider = await connect()
   const names = ['=1+1', "'=1", '+cmd', '-2', '@x', '\tx', ' y ', 'a "b", c', 'two\r\nlines', 'Zoë 🙂', 'ש‮ל', "'", '  ']
@@ -316,7 +316,7 @@ test('what is taken away comes back unchanged, however odd, and runs nowhere', a
   assert.equal(await rowsOf(''), names.length + 1 + 2_500)
 })
 
-test('whoever hangs up has imported whole chunks, and others go on beside an import', async (t) => {
+test('an aborted import has stored whole chunks, and other requests run beside an import', async (t) => {
   const { api, db, importFile } = await signedIn(t)
   const phoneOf = (i: number) => `+1212${5_000_000 + i}`
   const file = `phone,name,tags\n${Array.from({ length: 2_500 }, (_, i) => `${phoneOf(i)},N${i},all`).join('\n')}`

@@ -53,7 +53,7 @@ const countOf = async (db: Db, demo: Demo): Promise<Json> => {
   return counts
 }
 
-test('the history is counted, found and filtered like anything that happened', async (t) => {
+test('the demo history is counted, searched and filtered like real messages', async (t) => {
   const { db, demo, browser } = await startDemo(t)
   const { workspace_id: workspaceId } = demo
   const counts = await countOf(db, demo)
@@ -110,7 +110,7 @@ test('the history is counted, found and filtered like anything that happened', a
   assert.equal((await dataOf(browser, '/templates')).length, 7)
 })
 
-test('nothing of the history is left to do, and no step of the checklist is taken by it', async (t) => {
+test('the demo history leaves no pending work and completes no checklist step', async (t) => {
   const { db, demo, browser, url } = await startDemo(t)
   const { workspace_id: id } = demo
   const [due] = await db`
@@ -154,7 +154,7 @@ test('nothing of the history is left to do, and no step of the checklist is take
   assert.equal(contacts.data.length, Object.keys(demoPeople).length)
 })
 
-test('lines of the demo refer to lines before them, and only to what was said', () => {
+test('replies of the demo refer only to earlier messages', () => {
   for (const { with: key, lines, unread = 0 } of demoThreads) {
     const last = lines.slice(lines.length - unread)
     assert.ok(
@@ -170,7 +170,7 @@ test('lines of the demo refer to lines before them, and only to what was said', 
   }
 })
 
-test('processes that start at once make one history, and a later start adds nothing to it', async (t) => {
+test('processes that start at once create one history, and a later start adds nothing', async (t) => {
   const database = await createDatabase(t)
   const [one, two] = [database.connect(2), database.connect(2)]
   const makings = [making(t, one), making(t, two)]
@@ -187,7 +187,7 @@ test('processes that start at once make one history, and a later start adds noth
   assert.ok(winner && media && (await winner.store.get(media.id)), 'its pictures are in the store')
 })
 
-test('a demo that cannot be made whole is not made', async (t) => {
+test('a demo that cannot be created completely is not created', async (t) => {
   const db = (await createDatabase(t)).connect(2)
   const broken = making(t, db)
   const full = new Error('the disk is full')

@@ -206,7 +206,7 @@ test('a path that is too long for a socket uses a shorter one', async (t) => {
   assert.ok(!existsSync(running.address.host))
 })
 
-test('a comma, a quote and a space in the path do no harm', async (t) => {
+test('commas, quotes and spaces in the path work', async (t) => {
   const { dataDir, start } = await begin(t, 'a, "b" \'c\'')
   const running = await start()
 

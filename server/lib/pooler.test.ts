@@ -19,7 +19,7 @@ function serviceSettings(t: TestContext, databaseUrl: string) {
   return { DATA_DIR: dataDir, DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'cd'.repeat(32), DEMO: '1' }
 }
 
-test('behind PgBouncer in session mode the main journeys work, also after it restarts', { skip }, async (t) => {
+test('behind PgBouncer in session mode the main journeys work, even after it restarts', { skip }, async (t) => {
   const database = await createDatabase(t, { empty: true })
   const pooler = await createPooler(t, database.address, { mode: 'session' })
   await pooler.start()
@@ -70,7 +70,7 @@ test('behind PgBouncer in session mode the main journeys work, also after it res
   await sendToThree('After the restart')
 })
 
-test('every connection has its settings, through the pooler and without it', { skip }, async (t) => {
+test('every connection has its settings, with and without the pooler', { skip }, async (t) => {
   const database = await createDatabase(t)
   const pooler = await createPooler(t, database.address, { mode: 'session' })
   await pooler.start()

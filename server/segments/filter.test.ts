@@ -245,7 +245,7 @@ async function startWithPeople(t: TestContext) {
   return { db, workspaceId, people, tags }
 }
 
-test('a filter finds exactly the people its rules describe, in its own workspace only', async (t) => {
+test('a filter matches exactly the contacts its rules describe, in its own workspace only', async (t) => {
   const { db, workspaceId, people, tags } = await startWithPeople(t)
   const asked = new Set<string>()
   let [all, none, some] = [0, 0, 0]
@@ -282,7 +282,7 @@ test('a filter finds exactly the people its rules describe, in its own workspace
   assert.ok(some > 200, `filters that tell people apart: ${some}; nobody: ${none}; everybody: ${all}`)
 })
 
-test('a search finds exactly the people who have it in a text, or at its beginning when it is short', async (t) => {
+test('a search matches exactly the contacts that contain the text, or start with it when it is short', async (t) => {
   const { db, workspaceId, people } = await startWithPeople(t)
   const line = (text: string) => fold(text).replaceAll('\n', ' ')
   const textsOf = ({ name, phone, email, company }: Person) =>

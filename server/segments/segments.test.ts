@@ -12,7 +12,7 @@ async function signedIn(t: TestContext) {
   return { ...world, ask }
 }
 
-test('tags are listed with how many have them, renamed without losing anybody, and deleted', async (t) => {
+test('tags are listed with their counts, renamed without losing a contact, and deleted', async (t) => {
   const { api, db, browser, ask } = await signedIn(t)
   for (const [i, tags] of [['vip', 'Émile'], ['vip'], ['émile', 'b']].entries()) {
     await ask('POST', '/contacts', { phone: `+1415555010${i}`, tags }, 201)
@@ -72,7 +72,7 @@ test('tags are listed with how many have them, renamed without losing anybody, a
   assert.equal((await list()).length, 1)
 })
 
-test('members build segments: every field says what its ops take, and a filter is counted before it is saved', async (t) => {
+test('members build segments: every field describes its operators, and a filter is counted before it is saved', async (t) => {
   const { api, db, browser, ask } = await signedIn(t)
   for (let i = 0; i < 7; i++) await api.post('/contacts', { phone: `+1415555010${i}`, name: `Ann ${i}`, tags: ['vip'] })
   const fields = await ask('GET', '/segments/fields')
