@@ -1,4 +1,4 @@
-/** The audit log: nothing a member changes is left out, and nothing secret is in it. */
+/** The audit log: it records every change of a member and contains no secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sweepEntries } from './internals.ts'
@@ -70,7 +70,7 @@ test('the audit log names actor and action, and contains no secret and no custom
   await made('DELETE', `/webhooks/${webhook.id}`)
   const contact = (await api.post('/contacts', { phone: '+14155550100', name: 'Bob Customer' })).body.data
   await made('PATCH', `/contacts/${contact.id}`, { name: 'Robert Customer', email: 'bob@customer.test' })
-  // Nothing was changed, and nobody was made.
+  // Nothing was changed, and no member was created.
   for (const path of [`/contacts/${contact.id}`, '/workspace', '/profile']) {
     await made('PATCH', path, {})
     await made('PATCH', path, { secret: 'unasked' })

@@ -77,7 +77,7 @@ const make = {
     ...(await make.segments(maker)),
     contact_id: (await make.contacts(maker)).id,
   }),
-  /** With somebody who just wrote; so did the one whose number is among the odd texts. */
+  /** With a contact who just wrote. The contact with the phone number among the unusual texts wrote too. */
   conversations: async ({ api, provider }: Maker) => {
     const phone = nextPhone()
     for (const from of [oddPhone, phone]) await provider.writes({ from, text: 'hello' })
@@ -131,7 +131,7 @@ const templateParams = {
 type Body = (subject: Json) => Json
 
 /**
- * Valid bodies where the schema alone cannot tell; several where a call does several things. Their texts are new each
+ * Valid bodies where the schema alone does not describe one; several where a call has several uses. Their texts are new each
  * time, so that half a write would be seen.
  */
 const bodies: Record<string, Body | Body[]> = {
@@ -324,7 +324,7 @@ function wire(
   const { hostname, port } = new URL(url)
   const bytes = body === undefined ? undefined : Buffer.from(body)
   const length = bytes ? { 'content-length': String(bytes.length) } : {}
-  // The server may hang up on a body that is too large, so nobody else should be on that line.
+  // The server may close the connection on a body that is too large, so no other request shares it.
   const line = bytes && bytes.length > 1_000_000 ? false : agent
   const target = { hostname, port, method, path, headers: { ...length, ...headers }, agent: line }
   return new Promise((resolve, reject) => {
@@ -377,7 +377,7 @@ function fieldsOf(schema: Schema, value: Json, steps: Field['steps'] = [], path 
 
 const absent = Symbol('absent')
 
-/** A copy of a body with one field replaced, or left out. */
+/** Copies a body with one field replaced or removed. */
 function replaced(body: Json, [step = '', ...rest]: Field['steps'], value: unknown): Json {
   const copy = Array.isArray(body) ? [...body] : { ...body }
   if (rest.length > 0) copy[step] = replaced(copy[step], rest, value)
@@ -704,7 +704,7 @@ test('an invalid query parameter is rejected with its name; an invalid page size
 test('an unknown id in a path is 404; an id in capitals is the same id', async () => {
   await onEveryCall(hasParameter('path'), async ({ name, api, valid, send }) => {
     const { path, id, body } = await valid()
-    const nobody = [
+    const unknownIds = [
       ...words(`
         nonsense 0 -1 null undefined __proto__ constructor . .. %2e%2e %2E %2F ..%2f.. %5c * {id} :id
         %00 ${id}%00 %00${id} ${id}%20 %20${id} ${id}%0a ${id};x ${id}: ${id},${id} ${id}.json
@@ -713,7 +713,7 @@ test('an unknown id in a path is 404; an id in capitals is the same id', async (
         00000000-0000-0000-0000-000000000000 ffffffff-ffff-ffff-ffff-ffffffffffff ${crypto.randomUUID()} ${api.workspaceId}`),
       ...['', 'a'.repeat(501), 'a'.repeat(5_000), '%41'.repeat(3_000)],
     ]
-    const paths = nobody.map((other) => path.replace(id, other))
+    const paths = unknownIds.map((other) => path.replace(id, other))
     for (const other of [...paths, `${path}/`, `${path}/x`, `${path}//`, `${path}%2f`, `/${path}`]) {
       const answer = await send(json(other, body))
       assert.equal(answer.status, 404, `${name} ${other.slice(0, 80)}: ${answer.text}`)

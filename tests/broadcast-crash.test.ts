@@ -1,6 +1,6 @@
 /**
- * kill -9 in the middle of a broadcast, again and again: nobody gets it twice,
- * nobody is forgotten, and the counters are the rows.
+ * Repeated kill -9 during a broadcast: no recipient is sent to twice, none is
+ * skipped, and the counters equal the rows.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { toProvider } from './provider.ts'
 import { createDatabase, until } from './support.ts'
 
 const encryptionKey = 'cd'.repeat(32)
-/** Where nobody listens. */
+/** An address without a server. */
 const nowhere = 'http://127.0.0.1:1'
 
 async function startAll(t: TestContext, roles: readonly string[], pace: number) {
@@ -76,9 +76,9 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
     return row?.position ?? 0
   }
 
-  /** Everybody was handed over once; what the channel took is read, what it never got has no outcome. */
+  /** Each recipient was handed over once; accepted messages are read, the others have no outcome. */
   const assertOnce = async (id: string, count: number) => {
-    await until('everybody to be handed over', async () => (await handedOver(id)) === count, 20_000)
+    await until('all recipients to be handed over', async () => (await handedOver(id)) === count, 20_000)
     const settle = async () => {
       const taken = new Set((await provider.sent()).map(({ to }) => to))
       const rows = await db<{ phone: string; status: string; attempt_count: number }[]>`
@@ -88,7 +88,7 @@ async function startAll(t: TestContext, roles: readonly string[], pace: number) 
     }
     const { taken, rows } = await until('the reports', settle, 20_000)
     const sent = await provider.sent()
-    assert.equal(sent.length, taken.size, 'nobody got it twice')
+    assert.equal(sent.length, taken.size, 'no recipient got it twice')
     assert.equal(rows.length, count)
     assert.ok(rows.every(({ attempt_count }) => attempt_count === 1))
     const broadcast = await requireBroadcast(db, workspaceId, id)
@@ -122,7 +122,7 @@ const people = (count: number) => Array.from({ length: count }, (_, i) => ({ to:
 test('one process, killed at random moments of a broadcast: each recipient is sent to at most once', async (t) => {
   const count = 600
   const { services, provider, reportTo, accept, handedOver, assertOnce } = await startAll(t, ['api,worker'], 250)
-  // Dozens are taken and not answered at any moment, and nobody tells of them before the end.
+  // At any moment dozens are accepted but not answered, and no report arrives before the end.
   await provider.fault({ mode: 'delay', delay_ms: 200 })
   await reportTo(nowhere)
   const [service] = services
@@ -166,12 +166,12 @@ test('on SIGTERM a worker finishes the sends in flight and exits; after a restar
   await provider.fault({ mode: 'delay', delay_ms: 500 })
   await reportTo(nowhere)
   const id = await accept(people(count))
-  await until('some to be under way', async () => (await handedOver(id)) > 20)
+  await until('some to be in flight', async () => (await handedOver(id)) > 20)
   assert.equal(await service.kill('SIGTERM'), 0)
   const handed = await handedOver(id)
   assert.ok(handed < count, `${handed}`)
   const sent = await db`select 1 from broadcast_recipients where broadcast_id = ${id} and status = 'sent'`
-  assert.equal(sent.length, handed, 'whoever was handed over has an outcome')
+  assert.equal(sent.length, handed, 'every recipient that was handed over has an outcome')
   await provider.control('DELETE', '/faults')
   await service.start()
   await reportTo(service.url)

@@ -29,7 +29,7 @@ async function signedIn(t: TestContext) {
   return { ...world, send, untilOver }
 }
 
-/** Somebody of another role, signed in. */
+/** A member with another role, signed in. */
 async function invite(owner: Browser, url: string, role: string): Promise<Browser> {
   const email = `${role}@example.com`
   const { invitation_token } = (await owner.call('POST', '/members', { email, role })).body.data
@@ -70,7 +70,7 @@ test('a member sends a broadcast and finds it in the list with its counters', as
     ['First', 'sending', 3, false, null, null],
   )
   await untilOver(first.id)
-  const done = await until('everybody to read it', async () => {
+  const done = await until('all recipients to read it', async () => {
     const broadcast = await get(`/broadcasts/${first.id}`)
     return broadcast.read_count === 3 && broadcast
   })
@@ -282,7 +282,7 @@ test('a preview of a segment counts its contacts and compares them with the rema
   const plain = await preview({ template: hello })
   assert.deepEqual([plain.sendable, plain.values_checked], [usable.length, 1])
 
-  // A place is taken for whoever has a number; that a value is missing shows later.
+  // Quota is reserved for every recipient with a number; a missing value shows later.
   for (const [left, fits] of [
     [usable.length, true],
     [usable.length - 1, false],
@@ -296,8 +296,8 @@ test('a preview of a segment counts its contacts and compares them with the rema
   assert.equal((await preview({ template })).plan.left, 1)
   assert.equal((await preview({ template, scheduled_at: soon(40 * 86_400_000) })).plan.left, 10_000)
 
-  const nobody = (await api.post('/segments', { name: 'Nobody' })).body.data.id
-  const empty = await preview({ template, segment_id: nobody })
+  const emptySegment = (await api.post('/segments', { name: 'Nobody' })).body.data.id
+  const empty = await preview({ template, segment_id: emptySegment })
   assert.deepEqual([empty.total, empty.sendable, empty.sample, empty.duration_seconds], [0, 0, null, 0])
   const missing = await browser.call('POST', '/broadcasts/preview', { template, segment_id: crypto.randomUUID() })
   assertRefused(missing, 404, 'not_found')
@@ -397,7 +397,7 @@ test('a member pauses, resumes and cancels a broadcast; an impossible change get
   await until('some to be sent', async () => (await get(`/broadcasts/${id}`)).sent_count > 3)
   const paused = (await ask('POST', `/broadcasts/${id}/pause`)).data
   assert.deepEqual([paused.id, paused.is_paused, paused.status], [id, true, 'sending'])
-  const stopped = await until('those under way', async () => {
+  const stopped = await until('the sends in flight', async () => {
     const one = (await provider.sent()).length
     return (await get(`/broadcasts/${id}`)).sent_count === one && one
   })

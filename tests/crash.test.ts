@@ -23,7 +23,7 @@ import { createDatabase, type Json, until } from './support.ts'
 const encryptionKey = 'cd'.repeat(32)
 const owner = { email: 'owner@crash.test', password: 'correct horse' }
 const hello = { type: 'template', template: { name: 'hello_world' } }
-/** Where nobody listens. */
+/** An address without a server. */
 const nowhere = 'http://127.0.0.1:1'
 
 async function startAll(t: TestContext) {
@@ -99,7 +99,7 @@ test('killed during a send: a message the channel accepted is settled by its rep
   const { service, simulator, provider, reportTo, newKey, post, listOutbound, expireClaims } = await startAll(t)
   const [taken, lost] = ['+14155550101', '+14155550102']
   const key = await newKey()
-  // The template is known before, so that nothing but the send is under way.
+  // The template is cached first, so that only the send is in flight.
   assert.equal((await post(key, 'first', { to: '+14155550100', ...hello }))?.status, 201)
   await reportTo(nowhere)
   await provider.fault({ to: taken, mode: 'delay', delay_ms: 60_000 })
@@ -210,14 +210,14 @@ test('killed amid 200 sends: every accepted message is stored once as sent, inbo
     customers,
   )
 
-  // Everybody but those whose outcome nobody knows: a retry of theirs waits for it, as the other test shows.
+  // All but those with an unknown outcome: their retries wait for the outcome, as the other test shows.
   const known = new Set(accepted.map(({ to }) => to))
   const prepared = new Set(rows.map(({ phone }) => phone))
   const repeated = numbers.filter((to) => known.has(to) || !prepared.has(to))
   await expireClaims()
   for (const { answer } of await sendAll(repeated)) assert.equal(answer?.status, 201, JSON.stringify(answer))
   const after = await provider.sent()
-  assert.equal(new Set(after.map(({ to }) => to)).size, after.length, 'nobody got it twice')
+  assert.equal(new Set(after.map(({ to }) => to)).size, after.length, 'no recipient got it twice')
   assert.equal(after.length, repeated.length + 1)
   const inbound = await db`select 1 from messages where direction = 'inbound'`
   assert.equal(inbound.length, customers.length)

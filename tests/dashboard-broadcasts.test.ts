@@ -21,9 +21,9 @@ async function pasteNumbers(page: Page, ...lines: string[]): Promise<void> {
 }
 
 /** Send, and say yes to the last question. */
-async function confirm(page: Page, deed: string): Promise<void> {
-  await page.getByRole('button', { name: deed }).click()
-  await page.getByRole('dialog').getByRole('button', { name: deed }).click()
+async function confirm(page: Page, action: string): Promise<void> {
+  await page.getByRole('button', { name: action }).click()
+  await page.getByRole('dialog').getByRole('button', { name: action }).click()
 }
 
 /** A template of the channel, approved at once. */
@@ -83,7 +83,7 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
   await page.getByRole('link', { name: 'Open conversation' }).waitFor()
   assert.equal((await provider.sent('+14155550199')).length, 1)
 
-  // The answer is lost on its way; whoever sends it again sends it once.
+  // The response is lost; a retry does not send a second broadcast.
   await page.route('**/app/api/broadcasts', async (route) => {
     await route.fetch()
     await route.abort()

@@ -1,4 +1,4 @@
-/** The first steps in a new workspace tick themselves, until somebody hides them. */
+/** The checklist of a new workspace: steps are ticked when they are done, until a member dismisses it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'

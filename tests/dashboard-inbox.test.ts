@@ -83,7 +83,7 @@ test('an event during the first load of the inbox is shown', { skip }, async (t)
     "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', told) })",
   )
   await until('the stream', () => page.evaluate<boolean>('window.isReady === true'))
-  // Read, but not answered before the customer wrote and the page heard of it.
+  // The response is held until the customer has written and the page received the event.
   const held = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
   await page.route(/app\/api\/conversations\?/, async (route) => {
@@ -100,7 +100,7 @@ test('an event during the first load of the inbox is shown', { skip }, async (t)
   await rowOf(page, 'Ann Porter').getByText('Just now').waitFor()
   await page.unroute(/app\/api\/conversations\?/)
 
-  // A tab nobody sees has no line, and is up to date when it is seen again.
+  // A hidden tab has no stream, and is up to date when it is visible again.
   const setHidden = (isHidden: boolean) =>
     page.evaluate(
       `Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,

@@ -1,4 +1,4 @@
-/** The overview says what was written and sent, to whoever looks and to whoever reads. */
+/** The overview shows what was received and sent, as a chart and as a table. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'

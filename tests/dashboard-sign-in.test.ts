@@ -28,7 +28,7 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
   await page.getByRole('heading', { name: 'Workspace', level: 1 }).waitFor()
   assert.equal(page.url().replace(/^.*\/\/[^/]*/, ''), '/settings/workspace?x=1')
 
-  // What somebody began to write is there after a reload, and for nobody after them.
+  // A draft survives a reload, and the next member in this browser does not see it.
   await page.goto('/broadcasts/new')
   await page.getByLabel('Name').first().fill('Between us')
   await page.reload()

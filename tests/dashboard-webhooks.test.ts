@@ -166,8 +166,8 @@ test('a tool is connected, tested live, and disconnected', { skip }, async (t) =
 
   await tool.getByRole('button', { name: 'Send test event' }).click()
   await tool.getByText(/Test event delivered: HTTP 200/).waitFor()
-  const [told] = await receiver.until(1)
-  assert.equal(told?.body.event, 'tool_a.test')
+  const [delivered] = await receiver.until(1)
+  assert.equal(delivered?.body.event, 'tool_a.test')
   receiver.answers(404)
   await tool.getByRole('button', { name: 'Send test event' }).click()
   await tool.getByText(/Test event failed: answered 404/).waitFor()

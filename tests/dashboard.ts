@@ -1,10 +1,10 @@
 /**
  * The dashboard in a real browser: a service with its pages, the simulator as
- * the world, and somebody signed in. One Chromium a test file, a window of its
- * own a test.
+ * the provider, and a member who is signed in. Each file has one Chromium, each
+ * test its own window.
  *
- * A test fails when the browser complained of anything: an error in the
- * console, one nobody caught, a breach of the page's policy.
+ * A test fails when the browser reports an error: in the console, an uncaught
+ * exception, or a violation of the content security policy.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import type { Provider } from './provider.ts'
 import { createBrowser, start, type World } from './support.ts'
 
 const executablePath = resolveChromium()
-/** Why the tests of a file are left out, if they are: `test('…', { skip }, …)`. */
+/** The reason to skip the tests of a file, or false: `test('…', { skip }, …)`. */
 export const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
 
 let browser: Promise<Browser> | undefined
@@ -28,13 +28,13 @@ export type Dashboard = World & {
   /** The simulator, connected to the workspace on every channel. */
   provider: Provider
   page: Page
-  /** The page of another window: of the owner, of somebody else, or of nobody (`as: null`). */
+  /** Opens another window: of the owner, of another member, or signed out (`as: null`). */
   window(options?: Window): Promise<Page>
-  /** Somebody with this role, who can sign in. */
+  /** Creates a member with this role. */
   member(role: 'admin' | 'agent', name?: string): Promise<{ email: string; password: string }>
 }
 
-/** Start everything and open a path as the owner, in a window 1280 wide unless told otherwise. */
+/** Starts the service and opens a path as the owner. The window is 1280 pixels wide by default. */
 export async function openDashboard(t: TestContext, path = '/', options: Window = {}): Promise<Dashboard> {
   const world = await start(t, { pages: true })
   const provider = await world.connect()
@@ -57,7 +57,7 @@ export async function openDashboard(t: TestContext, path = '/', options: Window 
     contexts.push(context)
     context.setDefaultTimeout(10_000)
     context.on('console', (message) => {
-      // A refused call is an answer, and the browser notes it as an error whoever asked for it.
+      // The browser logs every answer with an error status; pages handle those.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
         complaints.push(message.text())
     })
@@ -88,19 +88,19 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 type Violation = { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }
 
-/** Nothing on the page, as it is now, that keeps somebody out. */
+/** Fails when axe finds a serious or critical violation on the page. */
 export async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(axe)
   const violations = await page.evaluate<Violation[]>('axe.run().then(({ violations }) => violations)')
   const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  const told = grave.map(
+  const found = grave.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map(({ html, failureSummary }) => `  ${html}\n  ${failureSummary}`).join('\n')}`,
   )
-  assert.deepEqual(told, [], `${page.url()} keeps somebody out`)
+  assert.deepEqual(found, [], `${page.url()} is not accessible`)
 }
 
-/** Nothing sticks out to the right, whatever the width: neither of the window, nor of the page in it, which alone scrolls. */
+/** Fails when the page is wider than the window, or higher than it outside of the scrolling area. */
 export async function assertFits(page: Page): Promise<void> {
   const over = await page.evaluate<number>(
     "Math.max(...['html', 'main', 'dialog[open]'].map((name) => document.querySelector(name)).map((box) => box ? box.scrollWidth - box.clientWidth : 0))",

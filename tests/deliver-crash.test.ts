@@ -1,4 +1,4 @@
-/** Webhooks and sudden ends: real processes that are killed, or told to stop, with hundreds of posts under way. */
+/** Webhook delivery and crashes: real processes that are killed or stopped with hundreds of posts in flight. */
 import assert from 'node:assert/strict'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
@@ -78,7 +78,7 @@ async function begin(t: TestContext, workers: number) {
       ids,
       Array.from({ length: count }, (_, i) => `{"${what}":${i}}`),
     )
-  // An answer that takes a moment: connections are opened for as many as are under way.
+  // The answer takes a moment, so each post in flight needs its own connection.
   receiver.answers((response) => setTimeout(() => response.end(), 100))
   await happen(warmUp * workers, 'warm')
   await drained(db)
@@ -109,21 +109,21 @@ test('kill -9 of one of two workers with 500 posts in flight: the other delivers
   receiver.answers((response, one) => held.push({ response, one }))
   await happen(40, 'event')
   await until('both to be full', async () => held.length >= 960, 4_000).catch(() => {})
-  const underWay = held.length
+  const inFlight = held.length
   const [, worker] = processes
   await worker?.kill()
   const killedAt = Date.now()
   const [leases] = await db<{ last_ms: number }[]>`
     select (1000 * extract(epoch from max(leased_until) - now()))::int as last_ms from webhook_deliveries`
   const broken = () => held.filter(({ one }) => one.socket.destroyed).length
-  await until('its connections to break', async () => broken() > 0 && broken() >= underWay - slots)
+  await until('its connections to break', async () => broken() > 0 && broken() >= inFlight - slots)
   await new Promise((resolve) => setTimeout(resolve, 200))
   const lost = new Set(held.flatMap(({ one }) => (one.socket.destroyed ? [nameOf(one)] : [])))
   receiver.answers(200)
   for (const { response } of held) if (!response.destroyed) response.end()
-  t.diagnostic(`${underWay} under way, ${lost.size} of them with the one that was killed`)
+  t.diagnostic(`${inFlight} in flight, ${lost.size} of them in the killed process`)
   // The other worker has at most all of its slots. A busy machine may not fill both before the first posts time out.
-  assert.ok(underWay >= 600 && lost.size >= underWay - slots, `${lost.size} of ${underWay}`)
+  assert.ok(inFlight >= 600 && lost.size >= inFlight - slots, `${lost.size} of ${inFlight}`)
   assert.ok((leases?.last_ms ?? 0) < 10_000, `the last lease ends after ${leases?.last_ms} ms`)
 
   await drained(db, 60_000)
@@ -133,7 +133,7 @@ test('kill -9 of one of two workers with 500 posts in flight: the other delivers
   assert.deepEqual(
     repeated.filter(([name, count]) => !lost.has(name) || count > 2),
     [],
-    'only what was under way comes twice',
+    'only deliveries in flight arrive twice',
   )
   const madeUpAfter = receiver.received
     .flatMap((one) => (one.at > killedAt + 1_000 && lost.has(nameOf(one)) ? [one.at - killedAt] : []))
@@ -156,13 +156,13 @@ test('SIGTERM under load: the service exits within ten seconds, posted deliverie
   const [service] = processes
   assert.ok(service)
   receiver.answers((response, { path }) => {
-    // One of them never answers.
+    // This endpoint never answers.
     if (path !== '/7') setTimeout(() => response.end(), 300)
   })
   await happen(60, 'event')
   const before = receiver.received.length
   await receiver.until(before + 500)
-  // And somebody is in the middle of a request, and never gets to its end.
+  // A client has sent half of a request and never sends the rest.
   const caller = createConnection(Number(new URL(service.url).port), '127.0.0.1')
   caller.on('error', () => {})
   caller.write('POST /v1/contacts HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
@@ -221,11 +221,13 @@ test('kill -9 of PostgreSQL under load: events of acknowledged calls are deliver
   await launch(t, env)
   const expected = acknowledged.flatMap((id) => [0, 1, 2, 3, 4].map((i) => `/${i} ${id}`))
   const missing = () => {
-    const told = new Set(receiver.received.map(({ path, body }) => `${path} ${body.data.contact_id}`))
-    return expected.filter((one) => !told.has(one))
+    const delivered = new Set(receiver.received.map(({ path, body }) => `${path} ${body.data.contact_id}`))
+    return expected.filter((one) => !delivered.has(one))
   }
   assert.ok(missing().length > 0, 'it was under load')
-  t.diagnostic(`${acknowledged.length} acknowledged, ${missing().length} of ${expected.length} not told before the end`)
+  t.diagnostic(
+    `${acknowledged.length} acknowledged, ${missing().length} of ${expected.length} not delivered before the kill`,
+  )
   await until('the rest', async () => missing().length === 0, 30_000).catch(() => {})
   assert.deepEqual(missing(), [])
 })

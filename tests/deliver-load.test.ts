@@ -1,6 +1,6 @@
 /**
- * Nobody waits for somebody else's dead endpoint: webhooks beside receivers that hang, in numbers. Whoever had to wait
- * for one would wait for its five seconds; how much faster they are is measured in `bench/`.
+ * No delivery waits for a hanging endpoint of another receiver. One that did would be late by the timeout of five
+ * seconds. `bench/` measures the actual delays.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -109,7 +109,7 @@ test('400 hanging endpoints on one host, with more deliveries queued, do not del
   )
   await db`update webhook_endpoints set events = '{message.received}'`
   await queueEvents(db, api.workspaceId, [id, ...others], emptyBodies(30))
-  // Each has to be tried once before anybody knows that it hangs: they have 256 slots.
+  // Each endpoint is tried once before it counts as hanging: they share 256 slots.
   await receiver.until(2 * 256 + 20)
   for (let i = 0; i < 4; i++) {
     let endpoints = 0
@@ -124,7 +124,7 @@ test('400 hanging endpoints on one host, with more deliveries queued, do not del
     assert.ok(Math.max(...rest) < aRoundMs, `${rest.join(', ')} ms`)
   }
   const tried = new Set(receiver.received.map(({ path }) => path).filter((path) => !path.startsWith('/well')))
-  assert.equal(tried.size, 400, 'those that hang have their turns too')
+  assert.equal(tried.size, 400, 'hanging endpoints are attempted too')
 })
 
 test('40 endpoints that answer after four seconds do not occupy every slot', async (t) => {
@@ -142,7 +142,7 @@ test('40 endpoints that answer after four seconds do not occupy every slot', asy
   await db`update webhook_endpoints set events = '{message.received}'`
   await addEndpoint(api, well.url)
   await delays(api, well, '/hook', 3)
-  // They are fast and earn all the slots they can have; then they are slow.
+  // The endpoints are fast at first and earn all their slots; then they are slow.
   await queueEvents(db, api.workspaceId, ids, emptyBodies(20))
   await slow.until(800)
   slow.answers((response) => setTimeout(() => response.end(), 4_000))

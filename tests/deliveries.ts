@@ -1,4 +1,4 @@
-/** What tests of delivery share: endpoints, things that happen, and a look at the queue and the log. */
+/** Helpers of delivery tests: endpoints, events, and reads of the queue and the log. */
 import assert from 'node:assert/strict'
 import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
@@ -13,7 +13,7 @@ export async function addEndpoint(api: Api, url: string): Promise<{ id: string; 
 }
 
 let lastPhone = 14155550100
-/** Something happens: a contact is made. Answers its id. */
+/** Causes an event: creates a contact. Answers its id. */
 export async function happen(api: Api): Promise<string> {
   const created = await api.post('/contacts', { phone: `+${lastPhone++}` })
   assert.equal(created.status, 201, created.text)
@@ -46,12 +46,12 @@ export const waitForAttempts = (db: Db, endpointId: string, count: number, withi
     withinMs,
   )
 
-/** What waits for its next attempt, and is not under way, is due then. */
+/** Makes every delivery that is not in flight due after `seconds`. */
 export const postpone = (db: Db, seconds: number) => db`
   update webhook_deliveries d set next_attempt_at = now() + make_interval(secs => ${seconds})
   where d.attempt_count = (select count(*) from webhook_attempts a where a.delivery_id = d.id)`
 
-/** As many events as one likes, recorded and queued for these endpoints. */
+/** Records these event bodies and queues them for the endpoints. */
 export async function queueEvents(
   db: Db,
   workspaceId: string,

@@ -1,4 +1,4 @@
-/** Events followed on an open line: all of them, each workspace its own, and nothing is missed when a line breaks. */
+/** The event stream: every event of its own workspace, and none is missed when the connection is lost. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFrameReader, type Frame } from '../sdk/src/frames.ts'
@@ -46,7 +46,7 @@ const keep = (db: Db, workspaceId: string, id: string, name: string) => db`
   insert into webhook_events (workspace_id, id, event, body, occurred_at)
   values (${workspaceId}, ${id}, 'contact.created', ${JSON.stringify({ id, data: { name } })}, now())`
 
-/** Something changes: whoever follows the workspace looks. */
+/** Notifies the streams of the workspace of a change. */
 const nudge = (api: Api) => api.post('/segments', { name: crypto.randomUUID() })
 
 const namesOf = (events: Json[]) => events.map(({ data }) => data.name)

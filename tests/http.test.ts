@@ -11,13 +11,13 @@ function talk(url: string, write: (send: (text: string) => void) => void): Promi
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname, () => write((text) => socket.write(text)))
-    let heard = ''
+    let received = ''
     socket.setEncoding('utf8')
     socket.on('data', (text) => {
-      heard += text
+      received += text
     })
     socket.on('error', reject)
-    socket.on('close', () => resolve(heard))
+    socket.on('close', () => resolve(received))
   })
 }
 
@@ -191,7 +191,7 @@ test('a body may be compressed; its decompressed size is limited like any other'
   for (const [i, [encoding, compress]] of ways.entries()) {
     const created = await post(contact(i), compress, encoding, 'k'.repeat(i + 1))
     assert.equal(created.status, 201, `${encoding}: ${created.text}`)
-    // A repeat is the same request, however it is compressed.
+    // A repeat is the same request with any compression.
     const replayed = await post(contact(i), same, 'identity', 'k'.repeat(i + 1))
     assert.deepEqual([replayed.text, replayed.headers.get('idempotent-replayed')], [created.text, 'true'])
   }

@@ -56,7 +56,7 @@ test('a rejection is not stored: the caller fixes the request and reuses the key
   assertRefused(await api.post('/segments', { name: 'X' }, { ...withKey('k'), key: readOnly }), 403, 'forbidden')
   const absent = '/segments/01890000-0000-7000-8000-000000000000/contacts'
   assertRefused(await api.post(absent, { contact_ids: [api.workspaceId] }, withKey('k')), 404, 'not_found')
-  assert.equal((await api.post('/segments', { name: 'Mended' }, withKey('k'))).status, 201)
+  assert.equal((await api.post('/segments', { name: 'Fixed' }, withKey('k'))).status, 201)
 })
 
 test('concurrent requests with one key, in any process, have one effect and one answer', async (t) => {
@@ -403,7 +403,7 @@ test('a member’s send that was in flight during a crash is not repeated on any
   assert.equal((await provider.sent()).length, sent)
 })
 
-/** Somebody on the site writes. */
+/** A visitor of the site writes. */
 async function visit(url: string, siteId: string): Promise<void> {
   const post = async (path: string, token: string, body?: unknown): Promise<Json> => {
     const response = await fetch(`${url}/web-chat/${siteId}${path}`, {

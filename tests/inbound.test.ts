@@ -204,10 +204,10 @@ test('status reports in any order: the stored status only advances, and every re
     assert.equal(await provider.callback(envelope({ statuses: statuses.map(report) })), 200)
     assert.equal((await messagesOf(api, conversation_id))[0].status, outcome, statuses.join())
     const known = statuses.filter((status) => status !== 'deleted' && status !== 'warning')
-    const told = (await eventsOf('message.status_updated'))
+    const reported = (await eventsOf('message.status_updated'))
       .filter(({ data }) => data.msgapp_message_id === id)
       .map(({ data }) => data.status)
-    assert.deepEqual(told.toSorted(), [...known, ...known].toSorted())
+    assert.deepEqual(reported.toSorted(), [...known, ...known].toSorted())
   }
 })
 
@@ -259,7 +259,7 @@ test('without a report a message fails after 15 minutes; a later delivered repor
   const [delivered] = await messagesOf(api, conversation.id)
   assert.deepEqual([delivered.status, delivered.error, delivered.msgapp_message_id], ['delivered', null, 'wamid.late'])
   const [usage] = await db`select message_count from plan_usage`
-  assert.equal(usage?.message_count, 1, 'what was sent counts, however late we hear of it')
+  assert.equal(usage?.message_count, 1, 'a sent message counts, even when its report is late')
 
   // The same when it is found only after the service stood still for weeks.
   await api.post('/messages', { to: phone, ...hello })

@@ -82,12 +82,12 @@ test('pages of every filter contain each matching conversation exactly once, lat
       status: statuses[Math.floor(i / 3) % 3] ?? '',
       agent: agents[Math.floor(i / 9) % 3] ?? null,
       unread: i % 4 === 0 ? 2 : 0,
-      // Some at the very same moment, some a microsecond apart, some never.
+      // Some at the same moment, some a microsecond apart, some never.
       at: i % 10 === 7 ? null : Math.floor((i * 37) % 60),
       name: i % 2 === 0 ? 'Ann Even' : 'Bob Odd',
     })),
   )
-  // Another workspace's are nobody's business.
+  // Conversations of another workspace are never listed.
   const theirs = await world.workspace()
   await plant({ ...world, api: theirs.api }, [
     { channel: 'msgapp', status: 'open', agent: null, unread: 1, at: 5, name: 'Ann Even' },
@@ -200,7 +200,7 @@ test('a conversation shows when its window closes, its assignee and its last mes
     return last.direction === 'outbound' && last.status === 'read'
   })
   const [first] = (await browser.call('GET', '/conversations')).body.data
-  assert.equal(first.id, msgapp.id, 'whoever was written to last is first')
+  assert.equal(first.id, msgapp.id, 'the conversation with the latest message is first')
   // The public API shows what it showed, in its own order.
   const published = (await api.get('/conversations')).body.data
   assert.deepEqual(Object.keys(published[0]).includes('window_closes_at'), false)

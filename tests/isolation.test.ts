@@ -490,7 +490,7 @@ test('a person who writes to two workspaces opts out of one, by the opt-out word
   assert.equal(await isOut(), 'member')
   await assertUnchanged()
 
-  // And the other way round: a word of ours means nothing to them, and what they are told nothing to us.
+  // The reverse holds too: opt-out words of one workspace have no effect in the other.
   await call('PATCH', `/contacts/${own.contacts}`, { opted_out: false })
   await foreign.provider.writes({ from: shared.phone, text: 'Enough!' })
   const neighbour = createBrowser(url)
@@ -745,7 +745,7 @@ test('a person with one e-mail and password in two workspaces has a session in o
   }
 })
 
-/** Statements that may look across workspaces, each with its reason. A statement is told by how it reads. */
+/** Statements that may read across workspaces, identified by a part of their text, each with its reason. */
 const across: Record<string, string> = {
   'with asked as': 'a key is found by its hash: it is what says which workspace the caller is of',
   'select 1 from invitations where token_hash': 'and so is whether it is there at all',
@@ -753,9 +753,9 @@ const across: Record<string, string> = {
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
   'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',
   'select workspace_id, id, password_hash from members where email_key':
-    'somebody signs in by e-mail, the password decides the workspace',
+    'a member signs in by e-mail, and the password decides the workspace',
   'from sessions s join members m': 'a session is found by its token: it says which workspace the member is in',
-  'update members set password_hash': 'the operator gives everybody of an e-mail a new password',
+  'update members set password_hash': 'the operator resets the password of all members with an e-mail',
   'delete from sessions s using members m': 'the operator ends their sessions with it',
   'delete from webhook_deliveries where event_id': 'sweep of what has nothing to send any more, for all',
   'delete from sessions where expires_at': 'sweep of what has run out, for all',
@@ -770,7 +770,7 @@ const across: Record<string, string> = {
   'from webhook_deliveries where endpoint_id = o.endpoint_id': 'the same, of one endpoint at a time',
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
   'there as ( select workspace_id, endpoint_id, id, ctid': 'the same, to settle it',
-  'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of what nobody waits for, for all',
+  'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
@@ -778,11 +778,11 @@ const across: Record<string, string> = {
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
-  'with old as ( select workspace_id, id from uploads': 'sweep of files that nobody sent, for all',
+  'with old as ( select workspace_id, id from uploads': 'sweep of unsent files, for all',
   "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
-  "where b.completed_at is null and b.status <> 'scheduled' order by": 'and looks after those under way',
+  "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',
   'from broadcasts b group by 1': "the operator's gauge, over all",
   'waiting_workspaces as ( (select workspace_id from early_reports':
     'reports whose message has come are applied for all',
@@ -819,7 +819,7 @@ test('every statement on tenant rows is scoped to a workspace, or is listed as a
   assert.deepEqual(
     Object.keys(across).filter((words) => !used.has(words)),
     [],
-    'reasons nobody needs any more',
+    'exceptions without a statement',
   )
 })
 

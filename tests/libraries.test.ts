@@ -372,7 +372,7 @@ test('messaging-api-messenger', async (t) => {
 })
 
 /**
- * Its webhook server is left out: it fails on every POST, whoever sends it, since it concatenates text as buffers.
+ * Its webhook server is not tested: it fails on every POST, since it concatenates text as buffers.
  *
  * The published type says `number` where the library sends text, and its class is behind `default`.
  */

@@ -1,4 +1,4 @@
-/** A member's pages hear that something changed, at once, but not of everything; and files are sent by a link of our own. */
+/** Live updates of the dashboard, and uploaded files that are sent by a link of the service. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
@@ -59,9 +59,9 @@ function openStream(t: TestContext, url: string, cookie: string): Promise<Stream
 }
 
 const changesOf = ({ events }: Stream) => events.filter((event) => event === 'changed').length
-/** What happened before has been told: it is held back for at most 200 ms. */
+/** Waits until earlier changes have been reported: they are debounced for at most 200 ms. */
 const isQuiet = (stream: Stream) => until('silence', async () => Date.now() - stream.lastAt() > 300)
-const hears = async (stream: Stream, act: () => Promise<unknown>, what: string) => {
+const reports = async (stream: Stream, act: () => Promise<unknown>, what: string) => {
   await isQuiet(stream)
   const before = changesOf(stream)
   await act()
@@ -79,7 +79,7 @@ test('a live stream reports inbound messages, statuses and changes of other memb
   assert.deepEqual(stream.events.slice(0, 2), ['retry: 2000', 'ready'])
   await until('a heartbeat', async () => stream.events.some((event) => event.startsWith(':')))
 
-  await hears(stream, () => provider.writes({ from: '+14155550100', text: 'hi' }), 'a message')
+  await reports(stream, () => provider.writes({ from: '+14155550100', text: 'hi' }), 'a message')
   const [{ id, contact_id }] = (await page.call('GET', '/conversations')).body.data
   const answer = await page.call('POST', `/conversations/${id}/messages`, { text: 'hello' })
   await until('its ticks', async () => {
@@ -89,21 +89,21 @@ test('a live stream reports inbound messages, statuses and changes of other memb
   const status = { id: answer.body.data.message_id, status: 'read', timestamp: String(Math.floor(Date.now() / 1000)) }
   const entry = [{ changes: [{ field: 'messages', value: { statuses: [status] } }] }]
   const report = { object: 'whatsapp_business_account', entry }
-  await hears(stream, () => provider.callback(report), 'a status')
+  await reports(stream, () => provider.callback(report), 'a status')
   const path = `/conversations/${id}`
   const assign = { assigned_agent_id: page.member.id }
-  await hears(stream, () => colleague.call('PATCH', path, assign), 'an assignment in another process')
-  await hears(stream, () => colleague.call('PATCH', `/contacts/${contact_id}`, { name: 'Ann' }), 'a new name')
-  await hears(stream, () => api.patch(`/contacts/${contact_id}`, { name: 'Anna' }), 'one given by the API')
+  await reports(stream, () => colleague.call('PATCH', path, assign), 'an assignment in another process')
+  await reports(stream, () => colleague.call('PATCH', `/contacts/${contact_id}`, { name: 'Ann' }), 'a new name')
+  await reports(stream, () => api.patch(`/contacts/${contact_id}`, { name: 'Anna' }), 'one given by the API')
 
   const theirs = await workspace()
   const neighbour = await openPage(url, theirs.owner)
   const watching = await openStream(t, url, neighbour.cookie())
   await until('theirs to be ready', async () => watching.events.includes('ready'))
   await isQuiet(watching)
-  const told = changesOf(watching)
-  await hears(stream, () => colleague.call('PATCH', path, { status: 'closed' }), 'a status')
-  assert.equal(changesOf(watching), told)
+  const reported = changesOf(watching)
+  await reports(stream, () => colleague.call('PATCH', path, { status: 'closed' }), 'a status')
+  assert.equal(changesOf(watching), reported)
   await isQuiet(stream)
   const quiet = changesOf(stream)
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
@@ -112,7 +112,7 @@ test('a live stream reports inbound messages, statuses and changes of other memb
     assert.equal((await page.call('POST', '/segments/count', { filter })).status, 200)
   }
   assertRefused(await page.call('PATCH', path, { status: 'odd' }), 400, 'bad_request')
-  await hears(watching, () => neighbour.call('PATCH', '/workspace', { name: 'Theirs' }), 'their own')
+  await reports(watching, () => neighbour.call('PATCH', '/workspace', { name: 'Theirs' }), 'their own')
   assert.equal(changesOf(stream), quiet, 'what changes nothing is no news')
 })
 
@@ -303,9 +303,9 @@ test('a file that could run in a page is served as a download, and one that is t
   broken.destroy()
   await until('what broke off to be gone', async () => (await countRows()) === before + 1)
 
-  const [anywhere, nobody] = [{ origin: 'https://evil.test' }, { cookie: '' }]
+  const [anywhere, signedOut] = [{ origin: 'https://evil.test' }, { cookie: '' }]
   assertRefused(await page.call('POST', '/uploads', png, anywhere), 403, 'forbidden')
-  assertRefused(await page.call('POST', '/uploads', png, nobody), 401, 'unauthorized')
+  assertRefused(await page.call('POST', '/uploads', png, signedOut), 401, 'unauthorized')
   // Only here is a body anything but JSON.
   assertRefused(await page.call('PATCH', '/workspace', png, { 'content-type': 'image/png' }), 400, 'bad_request')
   await db`

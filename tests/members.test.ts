@@ -15,7 +15,7 @@ async function signIn({ url }: World, who: { email: string; password: string }):
   return browser
 }
 
-/** Somebody of the given role, invited by the owner and signed in. */
+/** A member of the given role, invited by the owner and signed in. */
 async function join(world: World, owner: Browser, role: Role): Promise<Person> {
   const email = `${role}-${invited++}@acme.test`
   const invitation = await owner.call('POST', '/members', { email, role })
@@ -218,7 +218,7 @@ test('a session is marked as seen once a minute, and no request waits for the ma
   const { db } = world
   const owner = await signIn(world, world.owner)
   await db`update sessions set last_seen_at = now() - interval '1 hour'`
-  // Somebody holds the row: whoever calls is answered all the same, and the mark is left to a later call.
+  // The row is locked: the caller still gets an answer, and a later call writes the mark.
   await db.begin(async (sql) => {
     await sql`select 1 from sessions for update`
     const answers = await Promise.all(Array.from({ length: 20 }, () => owner.call('GET', '/session')))

@@ -1,4 +1,4 @@
-/** `POST /messages` and what comes of it, with the simulator as the provider. */
+/** `POST /messages` and its effects, with the simulator as the provider. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -74,10 +74,10 @@ test(
       [opened.data.conversation_id, opened.data.contact_id, opened.data.conversation.id],
       [conversation_id, contact_id, conversation_id],
     )
-    // One that overtook its message is told a little later.
+    // The event of a report that overtook its message is emitted a little later.
     const statuses = await until('every report', async () => {
-      const told = await eventsOf('message.status_updated')
-      const own = told.filter(({ data }) => data.msgapp_message_id === msgapp_message_id)
+      const reported = await eventsOf('message.status_updated')
+      const own = reported.filter(({ data }) => data.msgapp_message_id === msgapp_message_id)
       return own.length >= 3 && own
     })
     assert.deepEqual(statuses.map(({ data }) => data.status).sort(), ['delivered', 'read', 'sent'])

@@ -9,7 +9,7 @@ const hello = { type: 'template', template: { name: 'hello_world' } }
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
 
-/** Whole seconds, as the channel tells the time. */
+/** Whole seconds, like the timestamps of the channel. */
 const ago = (ms: number) => Math.floor((Date.now() - ms) / secondMs)
 const isoOf = (seconds: number) => new Date(seconds * secondMs).toISOString()
 
@@ -131,7 +131,7 @@ test('the latest decision by channel time wins: a late report undoes nothing', a
   await writes('START', { timestamp: minutes(1) })
   assert.equal((await contact()).opted_out_by, 'member', 'a START from before the switch')
   await writes('START')
-  assert.deepEqual(stateOf(await contact()), isIn, 'a START of the very second of the switch')
+  assert.deepEqual(stateOf(await contact()), isIn, 'a START in the same second as the switch')
 })
 
 test('a time in the future counts as now, so that later decisions still win', async (t) => {
@@ -152,7 +152,7 @@ test('of many opt-out decisions in one callback the latest of each contact wins,
     const said = words.map((body, place) => ({
       from: number.slice(1),
       id: `wamid.${i}.${place}`,
-      // A third of them all in one second: then the order in which they come tells.
+      // A third of them in one second: then the order of arrival decides.
       timestamp: String(from + (i % 3 === 0 ? 0 : place)),
       type: 'text',
       text: { body },
@@ -186,7 +186,7 @@ test("the channel's own preference opts contacts out and in, and creates an unkn
   assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200])
   assert.equal((await contact(stranger)).opted_out_by, 'channel')
   assert.equal((await eventsOf('contact.created')).filter(({ data }) => data.phone === stranger).length, 1)
-  assert.equal((await api.get('/conversations')).body.data.length, 1, 'nobody said anything')
+  assert.equal((await api.get('/conversations')).body.data.length, 1, 'no message was created')
   assert.equal(await prefers('resume', at, { user_id: who.user_id }), 200)
   assert.deepEqual(stateOf(await contact(stranger)), isIn)
   for (const odd of [{ value: 'maybe' }, { category: 'everything' }]) {
@@ -240,7 +240,7 @@ test("a member changes opted_out, alone or with the contact's other fields; an e
   const before = await contact()
   const path = `/contacts/${before.id}`
   const same = await browser.call('PATCH', path, { opted_out: true })
-  assert.deepEqual(stateOf(same.body.data), stateOf(before), 'the customer said so, and nobody else')
+  assert.deepEqual(stateOf(same.body.data), stateOf(before), 'only the customer decided it')
   const on = await browser.call('PATCH', path, { opted_out: false, name: 'Ann', tags: ['VIP'], email: '' })
   assert.equal(on.status, 200, on.text)
   assert.deepEqual(

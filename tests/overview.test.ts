@@ -1,4 +1,4 @@
-/** The overview: counters that are kept, and that add up whatever happens to whoever keeps them. */
+/** The overview: its counters stay exact when the processes that maintain them fail. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newId } from './internals.ts'
@@ -32,7 +32,7 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   await provider.writes({ from: phone, text: 'two?' })
   const [{ id }] = (await api.get('/conversations')).body.data
   for (const text of ['answer', 'and more']) await browser.call('POST', `/conversations/${id}/messages`, { text })
-  // A reaction asks nothing, and a broadcast answers nobody.
+  // A reaction needs no reply, and a broadcast is no reply.
   await provider.writes({ from: phone, type: 'reaction', text: '👍', reply_to: first })
   await browser.call('POST', `/conversations/${id}/messages`, { text: 'and more yet' })
   await provider.writes({ from: phone, text: 'three?' })

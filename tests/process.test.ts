@@ -68,7 +68,7 @@ async function start(t: TestContext, env: Record<string, string>): Promise<Runni
 const demoOf = (dataDir: string): Json => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
 const me = (url: string, key: string) => fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
 
-/** Somebody who wrote in the demo's history, on a channel that minds the window, is answered and reads it. */
+/** Replies to a contact of the demo's history, on a channel with a messaging window, and waits until it is read. */
 async function answerHistory({ base_url, api_key }: Json): Promise<void> {
   const headers = { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' }
   const ask = async (path: string, options = {}): Promise<Json> =>

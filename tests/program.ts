@@ -1,4 +1,4 @@
-/** A program as a real process, to be killed and started again. */
+/** A program as a real process that a test kills and restarts. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
@@ -9,7 +9,7 @@ export type Program = {
   url: string
   /** On the same port every time. */
   start(): Promise<void>
-  /** kill -9, unless told otherwise; answers the exit code. */
+  /** Sends SIGKILL by default; answers the exit code. */
   kill(signal?: NodeJS.Signals): Promise<number | null>
   /** Its exit code, once it ends by itself or otherwise. */
   ended(): Promise<number | null>

@@ -1,4 +1,4 @@
-/** A customer's https server that can be told how to behave: what it was sent, and how it answers. */
+/** A customer's HTTPS server with scripted answers, which records what it receives. */
 import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'

@@ -1,10 +1,10 @@
-/** Every row of a workspace, whatever tables there are: to see that nothing changed, and that nothing leaked. */
+/** All rows of a workspace, in every tenant table: to prove that nothing changed and nothing leaked. */
 import type { Db } from '../server/lib/db.ts'
 
-/** Counted or marked by every request, so they tell nothing about what a request did. */
+/** Written by every request, so they show nothing about its effect. */
 const counters = ['api_keys', 'api_key_windows']
 
-/** Kept of messages by a loop, in its own time. */
+/** Derived from messages by a background loop. */
 const digested = [
   'message_words',
   'message_slices',
@@ -24,7 +24,7 @@ export async function listTenantTables(db: Db): Promise<string[]> {
   return tables.map(({ name }) => name)
 }
 
-/** One sum over every row of a workspace, but for those that tell who did what and when they were last seen, if so `except`ed. */
+/** Answers a function that hashes every row of a workspace, without the tables in `except`. */
 export async function createChecksum(
   db: Db,
   { except = [] }: { except?: readonly string[] } = {},

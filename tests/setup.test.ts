@@ -1,4 +1,4 @@
-/** The first run of an installation, and what a first visit is told. */
+/** The first run of an installation, and what the setup page shows. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Signatures of deliveries, and what whoever verifies them must make of each: the receivers we hand out, and the SDK. */
+/** Signatures of deliveries with the result that each verifier must give: the published receivers and the SDK. */
 import { signatureOf } from '../common/webhook-request.ts'
 
 export const secret = 'whsec_test_secret'
@@ -66,7 +66,7 @@ export const cases: Case[] = vectors.flatMap(([body, v1]) => {
     ...refused.map((change) => ({ ...good, ...change, ok: false })),
   ]
 })
-// What was signed with no secret is signed by nobody.
+// A signature with an empty secret is never valid.
 cases.push({ secret: '', header: `t=${t},v1=${signatureOf('', t, '{}')}`, body: '{}', now: t, ok: false })
 const text = '{"text":"\u2028 é 😀"}'
 cases.push({ secret, header: `t=${t},v1=${signatureOf(secret, t, text)}`, body: text, now: t, ok: true })

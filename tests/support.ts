@@ -165,7 +165,7 @@ export type World = {
     name?: string
     country?: string
   }): Promise<{ api: Api; owner: { email: string; password: string } }>
-  /** Another process of the service, as far as anyone outside can tell: own pools, same database. */
+  /** Starts another process of the service: its own pools, the same database. */
   twin(): Promise<string>
   /** The simulator, with this workspace (or another) connected to it on every channel. */
   connect(options?: Connecting): Promise<Provider>

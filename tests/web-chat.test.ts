@@ -1,4 +1,4 @@
-/** What the widget on somebody's site calls: a visitor writes, a member answers, the page hears of it. */
+/** The API of the widget: a visitor writes, a member replies, the page receives it. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -23,7 +23,7 @@ type Page = {
 type Stream = {
   response: Response
   /** What came so far. */
-  heard: { id: string; event: string; data: Json }[]
+  received: { id: string; event: string; data: Json }[]
   /** Wait for so many messages; their texts. */
   texts(count: number): Promise<string[]>
   /** Resolves when the other side ends it. */
@@ -59,7 +59,7 @@ async function openStream(t: TestContext, address: string, after?: string): Prom
     headers: { origin, ...(after ? { 'last-event-id': after } : {}) },
     signal: abort.signal,
   })
-  const heard: Stream['heard'] = []
+  const received: Stream['received'] = []
   const ended = (async () => {
     let text = ''
     for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -68,15 +68,15 @@ async function openStream(t: TestContext, address: string, after?: string): Prom
       text = events.pop() ?? ''
       for (const event of events) {
         const fields = Object.fromEntries(event.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)))
-        if (fields.data) heard.push({ id: fields.id, event: fields.event, data: JSON.parse(fields.data) })
+        if (fields.data) received.push({ id: fields.id, event: fields.event, data: JSON.parse(fields.data) })
       }
     }
   })().catch(() => {})
   const texts: Stream['texts'] = async (count) => {
-    await until(`${count} messages on the stream`, async () => heard.length >= count)
-    return heard.map(({ data }) => data.content_text)
+    await until(`${count} messages on the stream`, async () => received.length >= count)
+    return received.map(({ data }) => data.content_text)
   }
-  return { response, heard, texts, ended }
+  return { response, received, texts, ended }
 }
 
 /** A site, a member who looks after it, and a page. */
@@ -192,17 +192,17 @@ test("a visitor receives a member's reply at once, in every tab and from every p
   const reply = await answers(conversation_id, 'answer\nin two lines')
   assert.deepEqual([reply.status, reply.message_id, reply.msgapp_message_id], ['sent', reply.id, null])
   await page.says('thanks')
-  for (const { response, texts, heard } of tabs) {
+  for (const { response, texts, received } of tabs) {
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
     assert.equal(response.headers.get('cache-control'), 'no-store')
     assert.deepEqual(await texts(2), ['answer\nin two lines', 'thanks'])
-    const [first] = heard
+    const [first] = received
     assert.deepEqual([first?.id, first?.event, first?.data.sender_type], [reply.id, 'message', 'agent'])
     const { error, error_reason, sender_id, sender, content, media, reply_to, broadcast_id, ...shown } = reply
     assert.deepEqual(first?.data, shown)
     const listed = await page.thread('?limit=2')
     assert.deepEqual(
-      heard.map(({ data }) => data),
+      received.map(({ data }) => data),
       listed.reverse(),
       'a message is the same in the stream and in the list',
     )
@@ -237,7 +237,7 @@ test('a stream resumes after the last message the page received, however many it
   const resumed = await page.stream({ after: id })
   assert.deepEqual(await resumed.texts(250), ids)
   assert.deepEqual(
-    resumed.heard.map((event) => event.id),
+    resumed.received.map((event) => event.id),
     ids,
   )
   const later = await page.stream({ after: ids[248] as string })
@@ -265,15 +265,15 @@ async function insertMessages(
 }
 
 /** Everything after a message up to another, over as many connections as it takes. */
-async function readStream(page: Page, after: string, last: string | undefined): Promise<Stream['heard']> {
-  const received: Stream['heard'] = []
-  while (received.at(-1)?.id !== last) {
-    const { heard, ended } = await page.stream({ after: received.at(-1)?.id ?? after })
-    await Promise.race([ended, until('the last message', async () => heard.at(-1)?.id === last)])
-    assert.ok(heard.length > 0, 'every connection gets further')
-    received.push(...heard)
+async function readStream(page: Page, after: string, last: string | undefined): Promise<Stream['received']> {
+  const all: Stream['received'] = []
+  while (all.at(-1)?.id !== last) {
+    const { received, ended } = await page.stream({ after: all.at(-1)?.id ?? after })
+    await Promise.race([ended, until('the last message', async () => received.at(-1)?.id === last)])
+    assert.ok(received.length > 0, 'every connection gets further')
+    all.push(...received)
   }
-  return received
+  return all
 }
 
 test('a visitor who reads receives a long conversation in order, over as many connections as it takes, and lists it in small pages', async (t) => {
@@ -357,7 +357,7 @@ test('a message that began first and committed last is delivered too', async (t)
   const texts = await stream.texts(3)
   assert.deepEqual(texts.toSorted(), ['and the next', 'begun first', 'committed first'])
   // A page that resumes goes on from the newest it saw.
-  const places = stream.heard.map(({ id }) => id)
+  const places = stream.received.map(({ id }) => id)
   assert.deepEqual(places, places.toSorted())
 })
 
@@ -481,11 +481,11 @@ test('a visitor who writes faster than a person is rate-limited, and no other vi
   assert.equal((await page.thread('?limit=100')).length, 60)
   assert.equal((await (await open()).says('me too')).status, 201)
 
-  // Whoever gathers tokens is counted by their address.
+  // A client that collects tokens is limited by its address.
   const gathered = [await open(), await open()] as const
   await db`update visitor_windows set call_count = 600 where key like '% messages'`
   assertRefused(await gathered[0].says('flood'), 429, 'rate_limited', /600 messages a minute from one address/)
-  // And nobody fills the disk at that pace.
+  // A client at that rate cannot fill the disk.
   await db`update visitor_windows set call_count = 0`
   await db`update visitor_windows set call_count = 20000 where key like '% messages day'`
   const day = await gathered[0].says('more')
@@ -568,7 +568,7 @@ test('a message repeated with its client_id is stored once, in any process', asy
   const events = (await eventsOf()).map(({ event }) => event)
   assert.deepEqual(events, ['contact.created', 'conversation.created', 'message.received'])
 
-  // The name is the visitor's own: to somebody else, and to a page without one, it is another message.
+  // The client_id is scoped to the visitor: for another visitor it is another message.
   const other = (await (await open()).says('mine', { client_id })).body.data
   assert.notEqual(other.id, data.id)
   await page.says('no name')

@@ -1,4 +1,4 @@
-/** Webhooks as members run them: made and changed by owners and admins, looked into by everybody. */
+/** Webhooks in the dashboard: owners and admins create and change them, every member reads them. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

@@ -345,7 +345,7 @@ test('an update changes only its fields; deactivating cancels queued deliveries,
     [...canceled],
     [
       { delivery_id: waiting[0], attempt: 0, ...reason, is_first: true },
-      // Nobody settled its attempts, so this is the first word of it.
+      // No worker settled its attempts, so this is its first log entry.
       { delivery_id: waiting[1], attempt: 2, ...reason, is_first: true },
     ],
   )
@@ -490,14 +490,14 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
     assert.deepEqual([data.length, meta.next_cursor], [1, null])
     return data[0]
   }
-  const underWay = await only()
-  assert.deepEqual(underWay, {
-    id: underWay.id,
+  const inFlight = await only()
+  assert.deepEqual(inFlight, {
+    id: inFlight.id,
     event_id: received?.body.id,
     event: 'contact.created',
     status: 'pending',
     attempt_count: 1,
-    created_at: underWay.created_at,
+    created_at: inFlight.created_at,
     next_attempt_at: null,
     attempts: [],
   })
@@ -508,7 +508,7 @@ test('a delivery is shown from queueing through every attempt to its outcome', a
     return one.attempts.length > 0 && one
   })
   const [first] = failed.attempts
-  assert.deepEqual([failed.id, failed.status, failed.attempt_count], [underWay.id, 'pending', 1])
+  assert.deepEqual([failed.id, failed.status, failed.attempt_count], [inFlight.id, 'pending', 1])
   assert.ok(Date.parse(failed.next_attempt_at) > Date.parse(first.at))
   assert.equal(failed.created_at, first.at)
   const { at: _, duration_ms, ...word } = first
@@ -554,7 +554,7 @@ test('the log lists each delivery once, newest first, in stable pages', async (t
   for (const attempt of [2, 3, 4]) await say(spent, 90_000 - attempt * 1_000, attempt, 'pending')
   await say(spent, 80_000, 5, 'failed')
   await say(canceled, 70_000, 0, 'canceled')
-  // Canceled while it was under way, and delivered all the same.
+  // Canceled while it was in flight, and still delivered.
   await say(late, 60_000, 1, 'canceled', false)
   await say(late, 59_000, 1, 'delivered')
   await say(swept, 50_000, 1, 'pending')
@@ -729,7 +729,7 @@ test('a replay of many events sends each exactly once', async (t) => {
   const world = await startWorld(t)
   const { api, db } = world
   const owner = await signIn(world, world.owner)
-  // Nobody listens there, and few are tried before the count is taken.
+  // No server listens there, and few are attempted before the count.
   const { id } = await create(api, { url: 'https://local.test:1/in', events: ['contact.created'] })
   const start = Date.now() - 3_600_000
   const ids = Array.from({ length: 12_001 }, (_, i) => idAt(start + Math.floor(i / 100)))

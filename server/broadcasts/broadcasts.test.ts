@@ -25,7 +25,7 @@ async function accept(api: Api, body: Json): Promise<Json> {
   return answer.body.data
 }
 
-/** As the API shows it, with everybody in one of the four counts at every read. */
+/** Reads a broadcast from the API and checks that its four counts add up. */
 async function read(api: Api, id: string): Promise<Json> {
   const { body } = await api.get(`/broadcasts/${id}`)
   const { total_count, pending_count, sent_count, failed_count, skipped_count } = body.data
@@ -38,7 +38,7 @@ async function read(api: Api, id: string): Promise<Json> {
   return body.data
 }
 
-/** Wait until nobody is pending, and see that the counters are the rows. */
+/** Waits until no recipient is pending, and checks that the counters equal the rows. */
 async function untilSent(db: Db, api: Api, id: string, withinMs?: number): Promise<Json> {
   await until('the broadcast to be sent', async () => (await read(api, id)).status === 'sent', withinMs)
   return assertCounted(db, api, id)
@@ -108,7 +108,7 @@ test(
     })
     assert.ok(created_at && started_at)
     await untilSent(db, api, id)
-    const done = await until('everybody to read it', async () => {
+    const done = await until('all recipients to read it', async () => {
       const broadcast = await read(api, id)
       return broadcast.read_count === 3 && broadcast
     })
@@ -247,7 +247,7 @@ test('template values use the fields of each contact, and params of a recipient 
   assert.deepEqual(reasons[2], [true, 'template.params.body[1]: required'])
   assert.deepEqual(reasons[3], [true, 'the contact has no company'])
   assert.equal(sent.length, 3)
-  // Nobody is made for a message that does not leave, and the plan has its places back.
+  // No contact is created for a skipped recipient, and its quota is returned.
   const contacts = (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone)
   assert.deepEqual(contacts.sort(), [phoneOf(0), phoneOf(1), phoneOf(4)])
   assert.equal(await usageOf(db, api), 3)
@@ -331,11 +331,11 @@ test('a segment is evaluated when sending starts, static or dynamic', async (t) 
   const all = await untilSent(db, api, dynamic.id)
   assert.deepEqual([all.total_count, all.sent_count, all.skipped_count], [4, 3, 1])
 
-  const nobody = (await api.post('/segments', { name: 'Nobody' })).body.data.id
-  const empty = await untilSent(db, api, (await accept(api, { segment_id: nobody })).id)
+  const emptySegment = (await api.post('/segments', { name: 'Nobody' })).body.data.id
+  const empty = await untilSent(db, api, (await accept(api, { segment_id: emptySegment })).id)
   assert.equal(empty.total_count, 0)
-  const doomed = await accept(api, { segment_id: nobody, scheduled_at: soon(500) })
-  await api.delete(`/segments/${nobody}`)
+  const doomed = await accept(api, { segment_id: emptySegment, scheduled_at: soon(500) })
+  await api.delete(`/segments/${emptySegment}`)
   const canceled = await until('its cancelling', async () => {
     const broadcast = await requireBroadcast(db, api.workspaceId, doomed.id)
     return broadcast.status === 'canceled' && broadcast
@@ -371,7 +371,7 @@ test('a segment of several chunks is filled completely, even after a crash halfw
   await db`
     insert into plan_usage values (${api.workspaceId}, date_trunc('month', now() at time zone 'utc'), 4000)`
   await resumeBroadcast(db, api.workspaceId, id)
-  await until('everybody to have a place', async () => (await read(api, id)).total_count === count)
+  await until('all recipients to be filled', async () => (await read(api, id)).total_count === count)
   await pauseBroadcast(db, api.workspaceId, id)
   const filled = await until('the end of filling', async () => {
     const [row] = await db<Json[]>`select is_filled, filled_count from broadcasts where id = ${id}`
@@ -382,7 +382,7 @@ test('a segment of several chunks is filled completely, even after a crash halfw
     select count(distinct contact_id)::int as people, max(place) as last from broadcast_recipients where broadcast_id = ${id}`
   assert.deepEqual(places, { people: count, last: count })
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('nobody to be pending', async () => {
+  const canceled = await until('no recipient to be pending', async () => {
     const broadcast = await read(api, id)
     return broadcast.pending_count === 0 && broadcast
   })
@@ -436,7 +436,7 @@ test('a throttled message is requeued and sent later, once; it fails after five 
   await provider.fault({ mode: 'throttle', count: 12 })
   const { id } = await accept(api, { recipients: people(40) })
   await until(
-    'some to be put back',
+    'some to be requeued',
     async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
   )
   const slowed = await until(
@@ -459,7 +459,7 @@ test('a throttled message is requeued and sent later, once; it fails after five 
     'the first try',
     async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length > 0,
   )
-  // Waiting for its next try it is nobody's to sweep, however long that takes.
+  // A message that waits for its next attempt is never swept.
   await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientsFollow })
   await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
@@ -496,7 +496,7 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
   assert.deepEqual([waiting.status, waiting.pending_count], ['sending', 1])
   assert.equal((await recipientsOf(db, id))[0]?.status, 'sending')
   assert.equal(await usageOf(db, api), 3)
-  // As old as one may be that was put back while its broadcast was paused.
+  // As old as a message that was requeued while its broadcast was paused.
   await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
   await sweepPending(db, { publicUrl, follower: recipientsFollow }, 365)
   const given = await untilSent(db, api, id)
@@ -531,7 +531,7 @@ test('a recipient who opts out during a broadcast is skipped, and the quota is r
   assert.equal((await recipientsOf(db, id))[1]?.reason, 'opted out of broadcasts')
   await until('the third to be sent to', async () => (await provider.sent(phoneOf(2))).length === 1)
   await until(
-    'the first to be put back',
+    'the first to be requeued',
     async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
   )
   await db`update contacts set opted_out_at = now(), opted_out_by = 'member' where phone = ${phoneOf(0)}`
@@ -572,7 +572,7 @@ test('a quota admits whole broadcasts only, however many are created at once', a
   assert.equal((await provider.sent()).length, accepted.length * 8 + single)
 
   const left = 25 - accepted.length * 8 - single
-  // Whoever is skipped or refused needs no place.
+  // Skipped and rejected recipients use no quota.
   const fitting = [...people(left - 1, 700), { to: '+15005550001' }, { to: 'x' }]
   if (left > 0) {
     const { id } = await accept(api, { recipients: fitting })
@@ -697,12 +697,12 @@ test('a broadcast is paused, resumed and canceled; recipients not yet sent to ar
   const { position } = (await db<{ position: number }[]>`select position from broadcasts where id = ${id}`)[0] ?? {
     position: 0,
   }
-  await until('those under way', async () => (await read(api, id)).sent_count === position)
+  await until('the sends in flight', async () => (await read(api, id)).sent_count === position)
   assert.ok(position < 60)
   await resumeBroadcast(db, api.workspaceId, id)
   await until('more to be sent', async () => (await read(api, id)).sent_count > position)
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('those under way', async () => {
+  const canceled = await until('the sends in flight', async () => {
     const broadcast = await read(api, id)
     return broadcast.pending_count === 0 && broadcast
   })
@@ -726,12 +726,12 @@ test('a requeued message of a canceled broadcast is never sent and becomes faile
   await provider.fault({ to: phoneOf(0), mode: 'throttle' })
   const { id } = await accept(api, { recipients: people(2) })
   await until(
-    'one to be put back',
+    'one to be requeued',
     async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
   )
   await until('the other', async () => (await read(api, id)).sent_count === 1)
   await cancelBroadcast(db, api.workspaceId, id)
-  const canceled = await until('nobody to be pending', async () => {
+  const canceled = await until('no recipient to be pending', async () => {
     const broadcast = await read(api, id)
     return broadcast.pending_count === 0 && broadcast
   })
@@ -849,7 +849,7 @@ test('a connection that replaces another continues its broadcasts', async (t) =>
   await until('the first', async () => (await read(api, id)).sent_count > 0)
   await db`delete from channel_connections where channel = 'msgapp'`
   await connect({ messagesPerSecond: 100 })
-  // Nobody has asked for its templates yet.
+  // Its templates have not been loaded yet.
   await until('its pausing', async () => (await requireBroadcast(db, api.workspaceId, id)).is_paused)
   await api.post('/messages', { to: phoneOf(100), type: 'template', template: hello })
   await resumeBroadcast(db, api.workspaceId, id)
@@ -863,7 +863,7 @@ test('a message that was requeued long ago and is accepted during the sweep coun
   await provider.fault({ to: phoneOf(0), mode: 'no_statuses' })
   const { id } = await accept(api, { recipients: people(1) })
   await until(
-    'it to be put back',
+    'it to be requeued',
     async () => (await db`select 1 from broadcast_recipients where retry_at is not null`).length,
   )
   await provider.fault({ to: phoneOf(0), mode: 'delay', delay_ms: 1_500 })

@@ -134,14 +134,14 @@ test('contacts erased during a broadcast are skipped or already sent to, and eve
   await setPlan(db, api.workspaceId, { messages_per_month: 1_000, state: 'active' })
   const numbers = Array.from({ length: 60 }, (_, i) => phoneOf(i))
   await Promise.all(numbers.map((phone) => api.post('/contacts', { phone, tags: ['all'] })))
-  // One is put back and waits for its next try, one's answer comes when they are gone.
+  // One is requeued and waits for its next attempt; the answer for the other arrives after the erase.
   await provider.fault({ to: phoneOf(1), mode: 'reject', code: 131056 })
   await provider.fault({ to: phoneOf(4), mode: 'delay', delay_ms: 2_000 })
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'all' }] }
   const segment = (await ask('POST', '/segments', { name: 'All', kind: 'dynamic', filter }, 201)).data
   const byList = await send({ recipients: numbers.map((to) => ({ to, name: 'N' })) })
   const bySegment = await send({ segment_id: segment.id })
-  await until('both to be under way', async () => (await provider.sent()).length > 20)
+  await until('both to be in flight', async () => (await provider.sent()).length > 20)
   const ids = await Promise.all([0, 1, 4, 20, 40, 50, 58, 59].map((i) => idOf(phoneOf(i))))
   await Promise.all(ids.map(erase))
   for (const { id } of [byList, bySegment]) {
@@ -163,7 +163,7 @@ test('contacts erased during a broadcast are skipped or already sent to, and eve
     const [broadcast] = await db`select reserved_count from broadcasts where id = ${id}`
     assert.equal(broadcast?.reserved_count, 0)
   }
-  // Nobody got one of them twice, and nobody was made anew to be sent to.
+  // No recipient was sent to twice, and no contact was created again.
   const counts = new Map<string, number>()
   for (const { to } of await provider.sent()) counts.set(to, (counts.get(to) ?? 0) + 1)
   assert.ok([...counts.values()].every((count) => count <= 2))
@@ -238,7 +238,7 @@ test('a reply to a contact who is erased at that moment is 404 and uses no quota
 
   await provider.fault({ to: phoneOf(2), mode: 'delay', delay_ms: 1_000 })
   const answer = browser.call('POST', `/conversations/${second.id}/messages`, { text: 'hello' })
-  await until('it to be under way', async () => (await db`select 1 from messages where status = 'pending'`).length > 0)
+  await until('it to be in flight', async () => (await db`select 1 from messages where status = 'pending'`).length > 0)
   await erase(await idOf(phoneOf(2)))
   assertRefused(await answer, 404, 'not_found', /^conversation/)
 })

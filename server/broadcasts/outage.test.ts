@@ -47,7 +47,7 @@ async function assertOnce(provider: Provider, count: number): Promise<void> {
   assert.deepEqual([sent.length, new Set(sent).size], [count, count])
 }
 
-/** Nobody is in flight: every recipient that was handed over has an outcome. */
+/** Waits until no send is in flight: every recipient that was handed over has an outcome. */
 const untilQuiet = (db: Db) =>
   until('nothing to be in flight', async () => {
     const sending = await db`select 1 from broadcast_recipients where status = 'sending'`
@@ -171,7 +171,7 @@ test('when the process with the probe crashes, another takes over after the prob
   const { paused_reason } = await untilPaused(api, id)
   assert.equal(paused_reason, 'The channel is not answering (HTTP 502). An attempt is in flight.')
   const [before] = await db<{ position: number }[]>`select position from broadcasts`
-  assert.ok(before && before.position < 20, 'nobody else is handed over meanwhile')
+  assert.ok(before && before.position < 20, 'no other recipient is handed over meanwhile')
   assert.equal((await untilSent(api, id)).sent_count, 20)
   await assertOnce(provider, 20)
 })

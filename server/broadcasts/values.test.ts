@@ -9,7 +9,7 @@ const expand = (text: string, contact = ann) => {
   return expanded.ok ? expanded.params.body?.[0] : expanded
 }
 
-test('a field stands where it is named, with a word for those who have none', () => {
+test('a placeholder is replaced by the field, or by its fallback', () => {
   for (const [text, expected] of [
     ['Hi {{contact.name}}!', 'Hi Ann!'],
     ['{{ contact.name }}, {{contact.name|there}}', 'Ann, Ann'],

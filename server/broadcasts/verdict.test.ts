@@ -37,7 +37,7 @@ test('what the channel throttles is sent again five times at most, later each ti
   assert.deepEqual(judge(rejected(131056, true), 2), [12_000, 'answered', null])
 })
 
-test('faults of the credentials and of the template are told from those of a recipient', () => {
+test('credential and template faults are distinguished from recipient faults', () => {
   for (const code of [0, 10, 190, 200, 299, 368, 131031, 133010]) {
     assert.deepEqual(judge(rejected(code)), [1_000, 'answered', 'credentials'], String(code))
   }

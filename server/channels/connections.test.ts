@@ -209,7 +209,7 @@ test('owners and admins change channels; agents can only list them', async (t) =
 test('a check reports the fault, and its result is stored', async (t) => {
   const { browser, list, db } = await startBare(t)
   const { id } = (await browser.call('PUT', '/channels/msgapp', settings)).body.data
-  // The operator's own address, where nobody answers.
+  // The operator's own address, without a server.
   await db`update channel_connections set base_url = 'http://127.0.0.1:1/graph', is_private = true`
   const checked = await browser.call('POST', `/channels/${id}/check`)
   assert.equal(checked.status, 200, checked.text)
@@ -221,7 +221,7 @@ test('a check reports the fault, and its result is stored', async (t) => {
   assert.deepEqual([shown.state, shown.last_error], ['failing', failed.message])
   assert.ok(shown.checked_at)
   const paced = await browser.call('PUT', '/channels/msgapp', { messages_per_second: 9 })
-  assert.deepEqual(paced.body.data, { ...shown, messages_per_second: 9 }, 'another pace mends nothing')
+  assert.deepEqual(paced.body.data, { ...shown, messages_per_second: 9 }, 'another pace fixes nothing')
   assert.ok(!checked.text.includes(settings.access_token) && !checked.text.includes(settings.app_secret))
 
   const web = (await browser.call('PUT', '/channels/web', {})).body.data

@@ -138,14 +138,14 @@ test('the demo history leaves no pending work and completes no checklist step', 
     assert.ok(isUuid(row.id) && row.created_at < made, row.created_at)
     assert.equal(timeOfId(row.id), row.created_at)
   }
-  // Numbers of the documents' examples, and those that fail by rule, are nobody's.
+  // No demo contact has a number of the documentation's examples, or one that fails by rule.
   const phones = Object.values(demoPeople).flatMap(({ phone = [] }) => phone)
   assert.equal(phones.length, new Set(phones).size)
   assert.deepEqual(
     phones.filter((phone) => /^\+1(415|500)555/.test(phone)),
     [],
   )
-  // Whoever wrote within the day can be answered: the simulator is told of them.
+  // Contacts who wrote within the day can be answered: the simulator knows them.
   const known = await listRecentCustomers(db)
   assert.ok(known.some(({ channel, id: phone }) => channel === 'msgapp' && phone === demoPeople.samuel.phone))
   assert.ok(known.some(({ channel, username }) => channel === 'social' && username === 'kit.and.clay'))

@@ -234,7 +234,7 @@ async function startWithPeople(t: TestContext) {
   }
   const [workspaceId, neighbourId] = [await newWorkspace('Acme'), await newWorkspace('Neighbour')]
   const tags = tagNames.map((name) => ({ id: newId(), name }))
-  // A tag may be called like the id of another one: whoever asks for that text means both.
+  // A tag may be named like the id of another one: that text matches both.
   tags.push({ id: newId(), name: tags[0]?.id ?? '' })
   const people = fc.sample(aPerson(tags), { seed, numRuns: 200 }).map((person) => ({ ...person, id: newId() }))
   await insertPeople(db, workspaceId, people, tags)
@@ -279,7 +279,7 @@ test('a filter matches exactly the contacts its rules describe, in its own works
 
   const known = Object.entries(fields).flatMap(([field, ops]) => Object.keys(ops).map((op) => `${field} ${op}`))
   assert.deepEqual([...asked].sort(), known.sort(), 'every field and op was asked')
-  assert.ok(some > 200, `filters that tell people apart: ${some}; nobody: ${none}; everybody: ${all}`)
+  assert.ok(some > 200, `filters that match some contacts: ${some}; none: ${none}; all: ${all}`)
 })
 
 test('a search matches exactly the contacts that contain the text, or start with it when it is short', async (t) => {
@@ -304,5 +304,5 @@ test('a search matches exactly the contacts that contain the text, or start with
     }),
     { seed, numRuns: 300 },
   )
-  assert.ok(found > 150, `searches that find somebody: ${found}`)
+  assert.ok(found > 150, `searches with a match: ${found}`)
 })

@@ -71,7 +71,7 @@ test('every kind of content has its wire form', async () => {
   }
 })
 
-test('a quoted message is named, and somebody without a number is named by user id', async () => {
+test('a reply names the quoted message, and a contact without a number is addressed by user id', async () => {
   const { body } = await send({
     reply_to: 'wamid.IN.1',
     to: { phone: null, user_id: 'MX.1', name: null, username: null },
@@ -80,11 +80,11 @@ test('a quoted message is named, and somebody without a number is named by user 
   assert.deepEqual(context, { message_id: 'wamid.IN.1' })
   assert.equal(to, undefined)
   assert.equal(recipient, 'MX.1')
-  const nobody = await send({ to: { phone: null, user_id: null, name: null, username: null } })
-  assert.deepEqual([nobody.http.asked.length, nobody.result.ok], [0, false])
+  const withoutAddress = await send({ to: { phone: null, user_id: null, name: null, username: null } })
+  assert.deepEqual([withoutAddress.http.asked.length, withoutAddress.result.ok], [0, false])
 })
 
-test('what became of a send is told by what is certain', async () => {
+test('the outcome of a send is unknown unless it is certain', async () => {
   const rejected = (code: number | null, message: string, again = false) => ({
     ok: false,
     outcome: 'rejected',
@@ -154,7 +154,7 @@ test('media is found by its id and fetched with the token', async () => {
   assert.equal(http.asked[1]?.timeoutMs, 30_000)
 })
 
-test('the token and a private address are only for those who may have them', async () => {
+test('the token goes only to the provider, and private addresses are refused', async () => {
   const cases: [string, boolean, boolean][] = [
     ['https://graph.example/media/1', true, true],
     ['http://graph.example/media/1', false, false],

@@ -471,7 +471,7 @@ test('a time that cannot be is the time of reading', () => {
   assert.equal((one({ timestamp: 1750000000 }) as { at: string }).at, at)
 })
 
-test('text that cannot be kept is mended, text without end is cut, and never within a character', () => {
+test('text that cannot be stored is repaired, long text is cut, and never within a character', () => {
   const textOf = (body: string) => (one({ text: { body } }) as { content_text: string }).content_text
   assert.equal(textOf('a\0b\ud800c'), 'ab\ufffdc')
   assert.equal(textOf('x'.repeat(70_000)).length, 65_536)

@@ -123,7 +123,7 @@ for (const [name, reports] of Object.entries(expected)) {
 const one = (item: Record<string, unknown>) =>
   parse(connection, { entry: [{ messaging: [{ sender: { id: '1' }, timestamp: 1750000000876, ...item }] }] })
 
-test('text beside something that cannot be shown is still heard', () => {
+test('text beside an unsupported attachment is kept', () => {
   const [report] = one({ message: { mid: 'm', text: 'see this', attachments: [{ type: 'share', payload: {} }] } })
   assert.ok(report?.kind === 'message' && report.content_type === 'text' && report.content_text === 'see this')
 })
@@ -244,7 +244,7 @@ test('what this channel cannot carry is refused without asking', async () => {
   assert.ok((await send({ content: { type: 'text', text: 'é'.repeat(500) } })).result.ok)
 })
 
-test('what became of a send', async () => {
+test('the outcomes of a send', async () => {
   const outside = '10: This message is sent outside of allowed window.'
   const cases: [Scripted, unknown][] = [
     [
@@ -268,7 +268,7 @@ test('what became of a send', async () => {
   for (const [answer, expected] of cases) assert.deepEqual((await send({}, answer)).result, expected)
 })
 
-test('a profile is what the provider tells of it', async () => {
+test('a profile contains what the provider returns', async () => {
   const fetchWith = (answer: Scripted) => createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
   assert.deepEqual(await fetchWith({ body: fixture('social/answers/profile') }), {
     name: 'Ana Ruiz',

@@ -26,7 +26,7 @@ test('a reply is sent at once, and has no id but ours', async () => {
   assert.deepEqual(await createWeb().send(connection, outgoing()), { ok: true, external_id: null, person: null })
 })
 
-test('nobody calls back, and there is nothing to reach', async () => {
+test('the web channel has no callbacks and no settings to check', async () => {
   const web = createWeb()
   assert.equal(web.answerHandshake(connection, { 'hub.mode': 'subscribe' }), undefined)
   assert.equal(web.isSigned(connection, { headers: {}, body: Buffer.alloc(0) }), false)
