@@ -13,7 +13,7 @@ import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import { identityOfPhone, requirePhone } from '../contacts/phone.ts'
 import { nowIso } from '../lib/clock.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
@@ -69,8 +69,7 @@ export async function previewBroadcast(
     given,
     readRecipients(given.recipients ?? [], defaultCountry),
   )
-  const template = await getTemplate(db, workspaceId, name, language)
-  if (!template) throw new Error('a template just checked is not there')
+  const template = requireRow(await getTemplate(db, workspaceId, name, language), 'the template')
   const tryOut = (people: readonly Chosen[]) => judge(channel, [broadcastOf(given)], templatesOf(template), people)
 
   let audience: Audience
@@ -216,8 +215,7 @@ async function readPlan(sql: Sql, workspaceId: string, startsAt: string, wanted:
     left join plan_usage u on u.workspace_id = w.id
       and u.month = date_trunc('month', greatest(${startsAt}::timestamptz, now()) at time zone 'utc')::date
     where w.id = ${workspaceId}`
-  if (!plan) throw new Error('the workspace of a member is not there')
-  const { state, room } = plan
+  const { state, room } = requireRow(plan, 'the workspace')
   const left = room === null ? null : Math.max(0, room)
   return { left, fits: state === 'active' && (left === null || wanted <= left), state }
 }

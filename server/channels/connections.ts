@@ -9,7 +9,7 @@
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import { requireRow, type Sql } from '../lib/db.ts'
 import { ApiError, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import type { Connection } from './channel.ts'
@@ -155,10 +155,10 @@ export async function saveConnection(
       callback_received_at = case when ${isSameAccount(sql)} then c.callback_received_at end,
       signals = case when ${isSameAccount(sql)} then c.signals else '[]' end
     returning ${connectionColumns(sql)}`
-  if (!row) throw new Error('a connection just saved is not there')
-  noted.delete(row.id)
-  heard.delete(row.id)
-  return toConnection(sealer, row)
+  const saved = requireRow(row, 'the saved connection')
+  noted.delete(saved.id)
+  heard.delete(saved.id)
+  return toConnection(sealer, saved)
 }
 
 export type StoredConnection = Connection & { simulator: SimulatorKind | null; state: ConnectionState }

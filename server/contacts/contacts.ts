@@ -6,7 +6,7 @@
  * are stored a second time, folded (`…_key`), and together in `search`.
  */
 import { nowIso } from '../lib/clock.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
+import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
@@ -148,8 +148,10 @@ export async function resolveContact(
   const identity = identityOfPhone(phone)
   const known = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
   const created = !known && (await createContact(db, workspaceId, phone, input, tagNames))
-  const contact = known ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity))
-  if (!contact) throw new Error('a contact that was just found or created is missing')
+  const contact = requireRow(
+    known ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity)),
+    'the new contact',
+  )
   if (created || ifExists === 'keep') return { contact, created }
   const { name, email, company, tags } = input
   const changes = { name, email, company, tags }

@@ -15,7 +15,7 @@
  * others change the same people meanwhile, the chunk is decided anew.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { type Db, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { fold } from '../lib/text.ts'
 import { type GivenPerson, type ImportFile, type ImportRow, type TextField, textFields } from './import-file.ts'
 import { makePeople } from './people.ts'
@@ -193,8 +193,7 @@ async function write(db: Db, workspaceId: string, plan: Plan): Promise<boolean> 
         for (const { external_id, contact_id } of made) ids.set(external_id, contact_id)
       }
       const changes = drafts.flatMap(([key, { before, after }]) => {
-        const id = after.id ?? ids.get(key)
-        if (id === undefined) throw new Error('somebody just made is not there')
+        const id = requireRow(after.id ?? ids.get(key), 'the imported contact')
         const texts = textFields.filter((field) => after[field] !== before[field])
         const tags = [...after.tags].filter((tag) => !before.tags.has(tag))
         return texts.length + tags.length > 0 ? [{ id, after, texts, tags, isMade: after.id === null }] : []

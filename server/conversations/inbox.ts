@@ -12,7 +12,7 @@
  */
 import type { Channel, ContentType } from '../channels/channel.ts'
 import { type ChannelName, channels as channelNames, matches } from '../contacts/contacts.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
@@ -151,8 +151,7 @@ export async function countInbox(sql: Sql, workspaceId: string, memberId: string
       ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
       ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
-  if (!counts) throw new Error('the inbox count returned no row')
-  return counts
+  return requireRow(counts, 'the inbox count')
 }
 
 /** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */

@@ -23,7 +23,7 @@ import { filterFields } from '../conversations/filter-fields.ts'
 import { noteHistory } from '../insights/checklist.ts'
 import { nowMs } from '../lib/clock.ts'
 import { randomToken } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import { requireRow, type Sql } from '../lib/db.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
 import type { Store } from '../lib/store.ts'
 import { colorOf, fold } from '../lib/text.ts'
@@ -82,8 +82,7 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding):
 async function requireOwner(sql: Sql, workspaceId: string): Promise<string> {
   const [owner] = await sql<{ id: string }[]>`
     select id from members where workspace_id = ${workspaceId} and role = 'owner'`
-  if (!owner) throw new Error('a workspace just made has no owner')
-  return owner.id
+  return requireRow(owner, 'the owner of the demo workspace').id
 }
 
 /** As the simulator lists them, so that the first refresh changes nothing. */

@@ -8,7 +8,7 @@ import { countQuota, quotaError, requireQuota } from '../accounts/quota.ts'
 import type { Who } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
-import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { type Db, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { type ApiError, notFound } from '../lib/errors.ts'
 import { timeOfId } from '../lib/id.ts'
 
@@ -78,8 +78,8 @@ async function prepareWithContact(
   message: Omit<OutboundMessage, 'conversation_id'>,
 ): Promise<Thread> {
   const run = async (sql: Sql) => {
-    const [thread] = await resolveThreads(sql, [who])
-    if (!thread) throw new Error('a contact that was just resolved does not exist')
+    const [resolved] = await resolveThreads(sql, [who])
+    const thread = requireRow(resolved, 'the resolved conversation')
     const row = { ...message, conversation_id: thread.conversation_id }
     const [isPrepared] = await prepareMessages(sql, [row])
     if (!isPrepared) throw await refusalOf(sql, row)
