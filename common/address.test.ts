@@ -96,7 +96,7 @@ test('what is not globally reachable unicast is not public', () => {
   }
 })
 
-test('what is no address is not public, however it could be read as one', () => {
+test('text that is not an address is not public, even if some parsers accept it', () => {
   for (const text of [
     '',
     ' ',

@@ -27,7 +27,7 @@ const specialIpv4 = subnets('ipv4', [
   '240.0.0.0/4', // reserved, broadcast
 ])
 
-/** All that is given out for global unicast. Whatever wraps an IPv4 address (mapped, compatible, NAT64) is outside. */
+/** The block for global unicast. Addresses that wrap an IPv4 address (mapped, compatible, NAT64) are outside it. */
 const globalIpv6 = subnets('ipv6', ['2000::/3'])
 
 const specialIpv6 = subnets('ipv6', [

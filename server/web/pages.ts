@@ -1,9 +1,7 @@
 /**
- * The dashboard's pages: built when they are stale, served from memory.
+ * Builds and serves the dashboard from memory, under a strict Content-Security-Policy.
  *
- * Files named by their content are kept by browsers for ever; the page itself
- * is asked for each time. Scripts and styles come only from us. Whoever opens
- * an address of nothing gets the page as well, with a 404.
+ * The dashboard is a single-page application: an unknown path also returns the page, with status 404.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type BuiltFile, buildStale, cacheControlOf, readBuilt } from '../../common/build.ts'
@@ -17,7 +15,7 @@ const dashboard = {
   files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'ui/*.*', 'widget/src/color.ts'],
 }
 
-/** Rooms of the dashboard: their paths, and whatever is under them, are answered with the one page. */
+/** The sections of the dashboard. Their paths and all paths below them return the page. */
 const rooms = [
   'sign-in',
   'setup',
@@ -51,14 +49,14 @@ export async function buildPages(): Promise<boolean> {
 
 export type Pages = { page: BuiltFile; files: Map<string, BuiltFile> }
 
-/** The pages that were built. */
+/** Reads the built dashboard. */
 export async function readPages(): Promise<Pages> {
   const { '/index.html': page, ...files } = Object.fromEntries(await readBuilt(dashboard))
   if (!page) throw new Error('the dashboard has no index.html')
   return { page, files: new Map(Object.entries(files)) }
 }
 
-/** The one page, which says itself that there is nothing at its address. */
+/** Sends the page. For an unknown path, the page itself shows that nothing exists there. */
 export const sendPage = (request: FastifyRequest, reply: FastifyReply, { page }: Pages): FastifyReply =>
   sendFile(request, reply, page, headersOf('no-cache'))
 

@@ -17,11 +17,11 @@ export const systemRoutes =
     app.get('/readyz', async (request, reply) => {
       const failing = health.failing()
       try {
-        isUpToDate ||= await within(patienceMs, isMigrated(db))
-        if (isUpToDate) await within(patienceMs, db`select 1`)
+        isUpToDate ||= await within(timeoutMs, isMigrated(db))
+        if (isUpToDate) await within(timeoutMs, db`select 1`)
         else failing.push('migrations')
       } catch (error) {
-        request.log.warn({ err: error }, 'the database does not answer')
+        request.log.warn({ err: error }, 'the database does not respond')
         failing.push('database')
       }
       if (failing.length > 0) return reply.code(503).send({ ready: false, failing })
@@ -37,17 +37,18 @@ export const systemRoutes =
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
   }
 
-/** A database that stopped answering is as good as gone. */
-const patienceMs = 2_000
+/** A database that does not respond within this time counts as unavailable. */
+const timeoutMs = 2_000
 
-function within<Value>(milliseconds: number, answer: Promise<Value>): Promise<Value> {
+/** Rejects if `promise` takes longer than `ms`. */
+function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   const timeout = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds).unref()
+    setTimeout(() => reject(new Error(`no response within ${ms} ms`)), ms).unref()
   })
-  return Promise.race([answer, timeout])
+  return Promise.race([promise, timeout])
 }
 
-/** How many connections of ours the database has, by what they do. */
+/** Reports the number of Parley's database connections by state. */
 function watchDatabase(db: Db, metrics: Metrics): void {
   metrics.gauge(
     'parley_database_connections',
@@ -55,7 +56,7 @@ function watchDatabase(db: Db, metrics: Metrics): void {
     'state',
     async () => {
       const states = await within(
-        patienceMs,
+        timeoutMs,
         db<{ state: string; count: number }[]>`
       select coalesce(state, 'other') as state, count(*)::int as count from pg_stat_activity
       where datname = current_database() and application_name = 'parley' group by 1`,

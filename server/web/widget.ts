@@ -1,10 +1,8 @@
 /**
- * `/widget.js`, the chat for other people's sites, and `/widget-demo`, a shop
- * that has it.
+ * `/widget.js`, the chat widget for customers' sites, and `/widget-demo`, a demo shop that uses it.
  *
- * The script's address never changes, for it is written into pages we never
- * see again: so browsers keep it for minutes only and then ask whether it is
- * another by now. Any site may load it, also one that isolates itself.
+ * The URL of the script is part of customers' pages and never changes, so browsers cache it for 5 minutes only and then
+ * revalidate. Any site may load it, including cross-origin isolated ones.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -33,10 +31,10 @@ const demoHeaders = {
   'cache-control': 'no-cache',
 }
 
-/** The site of the demo workspace, asked for each time: it has another after the channel was connected anew. */
+/** Returns the demo workspace's site id. Called for every request, because reconnecting the channel changes the id. */
 export type DemoSite = () => Promise<string | undefined>
 
-/** Serve the widget that was built, and the demo where there is one. */
+/** Serves the built widget, and the demo shop if there is a demo workspace. */
 export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
   const script = await readBuiltFile(join(builtDir(widget), 'widget.js'))
   const etag = `W/"${createHash('sha256').update(script.bodies.identity).digest('base64url').slice(0, 22)}"`
