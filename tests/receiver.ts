@@ -93,7 +93,7 @@ export async function startReceiver(
     answers(...behaviours) {
       script = behaviours
     },
-    until: (count, withinMs = 20_000) =>
+    until: (count, withinMs = 60_000) =>
       until(`${count} requests`, async () => received.length >= count && received.slice(), withinMs),
   }
 }

@@ -453,11 +453,11 @@ export async function until<Value>(
   ask: () => Promise<Value | undefined | false>,
   withinMs = 30_000,
 ): Promise<Value> {
-  const deadline = Date.now() + withinMs
+  const deadline = performance.now() + withinMs
   for (;;) {
     const value = await ask()
     if (value) return value
-    if (Date.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
+    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 15))
   }
 }
