@@ -15,10 +15,10 @@ import { authenticateMembers } from './accounts/sessions.ts'
 import type { Setup } from './accounts/setup.ts'
 import type { Signals } from './accounts/signals.ts'
 import { signalChanges, streamRoutes } from './accounts/stream.ts'
-import { recipientsFollow } from './broadcasts/counts.ts'
+import { recipientFollower } from './broadcasts/counts.ts'
 import { broadcastDashboard } from './broadcasts/dashboard.ts'
 import { createEraser } from './broadcasts/erase-contact.ts'
-import { createLiveSends } from './broadcasts/pace.ts'
+import { createLiveSendCounter } from './broadcasts/pace.ts'
 import { broadcastRoutes } from './broadcasts/routes.ts'
 import type { Channel } from './channels/channel.ts'
 import { channelDashboard } from './channels/dashboard.ts'
@@ -132,7 +132,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
   const db = pools.general
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
-  const liveSends = createLiveSends(db, log)
+  const liveSends = createLiveSendCounter(db, log)
   app.addHook('onClose', liveSends.stop)
   const sender = createSender({
     pools,
@@ -140,7 +140,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     channels,
     signals,
     publicUrl,
-    follower: recipientsFollow,
+    follower: recipientFollower,
     onSend: liveSends.count,
   })
   const intake = createIntake({
@@ -150,9 +150,9 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     signals,
     onMediaGone: (ids) => void deleteFiles(store, ids, log),
     publicUrl,
-    follower: recipientsFollow,
+    follower: recipientFollower,
   })
-  const accepting = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
+  const acceptContext = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
   const onEventSent = async (workspaceId: string) => {
     if (await noteEventHeard(db, workspaceId)) signals.changed(workspaceId)
   }
@@ -175,7 +175,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       v1.register(segmentRoutes(db, filterFields))
       v1.register(conversationRoutes(db))
       v1.register(messageRoutes({ db, sender, publicUrl }))
-      v1.register(broadcastRoutes({ ...accepting, signals }))
+      v1.register(broadcastRoutes({ ...acceptContext, signals }))
       v1.register(webhookRoutes({ db, sealer, guard, signals }))
       v1.register(eventStreamRoutes({ ...streaming, schema: EventSchema, onHeard: onEventSent }))
     },
@@ -207,7 +207,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db))
-      members.register(broadcastDashboard({ accepting, sender, reading: { channels, publicUrl }, signals }))
+      members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
       members.register(webhookDashboard({ db, sealer, guard, signals }))
     },
     { prefix: '/app/api' },

@@ -7,8 +7,8 @@ import { sweepAnswers } from './accounts/idempotency.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import type { Signals } from './accounts/signals.ts'
 import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
-import { recipientsFollow } from './broadcasts/counts.ts'
-import { startBroadcasting, watchBroadcasts } from './broadcasts/run.ts'
+import { recipientFollower } from './broadcasts/counts.ts'
+import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { filterFields } from './conversations/filter-fields.ts'
@@ -56,7 +56,7 @@ export function startWorker(parts: WorkerParts): Loop {
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
   const signalAll = (workspaceIds: readonly string[]) => workspaceIds.forEach(signals.changed)
-  const applying = { publicUrl, follower: recipientsFollow }
+  const applying = { publicUrl, follower: recipientFollower }
   const onMediaGone = (ids: readonly string[]) => void deleteFiles(store, ids, log)
   const countAttempt = metrics.counter(
     'parley_webhook_attempts_total',
@@ -74,7 +74,7 @@ export function startWorker(parts: WorkerParts): Loop {
 
   const media = startMediaFetch({ db, sealer, channels, store, linkMessage: linkMedia, log, health, signals })
   const webhooks = startDelivering({ db: pools.queue, sealer, poster, log, health, count: countAttempt })
-  const broadcasts = startBroadcasting({
+  const broadcasts = startBroadcasts({
     pools,
     sealer,
     channel: channels.msgapp,

@@ -308,8 +308,8 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
   await connect()
   const recipients = people(1)
   for (const [body, message] of [
-    [{ template: hello }, 'recipients: required, or segment_id'],
-    [{ template: hello, recipients, segment_id: crypto.randomUUID() }, 'segment_id: not together with recipients'],
+    [{ template: hello }, 'recipients: required, unless there is a segment_id'],
+    [{ template: hello, recipients, segment_id: crypto.randomUUID() }, 'segment_id: must not be combined with recipients'],
     [{ recipients }, 'template: required'],
     [{ template: hello, recipients: [] }, /^recipients: /],
     [{ template: hello, recipients: [{ to: 'x' }] }, 'recipients[0].to: not a phone number'],
@@ -671,7 +671,7 @@ test('a broadcast is repeated once, for the recipients it did not reach, with th
   assert.equal(usage?.message_count, 3)
   assert.equal((await get(`/broadcasts/${first.id}`)).again_id, again.id)
   assertRefused(await repeat(first.id), 400, 'bad_request', /sent again already/)
-  assertRefused(await repeat(again.id), 400, 'bad_request', /nobody is left/)
+  assertRefused(await repeat(again.id), 400, 'bad_request', /no recipient is left/)
 
   const waiting = await send({ name: '🙂'.repeat(80), recipients: people(2, 50), scheduled_at: tomorrow() })
   assertRefused(await repeat(waiting.id), 400, 'bad_request', /scheduled cannot be sent again/)

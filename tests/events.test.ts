@@ -1,7 +1,7 @@
 /** What events carry: the keys of each event, and beside them the resources as the API shows them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recipientsFollow, sweepPending } from './internals.ts'
+import { recipientFollower, sweepPending } from './internals.ts'
 import { recordEvents } from './receiver.ts'
 import { type Api, assertRefused, type Json, publicUrl, start, until } from './support.ts'
 
@@ -167,7 +167,7 @@ test('every transition to failed is an event: a rejection, no report within 15 m
   assertRefused(await api.post('/messages', { to: silent, ...hello }), 502, 'platform_error')
   assert.equal((await failures()).length, 1, 'an unknown outcome is no failure yet')
   await db`update messages set created_at = created_at - interval '16 minutes' where status = 'pending'`
-  for (let i = 0; i < 2; i++) await sweepPending(db, { publicUrl, follower: recipientsFollow })
+  for (let i = 0; i < 2; i++) await sweepPending(db, { publicUrl, follower: recipientFollower })
   assert.match((await only(await conversationWith(silent))).error.message, /within 15 minutes/)
 
   const recipient = '+15005550001'

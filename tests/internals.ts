@@ -14,7 +14,7 @@ export { setPlan } from '../server/accounts/plans.ts'
 export { createWorkspace } from '../server/accounts/workspaces.ts'
 // Statements whose work is counted, and settings that only a test has.
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
-export { recipientsFollow } from '../server/broadcasts/counts.ts'
+export { recipientFollower } from '../server/broadcasts/counts.ts'
 export { writeRecipients } from '../server/broadcasts/recipients.ts'
 // Captured payloads of the channels.
 export { brokenMessages } from '../server/channels/broken.ts'

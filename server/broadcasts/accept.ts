@@ -1,7 +1,7 @@
 /**
- * A broadcast is accepted: everything that can be refused is refused now,
- * before anything is written. What is wrong with one recipient skips that one,
- * with a reason; what is wrong with all of them is the caller's to mend.
+ * Accepts a broadcast: checks everything that can be checked now, then writes the broadcast and its recipients.
+ *
+ * An error in one recipient skips that recipient, with a reason. An error that concerns all recipients refuses the request.
  */
 
 import { requireQuotaFor } from '../accounts/quota.ts'
@@ -21,26 +21,26 @@ import { requireFilled, requireTemplate } from '../messages/template.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
-import { addUp } from './counts.ts'
+import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
-import { anybody, expandValues, faultOfValues } from './values.ts'
+import { completeContact, expandValues, findValueFault } from './values.ts'
 
-export type GivenRecipient = { to: string; name: string | undefined; params: TemplateParams | undefined }
+export type RecipientInput = { to: string; name: string | undefined; params: TemplateParams | undefined }
 
 export type NewBroadcast = {
   name: string
   template: { name: string; language: string; params: TemplateParams }
-  recipients: readonly GivenRecipient[] | undefined
+  recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
   scheduled_at: string | undefined
 }
 
-export type Accepting = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields; publicUrl: string }
+export type AcceptContext = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields; publicUrl: string }
 
 export type Caller = {
   workspaceId: string
   defaultCountry: string
-  /** An id made for this request before; whoever repeats it after a crash comes with the same one. */
+  /** The id reserved by the `Idempotency-Key`. A request repeated after a crash has the same id. */
   subject: { id: string; isRepeat: boolean } | undefined
 }
 
@@ -57,37 +57,37 @@ export type CheckedBroadcast = { recipient_count: number; skipped_count: number 
 
 /** Refuses what `acceptBroadcast` would refuse. Changes nothing. */
 export async function checkBroadcast(
-  accepting: Accepting,
+  context: AcceptContext,
   caller: Caller,
   input: NewBroadcast,
 ): Promise<CheckedBroadcast> {
   requireName(input.name)
-  const { startsAt, count } = await requireAcceptable(accepting, caller, input, requireRules(input))
+  const { startsAt, count } = await requireAcceptable(context, caller, input, requireRules(input))
   const { total, usable } = await count()
-  await requireQuotaFor(accepting.db, caller.workspaceId, startsAt, async () => usable)
+  await requireQuotaFor(context.db, caller.workspaceId, startsAt, async () => usable)
   return { recipient_count: usable, skipped_count: total - usable }
 }
 
-export async function acceptBroadcast(accepting: Accepting, caller: Caller, given: NewBroadcast): Promise<Broadcast> {
-  const { db, publicUrl } = accepting
+export async function acceptBroadcast(context: AcceptContext, caller: Caller, input: NewBroadcast): Promise<Broadcast> {
+  const { db, publicUrl } = context
   const { workspaceId, subject } = caller
-  const name = requireName(given.name)
-  const scheduledAt = requireRules(given)
-  const { recipients, segment_id: segmentId } = given
-  const known = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
-  if (known) return known
+  const name = requireName(input.name)
+  const scheduledAt = requireRules(input)
+  const { recipients, segment_id: segmentId } = input
+  const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
+  if (existing) return existing
 
-  const { isDue, startsAt, rows, count } = await requireAcceptable(accepting, caller, given, scheduledAt)
+  const { isDue, startsAt, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
   // A list that starts now reserves its quota below. For the others the quota is only checked.
   if (!isDue || segmentId !== undefined) {
     await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
   }
   const id = subject?.id ?? newId()
-  const values = [given.template.params, ...(recipients ?? []).map(({ params }) => params)]
+  const values = [input.template.params, ...(recipients ?? []).map(({ params }) => params)]
   await withRetries(() =>
     db.begin(async (sql) => {
       const status = isDue && segmentId !== undefined ? 'sending' : 'scheduled'
-      await insertBroadcast(sql, workspaceId, { ...given, id, name, status, scheduledAt, count: rows.length })
+      await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
       if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
       await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
       if (isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
@@ -96,9 +96,9 @@ export async function acceptBroadcast(accepting: Accepting, caller: Caller, give
   return requireBroadcast(db, workspaceId, id)
 }
 
-/** The checks against what is stored: schedule, connection, template and its values, segment. */
+/** The checks against the database: schedule, connection, template with its values, segment. */
 async function requireAcceptable(
-  { db, sealer, channel, fields }: Accepting,
+  { db, sealer, channel, fields }: AcceptContext,
   { workspaceId, defaultCountry }: Caller,
   input: NewBroadcast,
   scheduledAt: string | null,
@@ -116,20 +116,20 @@ async function requireAcceptable(
   return { isDue, startsAt, rows, count }
 }
 
-export function requireName(given: string): string {
-  const name = given.trim()
+export function requireName(input: string): string {
+  const name = input.trim()
   if (name === '') throw badRequest('name: must not be blank')
   if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
   return name
 }
 
-/** The rules between the fields; answers when it is to start, null: now. */
-export function requireRules(given: NewBroadcast): string | null {
-  const { recipients, segment_id: segmentId } = given
-  if (recipients && segmentId !== undefined) throw badRequest('segment_id: not together with recipients')
-  if (!recipients && segmentId === undefined) throw badRequest('recipients: required, or segment_id')
-  const scheduledAt = readSchedule(given.scheduled_at)
-  requireFields(given)
+/** Checks the rules between the fields. Returns the time of the start; null means now. */
+export function requireRules(input: NewBroadcast): string | null {
+  const { recipients, segment_id: segmentId } = input
+  if (recipients && segmentId !== undefined) throw badRequest('segment_id: must not be combined with recipients')
+  if (!recipients && segmentId === undefined) throw badRequest('recipients: required, unless there is a segment_id')
+  const scheduledAt = readSchedule(input.scheduled_at)
+  requireFields(input)
   return scheduledAt
 }
 
@@ -140,10 +140,10 @@ function readSchedule(text: string | undefined): string | null {
   return new Date(time).toISOString()
 }
 
-/** A start this long ago still means now: the caller's clock may be behind, and the request may have been on its way. */
+/** A start in the last minutes means now: the caller's clock may be slow, or the request was delayed. */
 const maxPastMinutes = 5
 
-/** 400 when the start is too long ago by the database's clock; otherwise whether it is due. A null start is due. */
+/** Throws 400 when the start is too long ago by the database's clock. Otherwise returns whether it is due; null is due. */
 export async function requireSchedule(sql: Sql, scheduledAt: string | null): Promise<boolean> {
   if (scheduledAt === null) return true
   const [start] = await sql<{ is_due: boolean; is_past: boolean }[]>`
@@ -155,55 +155,55 @@ export async function requireSchedule(sql: Sql, scheduledAt: string | null): Pro
 
 function requireFields({ template, recipients = [] }: NewBroadcast): void {
   const fault =
-    faultOfValues(template.params, 'template.params') ??
-    recipients.map(({ params }, i) => params && faultOfValues(params, `recipients[${i}].params`)).find(Boolean)
+    findValueFault(template.params, 'template.params') ??
+    recipients.map(({ params }, i) => params && findValueFault(params, `recipients[${i}].params`)).find(Boolean)
   if (fault) throw badRequest(fault)
 }
 
-/** Everybody once, the first of each number; what is no number is kept as it was given, to be shown. */
+/** Returns the first recipient of each number. An invalid number is kept as text, for display, with a reason. */
 export function readRecipients(
-  given: readonly GivenRecipient[],
+  input: readonly RecipientInput[],
   defaultCountry: string,
 ): (Recipient & { index: number })[] {
-  const known = new Set<string>()
-  return given.flatMap(({ to, name, params }, index) => {
+  const seen = new Set<string>()
+  return input.flatMap(({ to, name, params }, index) => {
     const phone = parsePhone(to, defaultCountry)
     const identity = phone ? identityOfPhone(phone) : null
     const key = identity ?? `no number: ${to.trim()}`
-    if (known.has(key)) return []
-    known.add(key)
+    if (seen.has(key)) return []
+    seen.add(key)
     const reason = phone ? null : 'not a phone number'
     const recipient = { identity, name: name?.trim() ? name : null, params: params ?? null, reason }
-    return [{ ...recipient, place: known.size, phone: phone ?? to, index }]
+    return [{ ...recipient, place: seen.size, phone: phone ?? to, index }]
   })
 }
 
-/** Whose values the template cannot be filled with is skipped; 400 when nobody is left, with what is wrong for the first. */
+/** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */
 export async function checkTemplate(
   sql: Sql,
   channel: Channel,
   connection: Connection,
-  { template: wanted, recipients }: NewBroadcast,
+  { template: requested, recipients }: NewBroadcast,
   rows: (Recipient & { index: number })[],
 ): Promise<Recipient[]> {
-  const { name, language, params } = wanted
+  const { name, language, params } = requested
   const fill = (template: Template, values: TemplateParams) => {
-    const expanded = expandValues(values, anybody)
+    const expanded = expandValues(values, completeContact)
     return channel.fillTemplate?.(template, expanded.ok ? expanded.params : values)
   }
   const stored = await getTemplate(sql, connection.workspace_id, name, language)
   const values = [...(recipients ? [] : [params]), ...rows.map((row) => row.params ?? params)]
-  const template = await requireTemplate(sql, channel, connection, wanted, stored, (one) =>
-    [...new Set(values)].every((each) => fill(one, each)?.ok),
+  const template = await requireTemplate(sql, channel, connection, requested, stored, (candidate) =>
+    [...new Set(values)].every((each) => fill(candidate, each)?.ok),
   )
-  const common = fill(template, params)
-  // Without values of somebody's own there is only one thing that can be wrong.
-  if (!rows.some((row) => row.params) || (common && !common.ok && common.fault === 'template')) {
-    requireFilled(wanted, common)
+  const shared = fill(template, params)
+  // Without values of their own, all recipients have the same error.
+  if (!rows.some((row) => row.params) || (shared && !shared.ok && shared.fault === 'template')) {
+    requireFilled(requested, shared)
   }
   const checked = rows.map(({ index, ...row }) => {
     if (row.reason !== null) return { ...row, fault: `recipients[${index}].to: ${row.reason}` }
-    const filled = row.params ? fill(template, row.params) : common
+    const filled = row.params ? fill(template, row.params) : shared
     if (!filled || filled.ok) return { ...row, fault: undefined }
     const fault = row.params ? filled.message.replace(/^template\./, `recipients[${index}].`) : filled.message
     return { ...row, reason: filled.message, fault }
@@ -218,7 +218,7 @@ export async function checkTemplate(
 async function insertBroadcast(
   sql: Sql,
   workspaceId: string,
-  given: {
+  input: {
     id: string
     name: string
     status: 'scheduled' | 'sending'
@@ -228,25 +228,25 @@ async function insertBroadcast(
     count: number
   },
 ): Promise<void> {
-  const { id, template, segment_id: segmentId = null } = given
+  const { id, template, segment_id: segmentId = null } = input
   await sql`
     insert into broadcasts (workspace_id, id, name, status, template_name, template_language, params, segment_id,
       total_count, filled_count, is_filled, created_at, scheduled_at)
-    values (${workspaceId}, ${id}, ${given.name}, ${given.status}, ${template.name}, ${template.language},
-      ${JSON.stringify(template.params)}::text::jsonb, ${segmentId}, ${given.count}, ${given.count},
-      ${segmentId === null}, ${timeOfId(id)}, ${given.scheduledAt})`
+    values (${workspaceId}, ${id}, ${input.name}, ${input.status}, ${template.name}, ${template.language},
+      ${JSON.stringify(template.params)}::text::jsonb, ${segmentId}, ${input.count}, ${input.count},
+      ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
 }
 
 async function insertRecipients(sql: Sql, workspaceId: string, id: string, rows: readonly Recipient[]): Promise<void> {
   await sql`
-    with added as (
+    with inserted_recipients as (
       insert into broadcast_recipients (workspace_id, broadcast_id, place, phone, identity, name, params, status, reason)
       select ${workspaceId}, ${id}, place, phone, identity, name, params,
         case when reason is null then 'pending' else 'skipped' end, reason
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         place int, phone text, identity text, name text, params jsonb, reason text
       )
       returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
     )
-    ${addUp(sql, sql`added`)}`
+    ${addCounts(sql, sql`inserted_recipients`)}`
 }

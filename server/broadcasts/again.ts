@@ -1,10 +1,9 @@
 /**
- * A broadcast again, to those it did not reach: who failed, and who was left
- * out because it was canceled. It is a broadcast of its own, with the template
- * and everybody's values as they were.
+ * Sends a broadcast again to the recipients it did not reach: those that failed, and those skipped because it was canceled.
+ * The result is a new broadcast with the same template and values.
  *
- * There is one at most: whoever it does not reach either is reached by sending
- * that one again. So nobody gets it twice because two members thought of it.
+ * A broadcast is sent again at most once, so two members cannot send it twice by accident. Recipients that the second one
+ * does not reach either are reached by sending the second one again.
  */
 
 import { requireQuotaFor } from '../accounts/quota.ts'
@@ -16,29 +15,29 @@ import { badRequest } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
 import { requireTemplate } from '../messages/template.ts'
-import { type Accepting, requireName } from './accept.ts'
+import { type AcceptContext, requireName } from './accept.ts'
 import {
   type Broadcast,
   type BroadcastDetails,
   beginSending,
-  canceled,
-  optedOut,
+  canceledReason,
+  optedOutReason,
   requireBroadcast,
 } from './broadcasts.ts'
-import { addUp } from './counts.ts'
+import { addCounts } from './counts.ts'
 
 export async function sendAgain(
-  { db, sealer, channel }: Accepting,
+  { db, sealer, channel }: AcceptContext,
   workspaceId: string,
   id: string,
-  { name: given }: { name?: string | undefined },
+  { name: input }: { name?: string | undefined },
 ): Promise<Broadcast & BroadcastDetails> {
-  const wanted = given === undefined ? undefined : requireName(given)
+  const requestedName = input === undefined ? undefined : requireName(input)
   const first = await requireBroadcast(db, workspaceId, id)
-  requireOver(first)
-  if (first.again_id !== null) throw againAlready()
+  requireCompleted(first)
+  if (first.again_id !== null) throw alreadySentAgain()
   const count = await countUnreached(db, workspaceId, id)
-  if (count === 0) throw nobodyLeft()
+  if (count === 0) throw noRecipientLeft()
   const connection = await requireMsgapp(db, sealer, workspaceId)
   const { name, language } = first.template
   await requireTemplate(
@@ -49,52 +48,53 @@ export async function sendAgain(
     await getTemplate(db, workspaceId, name, language),
     () => true,
   )
-  // Said before a million rows are copied for nothing.
+  // Checked before up to a million rows are copied in vain.
   await requireQuotaFor(db, workspaceId, new Date(nowMs()), async () => count)
-  const again = { id: newId(), name: wanted ?? nameAgain(first.name) }
+  const again = { id: newId(), name: requestedName ?? nameAgain(first.name) }
   await withRetries(() =>
     db.begin(async (sql) => {
-      await claim(sql, workspaceId, id, again.id)
+      await claimAgain(sql, workspaceId, id, again.id)
       await copyBroadcast(sql, workspaceId, id, again)
       await copyUnreached(sql, workspaceId, first, again.id)
       await beginSending(sql, workspaceId, again.id)
       const { pending_count } = await requireBroadcast(sql, workspaceId, again.id)
-      if (pending_count === 0) throw nobodyLeft()
+      if (pending_count === 0) throw noRecipientLeft()
     }),
   )
   return requireBroadcast(db, workspaceId, again.id)
 }
 
-function requireOver({ status, completed_at }: Broadcast): void {
+function requireCompleted({ status, completed_at }: Broadcast): void {
   if (completed_at !== null) return
   const state = status === 'canceled' ? 'still being canceled' : status
-  throw badRequest(`a broadcast that is ${state} cannot be sent again; wait until it is over`)
+  throw badRequest(`a broadcast that is ${state} cannot be sent again; wait until it is completed`)
 }
 
-const nobodyLeft = () => badRequest('nobody is left to send it to: it reached everybody it could')
+const noRecipientLeft = () => badRequest('no recipient is left: the broadcast reached all that it could')
 
-const againAlready = () => badRequest('it was sent again already; send that one again for whom it did not reach either')
+const alreadySentAgain = () =>
+  badRequest('the broadcast was sent again already; to reach further recipients, send that one again')
 
 const suffix = ' (again)'
-const maxName = 80
+const maxNameLength = 80
 
-/** Cut, if it must be, at the end of a character. */
+/** Truncates a long name at a character boundary. */
 function nameAgain(name: string): string {
-  const room = maxName - suffix.length
-  return (lengthOf(name) <= room ? name : [...name].slice(0, room).join('').trimEnd()) + suffix
+  const maxLength = maxNameLength - suffix.length
+  return (lengthOf(name) <= maxLength ? name : [...name].slice(0, maxLength).join('').trimEnd()) + suffix
 }
 
-/** Of several at once, one: the others wait for it here. */
-async function claim(sql: Sql, workspaceId: string, id: string, againId: string): Promise<void> {
+/** Of concurrent requests one succeeds. The others wait here for its row lock. */
+async function claimAgain(sql: Sql, workspaceId: string, id: string, againId: string): Promise<void> {
   const claimed = await sql`
     update broadcasts set again_id = ${againId}
     where workspace_id = ${workspaceId} and id = ${id} and again_id is null`
-  if (claimed.count === 0) throw againAlready()
+  if (claimed.count === 0) throw alreadySentAgain()
 }
 
-/** Recipient `r` was not reached, and is not erased since. */
+/** Condition: recipient `r` was not reached, and was not erased since. */
 const isUnreached = (sql: Sql): Fragment =>
-  sql`(r.phone is not null and (r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceled}))`
+  sql`(r.phone is not null and (r.status = 'failed' or r.status = 'skipped' and r.reason = ${canceledReason}))`
 
 async function countUnreached(sql: Sql, workspaceId: string, id: string): Promise<number> {
   const [unreached] = await sql<{ count: number }[]>`
@@ -118,10 +118,10 @@ async function copyBroadcast(
     from broadcasts where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-/** So many places at a time: a million are copied in some 20 s, and no statement takes long. */
+/** Positions per statement. A million recipients are copied in about 20 s. */
 const chunkSize = 50_000
 
-/** In the order they were in. Whoever opted out since is passed over; those without a contact yet are asked at the start. */
+/** Keeps the order. Contacts that opted out since are skipped; recipients without a contact are checked at the start. */
 async function copyUnreached(
   sql: Sql,
   workspaceId: string,
@@ -131,20 +131,20 @@ async function copyUnreached(
   let copied = 0
   for (let place = 0; place < last; place += chunkSize) {
     const [chunk] = await sql<{ count: number }[]>`
-      with added as (
+      with inserted_recipients as (
         insert into broadcast_recipients
           (workspace_id, broadcast_id, place, contact_id, phone, identity, name, params, status, reason)
         select r.workspace_id, ${againId}, ${copied}::int + row_number() over (order by r.place), r.contact_id, r.phone,
           r.identity, r.name, r.params, case when c.opted_out_at is null then 'pending' else 'skipped' end,
-          case when c.opted_out_at is not null then ${optedOut} end
+          case when c.opted_out_at is not null then ${optedOutReason} end
         from broadcast_recipients r
         left join contacts c on c.workspace_id = r.workspace_id and c.id = r.contact_id
         where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.place > ${place}
           and r.place <= ${place + chunkSize} and ${isUnreached(sql)}
         returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
       ),
-      added_up as (${addUp(sql, sql`added`)})
-      select count(*)::int as count from added`
+      updated_counts as (${addCounts(sql, sql`inserted_recipients`)})
+      select count(*)::int as count from inserted_recipients`
     copied += chunk?.count ?? 0
   }
   await sql`

@@ -11,7 +11,7 @@ import { filterFields } from '../conversations/filter-fields.ts'
 import type { Db } from '../lib/db.ts'
 import { sweepPending } from '../messages/settle.ts'
 import { cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
-import { recipientsFollow } from './counts.ts'
+import { recipientFollower } from './counts.ts'
 import { fillBroadcast } from './fill.ts'
 
 const hello = { name: 'hello_world' }
@@ -179,8 +179,8 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
   const values = { name: 'order_confirmed' }
   const theirSegment = (await theirs.post('/segments', { name: 'Theirs' })).body.data.id
   for (const [body, message] of [
-    [{ recipients: undefined }, 'recipients: required, or segment_id'],
-    [{ segment_id: theirSegment }, 'segment_id: not together with recipients'],
+    [{ recipients: undefined }, 'recipients: required, unless there is a segment_id'],
+    [{ segment_id: theirSegment }, 'segment_id: must not be combined with recipients'],
     [{ name: '  ' }, 'name: must not be blank'],
     [{ name: 'x'.repeat(81) }, 'name: must have at most 80 characters'],
     [{ recipients: [] }, /^recipients: /],
@@ -461,9 +461,9 @@ test('a throttled message is requeued and sent later, once; it fails after five 
   )
   // A message that waits for its next attempt is never swept.
   await db`update messages set created_at = now() - interval '1 hour' where status = 'pending'`
-  await sweepPending(db, { publicUrl, follower: recipientsFollow })
+  await sweepPending(db, { publicUrl, follower: recipientFollower })
   await db`update messages set created_at = now() - interval '8 days' where status = 'pending'`
-  await sweepPending(db, { publicUrl, follower: recipientsFollow }, 365)
+  await sweepPending(db, { publicUrl, follower: recipientFollower }, 365)
   assert.equal((await read(api, never.id)).pending_count, 1)
   await db`update broadcast_recipients set attempt_count = 4, retry_at = now() where retry_at is not null`
   const given = await untilSent(db, api, never.id)
@@ -498,7 +498,7 @@ test('a message with an unknown outcome is never sent again: reports settle it, 
   assert.equal(await usageOf(db, api), 3)
   // As old as a message that was requeued while its broadcast was paused.
   await db`update messages set created_at = created_at - interval '9 days' where status = 'pending'`
-  await sweepPending(db, { publicUrl, follower: recipientsFollow }, 365)
+  await sweepPending(db, { publicUrl, follower: recipientFollower }, 365)
   const given = await untilSent(db, api, id)
   assert.deepEqual(countsOf(given), [3, 2, 2, 2, 1, 0])
   assert.equal(await usageOf(db, api), 2)
@@ -869,7 +869,7 @@ test('a message that was requeued long ago and is accepted during the sweep coun
   await provider.fault({ to: phoneOf(0), mode: 'delay', delay_ms: 1_500 })
   await db`update messages set created_at = created_at - interval '20 minutes'`
   await until('its second try', async () => (await recipientsOf(db, id))[0]?.attempt_count === 2)
-  await sweepPending(db, { publicUrl, follower: recipientsFollow })
+  await sweepPending(db, { publicUrl, follower: recipientFollower })
   const sent = await until('its outcome', async () => {
     const broadcast = await read(api, id)
     return broadcast.sent_count === 1 && broadcast

@@ -1,12 +1,11 @@
 /**
- * Broadcasts: one template to many.
+ * Broadcasts: one template to many recipients.
  *
- * A broadcast is accepted with its recipients as rows, or with a segment that
- * becomes rows when it starts. It is `sending` until nobody is pending; then
- * it reads as `sent`, whether or not the engine has written so yet. Places in
- * the plan are taken for all of them when it starts: they belong to the
- * broadcast (`reserved_count`) until a recipient is handed over, and to the
- * message from then on.
+ * A broadcast is accepted with its recipients as rows, or with a segment that becomes rows when it starts. It is `sending`
+ * until no recipient is pending. Then it reads as `sent`, even before the loop has written that.
+ *
+ * The quota of all recipients is reserved at the start. A unit belongs to the broadcast (`reserved_count`) until its
+ * recipient is handed over, and to the message from then on.
  */
 
 import { quotaErrorOf, releaseQuota, reserveQuota } from '../accounts/quota.ts'
@@ -15,7 +14,7 @@ import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { failUnsent } from '../messages/settle.ts'
-import { addUp, sumUp } from './counts.ts'
+import { addCounts, sumCounts } from './counts.ts'
 import { probeNow } from './pace.ts'
 
 export const broadcastStatuses = ['scheduled', 'sending', 'sent', 'canceled'] as const
@@ -34,7 +33,7 @@ export type Broadcast = {
   read_count: number
   failed_count: number
   skipped_count: number
-  /** By a member, by the service, or while it waits for the channel. */
+  /** A member or the service paused it, or the circuit breaker is open. */
   is_paused: boolean
   /** Null when a member paused it. */
   paused_reason: string | null
@@ -44,17 +43,17 @@ export type Broadcast = {
   completed_at: string | null
 }
 
-/** What members see besides. */
+/** Further fields that members see. */
 export type BroadcastDetails = {
   params: TemplateParams
-  /** While it waits because the channel is not answering: the last failure. */
+  /** The last failure, while the circuit breaker is open. */
   channel_error: string | null
-  /** And when the channel is tried next; null while an attempt is in flight. */
+  /** The time of the next probe; null while one is in flight. */
   next_attempt_at: string | null
-  /** Handed to the channel, which has not confirmed them; 0 while the recipients of a segment are still being listed. */
+  /** Handed over but not confirmed by the channel; 0 while a segment is still filling. */
   awaiting_count: number
   cancel_reason: string | null
-  /** The broadcast to those this one did not reach. */
+  /** The broadcast to the recipients that this one did not reach. */
   again_id: string | null
 }
 
@@ -82,30 +81,31 @@ export async function requireBroadcast(
   return broadcast
 }
 
-/** Everybody of broadcast `b` with sums `n` has an outcome. */
+/** Condition: all recipients of broadcast `b` with sums `n` have an outcome. */
 export const isDone = (sql: Sql): Fragment => sql`(b.is_filled and b.started_at is not null and n.pending_count = 0)`
 
-/** Nobody of broadcast `b` is pending, and nobody will be. */
+/** Condition: broadcast `b` has no pending recipient and gets no more. */
 const isOver = (sql: Sql): Fragment =>
   sql`(b.status = 'sending' and ${isDone(sql)} or b.status = 'canceled' and n.pending_count = 0)`
 
-/** When the last of them got it. */
+/** The time of the last outcome. */
 const doneAt = (sql: Sql): Fragment => sql`coalesce(greatest(n.settled_at, b.started_at), b.started_at)`
 
 /**
- * Broadcast `b` with its sums `n`, its recipients that wait for another attempt `q`, and the circuit breaker that holds it
- * back `h`, which is null for nearly all.
+ * From-items: broadcast `b`, its sums `n`, the number of recipients that wait for a retry `q`, and the circuit breaker `h`,
+ * which is null unless it keeps the broadcast waiting.
  */
 export const broadcastTables = (sql: Sql): Fragment => sql`
   broadcasts b
-  cross join lateral (${sumUp(sql)}) n
+  cross join lateral (${sumCounts(sql)}) n
   cross join lateral (
     select count(*)::int as retry_count
     from broadcast_recipients r
     where b.completed_at is null and r.workspace_id = b.workspace_id and r.broadcast_id = b.id and r.retry_at is not null
   ) q
   left join lateral (
-    select p.breaker_reason as error, case p.breaker_state when 'open' then p.breaker_until end as next_attempt_at, format('The channel is not answering (%s). %s', p.breaker_reason,
+    select p.breaker_reason as error, case p.breaker_state when 'open' then p.breaker_until end as next_attempt_at,
+      format('The channel is not answering (%s). %s', p.breaker_reason,
       case p.breaker_state when 'half_open' then 'An attempt is in flight.'
         else format('Next attempt at %s.', to_char(p.breaker_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
       end) as reason
@@ -115,7 +115,7 @@ export const broadcastTables = (sql: Sql): Fragment => sql`
     limit 1
   ) h on true`
 
-/** Condition on those tables: no recipient is handed over for the moment. */
+/** Condition on those tables: no recipient is handed over now. */
 export const isPaused = (sql: Sql): Fragment => sql`(b.is_paused or h.error is not null)`
 
 export function broadcastColumns(sql: Sql): Fragment {
@@ -135,8 +135,8 @@ export function broadcastColumns(sql: Sql): Fragment {
 }
 
 /**
- * Begin with the recipients that have rows, in the caller's transaction: pass over those who opted out, and take places
- * in the plan for the others. What does not fit is thrown.
+ * Starts a broadcast whose recipients have rows, in the caller's transaction. Skips contacts that opted out and reserves the
+ * quota of the others. Throws 402 when the plan does not allow them.
  */
 export async function beginSending(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await skipOptedOut(sql, workspaceId, id)
@@ -152,11 +152,11 @@ export async function beginSending(sql: Sql, workspaceId: string, id: string): P
     where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-export const optedOut = 'opted out of broadcasts'
+export const optedOutReason = 'opted out of broadcasts'
 
 async function skipOptedOut(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql`
-    with out as (
+    with opted_out_recipients as (
       select r.place
       from broadcast_recipients r
       join contact_identities i
@@ -165,16 +165,16 @@ async function skipOptedOut(sql: Sql, workspaceId: string, id: string): Promise<
       where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.status = 'pending'
         and c.opted_out_at is not null
     ),
-    moved as (
-      update broadcast_recipients r set status = 'skipped', reason = ${optedOut}
-      from out
-      where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.place = out.place
+    moved_recipients as (
+      update broadcast_recipients r set status = 'skipped', reason = ${optedOutReason}
+      from opted_out_recipients o
+      where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.place = o.place
       returning r.workspace_id, r.broadcast_id, 'pending' as status_before, r.status as status_after
     )
-    ${addUp(sql, sql`moved`)}`
+    ${addCounts(sql, sql`moved_recipients`)}`
 }
 
-type Locked = {
+type LockedBroadcast = {
   status: BroadcastStatus
   is_filled: boolean
   is_paused: boolean
@@ -187,12 +187,12 @@ type Locked = {
   started_at: string | null
 }
 
-/** A schedule that is over by more than this was missed; somebody must say whether it still goes out. */
+/** A broadcast that could not start within this time was missed. A member decides whether it is still sent. */
 const missedHours = 24
 
-async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<Locked | undefined> {
+async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast | undefined> {
   const [row] = isUuid(id)
-    ? await sql<Locked[]>`
+    ? await sql<LockedBroadcast[]>`
         select status, is_filled, is_paused, segment_id, position, filled_count, plan_month::text, reserved_count,
           started_at, coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
         from broadcasts where workspace_id = ${workspaceId} and id = ${id}
@@ -201,22 +201,22 @@ async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise
   return row
 }
 
-/** A scheduled broadcast whose time has come: it starts, or waits for a word when that was long ago, or is canceled. */
+/** Starts a scheduled broadcast that is due. Pauses it when it was missed; cancels it when the plan refuses it. */
 export async function startScheduled(db: Db, workspaceId: string, id: string): Promise<void> {
-  await starting(db, workspaceId, id, async (sql, broadcast) => {
+  await withStart(db, workspaceId, id, async (sql, broadcast) => {
     if (broadcast.status !== 'scheduled' || broadcast.is_paused) return
     if (!broadcast.is_late) return start(sql, workspaceId, id, broadcast)
     const reason = 'The service was not running at the scheduled time. Resume it to send it now, or cancel it.'
-    await holdBroadcast(sql, workspaceId, id, reason)
+    await pauseWithReason(sql, workspaceId, id, reason)
   })
 }
 
-/** One whose start the plan refuses is canceled, and says why. */
-async function starting(
+/** Runs with the broadcast locked. Cancels the broadcast, with the reason, when the plan refuses the start. */
+async function withStart(
   db: Db,
   workspaceId: string,
   id: string,
-  run: (sql: Sql, broadcast: Locked) => Promise<void>,
+  run: (sql: Sql, broadcast: LockedBroadcast) => Promise<void>,
 ): Promise<void> {
   try {
     await db.begin(async (sql) => {
@@ -232,34 +232,34 @@ async function starting(
 
 const isPlanRefusal = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 402
 
-async function start(sql: Sql, workspaceId: string, id: string, { segment_id }: Locked): Promise<void> {
+async function start(sql: Sql, workspaceId: string, id: string, { segment_id }: LockedBroadcast): Promise<void> {
   if (segment_id === null) return beginSending(sql, workspaceId, id)
-  // Counted, and started, by whoever makes rows of it.
+  // `fillBroadcast` counts the members, reserves the quota and sets `started_at`.
   await sql`
     update broadcasts set status = 'sending', is_paused = false, pause_reason = null
     where workspace_id = ${workspaceId} and id = ${id}`
 }
 
-/** As the service itself does it, which says why; nothing when it is over. */
-export async function holdBroadcast(sql: Sql, workspaceId: string, id: string, reason: string | null): Promise<void> {
+/** Pauses a broadcast that is scheduled or sending. `reason` is null when a member does it. */
+export async function pauseWithReason(sql: Sql, workspaceId: string, id: string, reason: string | null): Promise<void> {
   await sql`
     update broadcasts set is_paused = true, pause_reason = ${reason}
     where workspace_id = ${workspaceId} and id = ${id} and status in ('scheduled', 'sending') and not is_paused`
 }
 
-/** Hand nobody over any more until it is resumed. */
+/** Stops handing over until a member resumes the broadcast. */
 export async function pauseBroadcast(sql: Sql, workspaceId: string, id: string): Promise<void> {
   const { status } = await requireBroadcast(sql, workspaceId, id)
   if (status === 'sent' || status === 'canceled') throw badRequest(`a broadcast that is ${status} cannot be paused`)
-  await holdBroadcast(sql, workspaceId, id, null)
+  await pauseWithReason(sql, workspaceId, id, null)
 }
 
-/** Go on. A scheduled one whose time is over starts now. One that waits for the channel tries it now. */
+/** Continues. A missed broadcast starts now. A broadcast that waits for the channel probes it now. */
 export async function resumeBroadcast(db: Db, workspaceId: string, id: string): Promise<void> {
   const { status } = await requireBroadcast(db, workspaceId, id)
   if (status === 'sent' || status === 'canceled') throw badRequest(`a broadcast that is ${status} cannot be resumed`)
   if (status === 'sending') await probeNow(db, workspaceId)
-  await starting(db, workspaceId, id, async (sql, broadcast) => {
+  await withStart(db, workspaceId, id, async (sql, broadcast) => {
     if (!broadcast.is_paused) return
     if (broadcast.status === 'scheduled' && broadcast.is_late) return start(sql, workspaceId, id, broadcast)
     await sql`
@@ -268,7 +268,7 @@ export async function resumeBroadcast(db: Db, workspaceId: string, id: string): 
   })
 }
 
-/** Whoever was not handed over is skipped. Of very many the engine skips the rest. */
+/** Skips the recipients that were not handed over: up to 20,000 here, the rest in the broadcast loop. */
 export async function cancelBroadcast(
   db: Db,
   workspaceId: string,
@@ -287,36 +287,36 @@ export async function cancelBroadcast(
     const { plan_month: month, reserved_count: count } = broadcast
     if (month !== null && count > 0) await releaseQuota(sql, workspaceId, month, count)
   })
-  for (let chunk = 0; chunk < chunksAtOnce; chunk++) {
-    if (!(await skipRest(db, workspaceId, id))) break
+  for (let chunk = 0; chunk < maxChunks; chunk++) {
+    if (!(await skipRemaining(db, workspaceId, id))) break
   }
   await finishBroadcast(db, workspaceId, id)
 }
 
 const chunkSize = 5_000
-const chunksAtOnce = 4
+const maxChunks = 4
 
-export const canceled = 'canceled'
+export const canceledReason = 'canceled'
 
-/** Skip some of those a canceled broadcast will not reach; answers whether there are more. */
-export function skipRest(db: Db, workspaceId: string, id: string): Promise<boolean> {
+/** Skips a chunk of the recipients of a canceled broadcast. Returns whether there are more. */
+export function skipRemaining(db: Db, workspaceId: string, id: string): Promise<boolean> {
   return db.begin(async (sql) => {
     const broadcast = await lockBroadcast(sql, workspaceId, id)
     if (broadcast?.status !== 'canceled') return false
     const to = Math.min(broadcast.position + chunkSize, broadcast.filled_count)
-    const held = await sql<{ message_id: string }[]>`
+    const retries = await sql<{ message_id: string }[]>`
       select message_id from broadcast_recipients
       where workspace_id = ${workspaceId} and broadcast_id = ${id} and retry_at is not null and message_id is not null`
     await sql`
-      with moved as (
-        update broadcast_recipients set status = 'skipped', reason = ${canceled}, message_id = null, retry_at = null
+      with moved_recipients as (
+        update broadcast_recipients set status = 'skipped', reason = ${canceledReason}, message_id = null, retry_at = null
         where workspace_id = ${workspaceId} and broadcast_id = ${id} and status = 'pending'
           and (place > ${broadcast.position} and place <= ${to} or retry_at is not null)
         returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
       )
-      ${addUp(sql, sql`moved`)}`
-    if (held.length > 0) {
-      const ids = held.map(({ message_id }) => message_id)
+      ${addCounts(sql, sql`moved_recipients`)}`
+    if (retries.length > 0) {
+      const ids = retries.map(({ message_id }) => message_id)
       await failUnsent(sql, workspaceId, ids, 'the broadcast was canceled')
     }
     await sql`update broadcasts set position = ${to} where workspace_id = ${workspaceId} and id = ${id}`
@@ -324,16 +324,16 @@ export function skipRest(db: Db, workspaceId: string, id: string): Promise<boole
   }) as Promise<boolean>
 }
 
-/** Write down that nobody is pending any more, if so. */
+/** Writes `completed_at` if no recipient is pending. */
 export async function finishBroadcast(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql`
-    with done as (
+    with completed_broadcast as (
       select b.id, coalesce(${doneAt(sql)}, now()) as at
-      from broadcasts b cross join lateral (${sumUp(sql)}) n
+      from broadcasts b cross join lateral (${sumCounts(sql)}) n
       where b.workspace_id = ${workspaceId} and b.id = ${id} and b.completed_at is null and ${isOver(sql)}
     )
     update broadcasts b set status = case when b.status = 'sending' then 'sent' else b.status end, completed_at = d.at,
       is_paused = false, pause_reason = null
-    from done d
+    from completed_broadcast d
     where b.workspace_id = ${workspaceId} and b.id = d.id and b.completed_at is null`
 }

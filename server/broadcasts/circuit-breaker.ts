@@ -1,11 +1,11 @@
 /**
- * The circuit breaker of a sending number, as a state machine. Pure: state, event and time in, state out.
+ * The circuit breaker of a sending number, as a pure state machine: state, event and time in, state out.
  *
- *   closed     Recipients are handed over. Failures of the channel in a row are counted.
- *   open       No recipient is handed over until `until`; then one is, as a probe.
- *   half_open  The probe is in flight. Without an outcome by `until` it has failed: its process may be dead.
+ *   closed     Recipients are handed over. Consecutive failures of the channel are counted.
+ *   open       No recipient is handed over until `until`. Then one is, as a probe.
+ *   half_open  The probe is in flight. Without an outcome at `until` it counts as failed: its process may have died.
  *
- *   closed ── 25 failures in a row ──▶ open ── until ──▶ half_open ── probe answered ──▶ closed
+ *   closed ── 25 consecutive failures ──▶ open ── until ──▶ half_open ── probe answered ──▶ closed
  *                                       ▲                    │
  *                                       └── probe failed or expired, with a longer delay
  *
@@ -27,9 +27,9 @@ export type BreakerEvent =
 
 export type BreakerPolicy = {
   failuresToOpen: number
-  /** Before the first probe, the second, and so on; the last one repeats. */
+  /** The delays before the first probe, the second, and so on. The last one repeats. */
   delaysMs: readonly number[]
-  /** How long the outcome of a probe is awaited. Longer than the timeout of a send. */
+  /** The time to wait for the outcome of a probe. Longer than the timeout of a send. */
   probeTimeoutMs: number
 }
 
@@ -51,7 +51,7 @@ export function transition(breaker: Breaker, event: BreakerEvent, now: number, p
   }
   switch (event.type) {
     case 'answered':
-      // Sends that were in flight when it opened prove nothing about the channel now.
+      // Sends that were in flight when the breaker opened prove nothing about the channel now.
       return event.isProbe ? closed : breaker
     case 'failed':
       if (breaker.state === 'open' || !event.isProbe) return breaker

@@ -1,6 +1,6 @@
 /**
- * What members do with broadcasts: preview, send, follow, stop, and send again. Every member may; only an owner or admin
- * may export the recipients.
+ * The members' routes of broadcasts: preview, create, list, pause, resume, cancel, and send again. Every member may call
+ * them; only an owner or admin may export the recipients.
  */
 
 import { Readable } from 'node:stream'
@@ -15,7 +15,7 @@ import { MemberMessage } from '../messages/dashboard.ts'
 import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
 import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
-import { type Accepting, acceptBroadcast } from './accept.ts'
+import { type AcceptContext, acceptBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import {
   type Broadcast,
@@ -32,7 +32,7 @@ import {
   resumeBroadcast,
 } from './broadcasts.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
-import { listRecipients, readPlace, shownStatuses, writeRecipients } from './recipients.ts'
+import { listRecipients, readCursor, shownStatuses, writeRecipients } from './recipients.ts'
 import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
 
 const MemberBroadcast = Type.Object({
@@ -45,7 +45,7 @@ const MemberBroadcast = Type.Object({
   again_id: NullableText({ format: 'uuid' }),
 })
 
-const Previewed = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
+const PreviewBody = Type.Object({ ...NewBroadcastSchema.properties, name: Type.Optional(Type.String()) })
 
 const PreviewView = Type.Object({
   total: Type.Integer(),
@@ -53,7 +53,7 @@ const PreviewView = Type.Object({
   skipped: Type.Array(Type.Object({ reason: Type.String(), count: Type.Integer() })),
   values_checked: Type.Integer({
     description:
-      'On so many the values were tried; what is wrong with the values of the others shows when they are sent.',
+      'The number of recipients whose values were checked. Errors in the values of the others show when they are sent.',
   }),
   duration_seconds: Type.Integer(),
   plan: Type.Object({
@@ -69,8 +69,8 @@ const PreviewView = Type.Object({
 
 const TestMessage = Type.Object({ template: TemplateSchema, to: Type.String({ maxLength: 500 }) })
 
-/** A body is not needed. */
-const Again = Type.Unsafe<{ name?: string } | null>({
+/** The body is optional. */
+const SendAgainBody = Type.Unsafe<{ name?: string } | null>({
   type: ['object', 'null'],
   properties: { name: { type: 'string' } },
 })
@@ -88,23 +88,23 @@ const RecipientView = Type.Object({
 
 const nameOf = ({ name }: Broadcast) => name
 
-/** A million recipients are copied in half a minute where the disk is fast. */
+/** A million recipients are copied in half a minute on a fast disk. */
 const copyMs = 10 * 60_000
 
-/** A million lines may take their time on a slow line, but not for ever. */
+/** A limit for the download of a million lines over a slow connection. */
 const downloadMs = 30 * 60_000
 
-export type Wiring = {
-  accepting: Accepting
+export type BroadcastDashboardOptions = {
+  acceptContext: AcceptContext
   sender: Sender
-  reading: ThreadContext
+  threadContext: ThreadContext
   signals: Signals
 }
 
 export const broadcastDashboard =
-  ({ accepting, sender, reading, signals }: Wiring) =>
+  ({ acceptContext, sender, threadContext, signals }: BroadcastDashboardOptions) =>
   async (app: App) => {
-    const { db } = accepting
+    const { db } = acceptContext
     app.get(
       '/broadcasts',
       {
@@ -126,7 +126,7 @@ export const broadcastDashboard =
       },
       async ({ session: { workspaceId, defaultCountry }, body, idempotency }, reply) => {
         const caller = { workspaceId, defaultCountry, subject: idempotency?.subject }
-        const { id } = await acceptBroadcast(accepting, caller, readBroadcast(body))
+        const { id } = await acceptBroadcast(acceptContext, caller, readBroadcast(body))
         signals.broadcastReady()
         reply.code(202)
         return { data: await requireBroadcast(db, workspaceId, id) }
@@ -134,9 +134,12 @@ export const broadcastDashboard =
     )
     app.post(
       '/broadcasts/preview',
-      { config: { audit: false, isQuiet: true }, schema: { body: Previewed, response: { 200: DataOf(PreviewView) } } },
+      {
+        config: { audit: false, isQuiet: true },
+        schema: { body: PreviewBody, response: { 200: DataOf(PreviewView) } },
+      },
       async ({ session, body }) => ({
-        data: await previewBroadcast(accepting, session, readBroadcast({ ...body, name: '' })),
+        data: await previewBroadcast(acceptContext, session, readBroadcast({ ...body, name: '' })),
       }),
     )
     app.post(
@@ -149,9 +152,9 @@ export const broadcastDashboard =
           { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
           { to: body.to, template: { name, language, params: readParams(params) } },
         )
-        const place = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
+        const sentMessage = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
         reply.code(201)
-        return { data: await requireMemberMessage(db, workspaceId, reading, place) }
+        return { data: await requireMemberMessage(db, workspaceId, threadContext, sentMessage) }
       },
     )
     app.get(
@@ -159,13 +162,13 @@ export const broadcastDashboard =
       { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
       async ({ session, params }) => ({ data: await requireBroadcast(db, session.workspaceId, params.id) }),
     )
-    for (const [word, change, action] of [
+    for (const [verb, change, action] of [
       ['pause', pauseBroadcast, 'broadcast.paused'],
       ['resume', resumeBroadcast, 'broadcast.resumed'],
       ['cancel', cancelBroadcast, 'broadcast.canceled'],
     ] as const) {
       app.post(
-        `/broadcasts/:id/${word}`,
+        `/broadcasts/:id/${verb}`,
         {
           config: { audit: { action, summary: nameOf } },
           schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } },
@@ -182,10 +185,10 @@ export const broadcastDashboard =
       {
         config: { audit: { action: 'broadcast.sent_again', summary: nameOf } },
         handlerTimeout: copyMs,
-        schema: { params: IdParams, body: Again, response: { 202: DataOf(MemberBroadcast) } },
+        schema: { params: IdParams, body: SendAgainBody, response: { 202: DataOf(MemberBroadcast) } },
       },
       async ({ session: { workspaceId }, params, body }, reply) => {
-        const broadcast = await sendAgain(accepting, workspaceId, params.id, body ?? {})
+        const broadcast = await sendAgain(acceptContext, workspaceId, params.id, body ?? {})
         signals.broadcastReady()
         reply.code(202)
         return { data: broadcast }
@@ -203,7 +206,7 @@ export const broadcastDashboard =
       async ({ session, params, query }) =>
         listRecipients(db, session.workspaceId, params.id, query, {
           limit: readPosition(query).limit,
-          after: readPlace(query.cursor),
+          after: readCursor(query.cursor),
         }),
     )
     app.get(
@@ -223,7 +226,7 @@ export const broadcastDashboard =
         const { workspaceId } = request.session
         const broadcast = await requireBroadcast(db, workspaceId, request.params.id)
         const { id } = broadcast
-        // A stream has no answer that the audit log could read.
+        // The audit log cannot read a streamed response.
         request.handlerResult = { data: broadcast }
         reply.headers({
           'content-type': 'text/csv; charset=utf-8',
@@ -235,7 +238,7 @@ export const broadcastDashboard =
     )
   }
 
-/** Newest first. Of each only its counters are read, never its recipients. */
+/** Newest first. Reads the counters, never the recipients. */
 async function listBroadcasts(
   sql: Sql,
   workspaceId: string,
@@ -252,7 +255,7 @@ async function listBroadcasts(
   return toPage(rows, limit)
 }
 
-/** As it is shown: one that is done is sent, whether or not that is written down yet. */
+/** Condition on the status that members see: a broadcast that is done is `sent`, even before the loop has written that. */
 function hasStatus(sql: Sql, status: BroadcastStatus | undefined): Fragment {
   if (!status) return sql`true`
   if (status === 'sent') return sql`(b.status = 'sent' or b.status = 'sending' and ${isDone(sql)})`

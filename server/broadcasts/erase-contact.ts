@@ -1,18 +1,13 @@
 /**
- * Somebody is erased: the contact with names, tags and places in segments, the
- * conversations and messages, the files, and what broadcasts remember. Each
- * room erases what is its own; here is the order.
+ * Erases a contact with everything about it: identities, tags and memberships, conversations and messages, files, and
+ * recipients of broadcasts. Each room erases its own rows; this file has the order.
  *
- * Files and most messages go first, in small transactions, and the rest with
- * the contact in the last one. Broken off in between, somebody is still there
- * with less that was said, and asking again goes on. Whoever writes later is
- * somebody new: nothing is left to know them by, not even that they opted out.
+ * Files and most messages are deleted first, in small transactions. The last transaction deletes the rest with the contact.
+ * After an interruption the contact still exists with fewer messages, and the next request continues. A customer who writes
+ * after the erasure is a new contact: nothing is left to recognize them by, not even that they opted out.
  *
- * Kept for a time, and gone by themselves: the bodies of webhook events, which
- * are what was delivered, for thirty days; answers kept for a repeated request,
- * and reports that came before their message, for hours. A file is dropped from
- * the store of this process: where processes keep media apart, the others keep
- * theirs.
+ * Some data expires by itself: the bodies of webhook events after thirty days, stored answers and early reports after hours.
+ * Files are deleted from the store of this process. If processes do not share a store, the others keep their copies.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { deleteContact, requireContact } from '../contacts/contacts.ts'
@@ -23,15 +18,15 @@ import { notFound } from '../lib/errors.ts'
 import type { Store } from '../lib/store.ts'
 import { deleteFiles } from '../media/media.ts'
 import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from '../messages/erase.ts'
-import { eraseReached, eraseUnreached, holdFilling, holdSenders } from './erase.ts'
+import { blockFilling, eraseSentRecipients, eraseUnsentRecipients, lockSendingBroadcasts } from './erase.ts'
 
-export type Erasing = { db: Db; store: Store; log: FastifyBaseLogger }
+export type EraseContext = { db: Db; store: Store; log: FastifyBaseLogger }
 
-/** So many messages a transaction: some 50 ms. */
+/** Messages per transaction: about 50 ms. */
 const chunkSize = 1_000
 
 export const createEraser =
-  ({ db, store, log }: Erasing) =>
+  ({ db, store, log }: EraseContext) =>
   async (workspaceId: string, id: string): Promise<void> => {
     const { id: contactId } = await requireContact(db, workspaceId, id)
     await eraseMediaOf(db, store, workspaceId, contactId)
@@ -39,23 +34,23 @@ export const createEraser =
     const eraseSome = async (sql: Sql): Promise<boolean> => {
       const ids = await listMessagesOf(sql, workspaceId, contactId, chunkSize)
       if (ids.length === 0) return false
-      await holdSenders(sql, workspaceId, ids)
+      await lockSendingBroadcasts(sql, workspaceId, ids)
       await lockMessagesOf(sql, workspaceId, contactId, ids)
-      await eraseReached(sql, workspaceId, ids)
+      await eraseSentRecipients(sql, workspaceId, ids)
       await deleteWords(sql, workspaceId, contactId, ids)
       media.push(...(await deleteMessagesOf(sql, workspaceId, contactId, ids)))
       return ids.length === chunkSize
     }
     while (await withRetries(() => db.begin(eraseSome))) {
-      // Until few are left.
+      // Each round deletes a full chunk; the last transaction deletes the rest.
     }
     await withRetries(() =>
       db.begin(async (sql) => {
-        await holdFilling(sql, workspaceId)
-        await eraseUnreached(sql, workspaceId, contactId)
+        await blockFilling(sql, workspaceId)
+        await eraseUnsentRecipients(sql, workspaceId, contactId)
         await lockThreadsOf(sql, workspaceId, contactId)
         while (await eraseSome(sql)) {
-          // What came meanwhile.
+          // Messages that arrived meanwhile.
         }
         if (!(await deleteContact(sql, workspaceId, contactId))) throw notFound('contact')
       }),

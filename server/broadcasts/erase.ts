@@ -1,38 +1,40 @@
 /**
- * What broadcasts remember of somebody, erased: number, name, own values, and
- * which contact and message it was. Places and outcomes stay, so every counter
- * is as exact as before.
+ * Erases a contact from broadcasts: number, name, values, and the links to the contact and the message. Positions and
+ * statuses stay, so every counter stays exact.
  *
- * Whoever was not sent to yet is skipped, and their place in the plan given
- * back. Whoever is being sent to at this moment is skipped as well: the channel
- * may still take it, but there is no message left to say so.
+ * A recipient that is pending or in flight is skipped, and a reserved quota unit is released. The channel may still accept
+ * a message in flight, but no message is left to record that.
  *
- * The lines are those of handing over: the broadcast is held before anybody of
- * it who waits is touched, so nobody is chosen and erased at once.
+ * The lock order in ARCHITECTURE.md is that of handing over: the broadcast is locked before its pending recipients change,
+ * so no recipient is chosen and erased at the same time.
  */
 
 import { releaseQuota } from '../accounts/quota.ts'
 import type { Sql } from '../lib/db.ts'
 import { failUnsent } from '../messages/settle.ts'
-import { addUp } from './counts.ts'
+import { addCounts } from './counts.ts'
 
-export const erased = 'the contact was erased'
+export const erasedReason = 'the contact was erased'
 
-/** With the workspace: whoever fills shares it, whoever erases has it alone. */
+/** The first key of an advisory lock, with the workspace as the second. Filling shares it; erasing takes it exclusively. */
 const eraseLock = 7_263_555
 
-/** Until the transaction ends nobody of the workspace is erased. */
-export async function holdErasing(sql: Sql, workspaceId: string): Promise<void> {
+/** Until the transaction ends no contact of the workspace is erased. */
+export async function blockErasing(sql: Sql, workspaceId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock_shared(${eraseLock}, hashtext(${workspaceId}))`
 }
 
-/** Until the transaction ends no segment of the workspace becomes recipients. */
-export async function holdFilling(sql: Sql, workspaceId: string): Promise<void> {
+/** Until the transaction ends no broadcast of the workspace is filled. */
+export async function blockFilling(sql: Sql, workspaceId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${eraseLock}, hashtext(${workspaceId}))`
 }
 
-/** Hold the broadcasts in which somebody with one of these messages is under way. */
-export async function holdSenders(sql: Sql, workspaceId: string, messageIds: readonly string[]): Promise<void> {
+/** Locks the broadcasts that have a pending or in-flight recipient with one of these messages. */
+export async function lockSendingBroadcasts(
+  sql: Sql,
+  workspaceId: string,
+  messageIds: readonly string[],
+): Promise<void> {
   await sql`
     select b.id from broadcasts b
     where b.workspace_id = ${workspaceId} and b.id in (
@@ -44,78 +46,86 @@ export async function holdSenders(sql: Sql, workspaceId: string, messageIds: rea
     for no key update`
 }
 
-/** Erase the recipients of these messages, which are about to be deleted; their broadcasts are held. */
-export async function eraseReached(sql: Sql, workspaceId: string, messageIds: readonly string[]): Promise<void> {
-  const reached = await sql<{ message_id: string; status_before: string }[]>`
-    with theirs as (
+/** Erases the recipients of messages that are about to be deleted. The caller has locked their broadcasts. */
+export async function eraseSentRecipients(sql: Sql, workspaceId: string, messageIds: readonly string[]): Promise<void> {
+  const erased = await sql<{ message_id: string; status_before: string }[]>`
+    with locked_recipients as (
       select r.broadcast_id, r.place, r.message_id, r.status as status_before
       from broadcast_recipients r
       where r.workspace_id = ${workspaceId} and r.message_id = any(${[...messageIds]}::uuid[])
       order by r.broadcast_id, r.place
       for no key update
     ),
-    moved as (
+    -- Without personal data; one that was to be sent to is skipped.
+    moved_recipients as (
       update broadcast_recipients r set
         status = case when r.status in ('pending', 'sending') then 'skipped' else r.status end,
-        reason = case when r.status in ('pending', 'sending') then ${erased} else r.reason end,
+        reason = case when r.status in ('pending', 'sending') then ${erasedReason} else r.reason end,
         contact_id = null, phone = null, identity = null, name = null, params = null, message_id = null, retry_at = null
-      from theirs t
+      from locked_recipients t
       where r.workspace_id = ${workspaceId} and r.broadcast_id = t.broadcast_id and r.place = t.place
       returning r.workspace_id, r.broadcast_id, t.message_id, t.status_before, r.status as status_after
     ),
-    added_up as (${addUp(sql, sql`moved`)})
-    select message_id, status_before from moved`
-  // Put back by the channel and not sent: their places in the plan are free.
-  const held = reached.filter(({ status_before }) => status_before === 'pending').map(({ message_id }) => message_id)
-  if (held.length > 0) await failUnsent(sql, workspaceId, held, erased, { emits: false })
+    -- The counters of their broadcasts.
+    updated_counts as (${addCounts(sql, sql`moved_recipients`)})
+    select message_id, status_before from moved_recipients`
+  // Messages that waited for a retry are not sent: their quota is released.
+  const unsentIds = erased
+    .filter(({ status_before }) => status_before === 'pending')
+    .map(({ message_id }) => message_id)
+  if (unsentIds.length > 0) await failUnsent(sql, workspaceId, unsentIds, erasedReason, { emits: false })
 }
 
-/** Erase them where they were never sent to: who waits is skipped, who was skipped has no name any more. */
-export async function eraseUnreached(sql: Sql, workspaceId: string, contactId: string): Promise<void> {
-  const names = await sql<{ external_id: string }[]>`
+/** Erases the contact's recipients without a message. Pending ones are skipped. */
+export async function eraseUnsentRecipients(sql: Sql, workspaceId: string, contactId: string): Promise<void> {
+  const identities = await sql<{ external_id: string }[]>`
     select external_id from contact_identities
     where workspace_id = ${workspaceId} and contact_id = ${contactId} and channel = 'msgapp'`
-  const held = new Set<string>()
-  let unreached: Place[] = []
-  // Until all that they are in are held: whoever was handed over meanwhile has a message, and others may have come.
+  const lockedIds = new Set<string>()
+  let unsent: RecipientKey[] = []
+  // Repeats until all broadcasts with such a recipient are locked: before that, recipients may be added or handed over.
   for (;;) {
-    unreached = await listUnreached(
+    unsent = await listUnsentRecipients(
       sql,
       workspaceId,
       contactId,
-      names.map(({ external_id }) => external_id),
+      identities.map(({ external_id }) => external_id),
     )
-    const ids = [...new Set(unreached.map(({ broadcast_id }) => broadcast_id))].filter((id) => !held.has(id))
+    const ids = [...new Set(unsent.map(({ broadcast_id }) => broadcast_id))].filter((id) => !lockedIds.has(id))
     if (ids.length === 0) break
     await sql`
       select id from broadcasts
       where workspace_id = ${workspaceId} and id = any(${ids}::uuid[]) and completed_at is null
       order by id
       for no key update`
-    for (const id of ids) held.add(id)
+    for (const id of ids) lockedIds.add(id)
   }
-  const passed = await sql<{ broadcast_id: string; count: number }[]>`
-    with theirs as (
+  const skipped = await sql<{ broadcast_id: string; count: number }[]>`
+    with
+    -- The recipients of the contact, in the order of their keys.
+    locked_recipients as (
       select r.broadcast_id, r.place, r.status as status_before
-      from json_to_recordset(${JSON.stringify(unreached)}::text::json) as t (broadcast_id uuid, place int)
+      from json_to_recordset(${JSON.stringify(unsent)}::text::json) as t (broadcast_id uuid, place int)
       join broadcast_recipients r
         on r.workspace_id = ${workspaceId} and r.broadcast_id = t.broadcast_id and r.place = t.place
       order by r.broadcast_id, r.place
       for no key update of r
     ),
-    moved as (
+    -- Without personal data; one that was to be sent to is skipped.
+    moved_recipients as (
       update broadcast_recipients r set
         status = case when r.status = 'pending' then 'skipped' else r.status end,
-        reason = case when r.status = 'pending' then ${erased} else r.reason end,
+        reason = case when r.status = 'pending' then ${erasedReason} else r.reason end,
         contact_id = null, phone = null, identity = null, name = null, params = null
-      from theirs t
+      from locked_recipients t
       where r.workspace_id = ${workspaceId} and r.broadcast_id = t.broadcast_id and r.place = t.place
       returning r.workspace_id, r.broadcast_id, t.status_before, r.status as status_after
     ),
-    added_up as (${addUp(sql, sql`moved`)})
-    select broadcast_id, count(*)::int as count from moved where status_before = 'pending' group by broadcast_id`
-  for (const { broadcast_id, count } of passed) {
-    // One that is only scheduled, or canceled, has no places in a plan.
+    -- The counters of their broadcasts.
+    updated_counts as (${addCounts(sql, sql`moved_recipients`)})
+    select broadcast_id, count(*)::int as count from moved_recipients where status_before = 'pending' group by broadcast_id`
+  for (const { broadcast_id, count } of skipped) {
+    // A scheduled or canceled broadcast has no reserved quota.
     const [reserved] = await sql<{ plan_month: string }[]>`
       update broadcasts set reserved_count = reserved_count - ${count}
       where workspace_id = ${workspaceId} and id = ${broadcast_id} and status = 'sending' and plan_month is not null
@@ -124,21 +134,21 @@ export async function eraseUnreached(sql: Sql, workspaceId: string, contactId: s
   }
 }
 
-type Place = { broadcast_id: string; place: number }
+type RecipientKey = { broadcast_id: string; place: number }
 
-/** Where they are recipients without a message: two looks, each by an index of its own. */
-async function listUnreached(
+/** The contact's recipients without a message: two index lookups, by contact and by identity. */
+async function listUnsentRecipients(
   sql: Sql,
   workspaceId: string,
   contactId: string,
-  names: readonly string[],
-): Promise<Place[]> {
-  return sql<Place[]>`
+  identities: readonly string[],
+): Promise<RecipientKey[]> {
+  return sql<RecipientKey[]>`
     select r.broadcast_id, r.place from broadcast_recipients r
     where r.workspace_id = ${workspaceId} and r.message_id is null and r.contact_id is not null
       and r.contact_id = ${contactId}
     union
     select r.broadcast_id, r.place from broadcast_recipients r
     where r.workspace_id = ${workspaceId} and r.message_id is null and r.identity is not null
-      and r.identity = any(${[...names]}::text[])`
+      and r.identity = any(${[...identities]}::text[])`
 }

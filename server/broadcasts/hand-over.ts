@@ -1,12 +1,12 @@
 /**
- * Handing recipients over: one transaction a batch.
+ * Hands recipients of a number's broadcasts over to the channel: one transaction per batch.
  *
- * It holds the number's pace, chooses as many as may leave now from the
- * number's broadcasts in turn, looks at each as it is at this moment, and
- * writes the message that is about to be sent. Whoever dies before the commit
- * has done nothing. Whoever dies after it may have sent or not, and nobody
- * tries again: the channel's reports settle those, or the sweep does. So each
- * recipient is sent to at most once.
+ * The transaction locks the number's pace, chooses as many recipients as may leave now, checks each against its contact,
+ * and writes the messages as `pending`. A process that dies before the commit has changed nothing. After the commit the
+ * outcome is unknown and no process sends the message again: the channel's reports or the sweep settle it. So each
+ * recipient gets the message at most once.
+ *
+ * Locks follow the lock order in ARCHITECTURE.md: the pace, the broadcasts, the conversations, the quota.
  */
 
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
@@ -18,16 +18,22 @@ import { newId, timeOfId } from '../lib/id.ts'
 import { type OutboundMessage, prepareReserved } from '../messages/prepare.ts'
 import { failUnsent } from '../messages/settle.ts'
 import type { MessageContent } from '../messages/template.ts'
-import { type Active, choose, type Judged, judge, lockActive } from './choose.ts'
+import {
+  type ActiveBroadcast,
+  chooseRecipients,
+  type JudgedRecipient,
+  judgeRecipients,
+  lockActiveBroadcasts,
+} from './choose.ts'
 import { type Breaker, type BreakerPolicy, transition } from './circuit-breaker.ts'
-import { addUp } from './counts.ts'
+import { addCounts } from './counts.ts'
 import { lockPace, saveBreaker, spendAllowance, waitFor } from './pace.ts'
 
-/** Somebody to send to at once. */
-export type Handed = {
+/** A recipient whose message is written and has to be sent now. */
+export type HandedRecipient = {
   broadcast_id: string
   place: number
-  /** How often it was tried, this time included. */
+  /** The number of this attempt, from 1. */
   attempt: number
   contact_id: string
   conversation_id: string
@@ -36,84 +42,89 @@ export type Handed = {
   outgoing: Outgoing
   /** By the database's clock, in seconds. */
   handed_at: number
-  /** It tries out whether the channel answers again. */
+  /** The send is the circuit breaker's probe. */
   is_probe: boolean
 }
 
-export type HandedOver =
-  /** `waitMs`: when to come again. `breaker`: of the number, as it is now. */
-  | { kind: 'handed'; handed: Handed[]; waitMs: number; breaker: Breaker }
+export type HandOverResult =
+  /** `waitMs`: the time until the next batch. `breaker`: the number's circuit breaker after this batch. */
+  | { kind: 'handed'; recipients: HandedRecipient[]; waitMs: number; breaker: Breaker }
   /** The circuit breaker of the number is open, or its probe is in flight. */
   | { kind: 'held'; breaker: Breaker }
-  /** Another process is at this number. */
+  /** Another process hands over for this number. */
   | { kind: 'busy' }
-  /** There is nobody to hand over. */
+  /** No recipient is due. */
   | { kind: 'idle' }
   /** The template cannot be sent now. */
   | { kind: 'stuck'; broadcastId: string; reason: string }
 
-export type HandingOver = {
+export type HandOverContext = {
   connection: Connection
   channel: Channel
-  /** At most so many. */
+  /** The most recipients of the batch. */
   limit: number
   policy: BreakerPolicy
-  /** Reads in the transaction: a second connection of the pool might never come. */
+  /** Reads in the transaction: waiting for a second connection of the same pool could deadlock. */
   getTemplate: (sql: Sql, name: string, language: string) => Promise<Template | undefined>
 }
 
-/** A batch is what may leave within this time: small enough that nobody waits for it. */
+/** A batch has the recipients that may leave within this time. Small, so that other users of the rows wait briefly. */
 export const batchMs = 30
-/** After a standstill more may leave at once, but not much more: what is handed over when a process dies has no outcome. */
+/** After a pause a batch may be a little larger. Not more: the batch of a process that dies has no known outcome. */
 const maxBatchMs = 50
 
-export function handOver(db: Db, handing: HandingOver): Promise<HandedOver> {
-  const { connection, limit } = handing
-  return db.begin(async (sql): Promise<HandedOver> => {
+export function handOver(db: Db, context: HandOverContext): Promise<HandOverResult> {
+  const { connection, limit } = context
+  return db.begin(async (sql): Promise<HandOverResult> => {
     const pace = await lockPace(sql, connection)
     if (!pace) return { kind: 'busy' }
-    const breaker = transition(pace.breaker, { type: 'due' }, pace.at * 1000, handing.policy)
+    const breaker = transition(pace.breaker, { type: 'due' }, pace.at * 1000, context.policy)
     const isProbe = breaker.state === 'half_open' && pace.breaker.state === 'open'
     if (breaker.state !== 'closed' && !isProbe) {
       if (breaker !== pace.breaker) await saveBreaker(sql, connection, breaker)
       return { kind: 'held', breaker }
     }
     const allowed = Math.min(limit, Math.floor(pace.allowance), Math.ceil((pace.rate * maxBatchMs) / 1000))
-    if (allowed < 1) return { kind: 'handed', handed: [], waitMs: waitFor(pace, 0, batchMs), breaker: pace.breaker }
-    const most = isProbe ? 1 : allowed
+    if (allowed < 1) return { kind: 'handed', recipients: [], waitMs: waitFor(pace, 0, batchMs), breaker: pace.breaker }
+    const maxCount = isProbe ? 1 : allowed
 
-    const broadcasts = await lockActive(sql, connection.workspace_id)
+    const broadcasts = await lockActiveBroadcasts(sql, connection.workspace_id)
     if (broadcasts.length === 0) return { kind: 'idle' }
     const templates = new Map<string, Template>()
     for (const { id, template_name: name, template_language: language } of broadcasts) {
-      const template = await handing.getTemplate(sql, name, language)
+      const template = await context.getTemplate(sql, name, language)
       if (template?.status !== 'APPROVED') {
         return { kind: 'stuck', broadcastId: id, reason: `The template ${name} in ${language} is not approved.` }
       }
       templates.set(id, template)
     }
-    const { chosen, ends } = await choose(sql, connection.workspace_id, broadcasts, most)
-    const judged = judge(handing.channel, broadcasts, templates, chosen)
-    const written = await write(sql, connection, judged)
-    await settleChosen(sql, connection.workspace_id, broadcasts, written, ends)
-    const count = written.filter(({ message }) => message).length
+    const { chosen, ends } = await chooseRecipients(sql, connection.workspace_id, broadcasts, maxCount)
+    const judged = judgeRecipients(context.channel, broadcasts, templates, chosen)
+    const prepared = await prepareRecipients(sql, connection, judged)
+    await settleRecipients(sql, connection.workspace_id, broadcasts, prepared, ends)
+    const count = prepared.filter(({ message }) => message).length
     await spendAllowance(sql, connection, pace, count)
-    // A recipient that is skipped is no probe: the next one is.
+    // A skipped recipient cannot be the probe; the next one is.
     if (isProbe && count > 0) await saveBreaker(sql, connection, breaker)
-    const handed = written.flatMap((one) => (one.message ? [toHanded(one, one.message, pace.at, isProbe)] : []))
     return {
       kind: 'handed',
-      handed,
+      recipients: prepared.flatMap((one) =>
+        one.message ? [toHandedRecipient(one, one.message, pace.at, isProbe)] : [],
+      ),
       waitMs: waitFor(pace, count, batchMs),
       breaker: count > 0 ? breaker : pace.breaker,
     }
-  }) as Promise<HandedOver>
+  }) as Promise<HandOverResult>
 }
 
-type Written = Judged & { thread: Thread | undefined; message_id: string | null }
+type PreparedRecipient = JudgedRecipient & { thread: Thread | undefined; message_id: string | null }
 
-/** Find or make the people and conversations, and write the messages. A second try has its message already. */
-async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Judged[]): Promise<Written[]> {
+/** Resolves contacts and conversations, and writes the messages. A retry has its message already. */
+async function prepareRecipients(
+  sql: Sql,
+  { workspace_id }: Connection,
+  judged: readonly JudgedRecipient[],
+): Promise<PreparedRecipient[]> {
   const sending = judged.filter(({ message }) => message)
   const people: Who[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
     workspace_id,
@@ -124,11 +135,11 @@ async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Ju
     name: is_known ? null : given_name,
   }))
   const threads = sending.length > 0 ? await resolveThreads(sql, people) : []
-  const byPlace = new Map(sending.map((one, i) => [one, threads[i]]))
+  const threadOf = new Map(sending.map((one, i) => [one, threads[i]]))
 
   const rows: OutboundMessage[] = []
-  const written = judged.map((one): Written => {
-    const thread = byPlace.get(one)
+  const prepared = judged.map((one): PreparedRecipient => {
+    const thread = threadOf.get(one)
     if (!one.message || !thread) return { ...one, message: undefined, thread: undefined }
     if (one.message_id !== null) return { ...one, thread }
     const id = newId()
@@ -145,18 +156,18 @@ async function write(sql: Sql, { workspace_id }: Connection, judged: readonly Ju
     return { ...one, thread, message_id: id }
   })
   if (rows.length > 0) await prepareReserved(sql, rows)
-  return written
+  return prepared
 }
 
-/** Move the recipients, their broadcasts and the plan's places along. */
-async function settleChosen(
+/** Updates the recipients, the positions of their broadcasts, the counters and the reserved quota. */
+async function settleRecipients(
   sql: Sql,
   workspaceId: string,
-  broadcasts: readonly Active[],
-  written: readonly Written[],
+  broadcasts: readonly ActiveBroadcast[],
+  prepared: readonly PreparedRecipient[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const rows = written.map(({ broadcast_id, place, message, message_id, thread, reason }) => ({
+  const rows = prepared.map(({ broadcast_id, place, message, message_id, thread, reason }) => ({
     broadcast_id,
     place,
     status: message ? 'sending' : 'skipped',
@@ -164,55 +175,66 @@ async function settleChosen(
     contact_id: thread?.contact_id ?? null,
     reason,
   }))
-  const isFreshOf = (id: string) => (one: Written) => one.broadcast_id === id && !one.is_retry
+  const isFirstAttemptOf = (id: string) => (one: PreparedRecipient) => one.broadcast_id === id && !one.is_retry
   const served = broadcasts.map(({ id }) => ({
     id,
     position: ends.get(id),
-    fresh_count: written.filter(isFreshOf(id)).length,
-    // Where nobody's turn came, it comes next: otherwise those after the first would wait until it is done.
-    is_served: written.some(({ broadcast_id }) => broadcast_id === id),
+    first_attempt_count: prepared.filter(isFirstAttemptOf(id)).length,
+    // A broadcast without a recipient in this batch keeps its `served_at`, so it comes first in the next one.
+    is_served: prepared.some(({ broadcast_id }) => broadcast_id === id),
   }))
   await sql`
-    with given as (
+    with
+    -- The new state of each recipient.
+    input as (
       select *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         broadcast_id uuid, place int, status text, message_id uuid, contact_id uuid, reason text
       )
     ),
-    moved as (
-      update broadcast_recipients r set status = g.status, reason = g.reason, message_id = g.message_id,
-        contact_id = coalesce(g.contact_id, r.contact_id), retry_at = null,
-        attempt_count = r.attempt_count + (g.status = 'sending')::int
-      from given g
-      where r.workspace_id = ${workspaceId} and r.broadcast_id = g.broadcast_id and r.place = g.place
+    -- Only this transaction changes pending recipients, because it has locked their broadcasts.
+    moved_recipients as (
+      update broadcast_recipients r set status = i.status, reason = i.reason, message_id = i.message_id,
+        contact_id = coalesce(i.contact_id, r.contact_id), retry_at = null,
+        attempt_count = r.attempt_count + (i.status = 'sending')::int
+      from input i
+      where r.workspace_id = ${workspaceId} and r.broadcast_id = i.broadcast_id and r.place = i.place
       returning r.workspace_id, r.broadcast_id, 'pending' as status_before, r.status as status_after
     ),
-    served as (
-      update broadcasts b set position = s.position, reserved_count = b.reserved_count - s.fresh_count,
+    -- The positions behind the recipients, and the quota that now belongs to their messages.
+    served_broadcasts as (
+      update broadcasts b set position = s.position, reserved_count = b.reserved_count - s.first_attempt_count,
         served_at = case when s.is_served then clock_timestamp() else b.served_at end
       from json_to_recordset(${JSON.stringify(served)}::text::json) as s (
-        id uuid, position int, fresh_count int, is_served boolean
+        id uuid, position int, first_attempt_count int, is_served boolean
       )
       where b.workspace_id = ${workspaceId} and b.id = s.id
     )
-    ${addUp(sql, sql`moved`)}`
+    ${addCounts(sql, sql`moved_recipients`)}`
   for (const { id, plan_month: month } of broadcasts) {
-    const fresh = written.filter(isFreshOf(id))
-    const skipped = fresh.filter(({ message }) => !message).length
+    const firstAttempts = prepared.filter(isFirstAttemptOf(id))
+    const skipped = firstAttempts.filter(({ message }) => !message).length
     if (skipped > 0) await releaseQuota(sql, workspaceId, month, skipped)
-    // A message counts in the month of its making, and gives its place back there.
-    const elsewhere = fresh.flatMap(({ message_id }) => (message_id ? [`${timeOfId(message_id).slice(0, 7)}-01`] : []))
-    const count = elsewhere.filter((other) => other !== month).length
-    const to = elsewhere.find((other) => other !== month)
-    if (to !== undefined) await moveQuota(sql, workspaceId, { from: month, to, count })
+    // A message counts in the month in which it was created, which may be later than that of the reservation.
+    const months = firstAttempts.flatMap(({ message_id }) =>
+      message_id ? [`${timeOfId(message_id).slice(0, 7)}-01`] : [],
+    )
+    const laterMonths = months.filter((other) => other !== month)
+    const [to] = laterMonths
+    if (to !== undefined) await moveQuota(sql, workspaceId, { from: month, to, count: laterMonths.length })
   }
-  const unsent = written.flatMap(({ message, is_retry, message_id }) =>
+  const unsent = prepared.flatMap(({ message, is_retry, message_id }) =>
     !message && is_retry && message_id ? [message_id] : [],
   )
-  if (unsent.length > 0) await failUnsent(sql, workspaceId, unsent, 'passed over at its next try')
+  if (unsent.length > 0) await failUnsent(sql, workspaceId, unsent, 'skipped at its next attempt')
 }
 
-function toHanded(one: Written, { content }: MessageContent, at: number, isProbe: boolean): Handed {
+function toHandedRecipient(
+  one: PreparedRecipient,
+  { content }: MessageContent,
+  at: number,
+  isProbe: boolean,
+): HandedRecipient {
   const { thread, message_id: id } = one
   if (!thread || id === null) throw new Error('a recipient handed over has no message')
   const { given_name: name } = one
@@ -236,13 +258,13 @@ function toHanded(one: Written, { content }: MessageContent, at: number, isProbe
 }
 
 /**
- * The channel did not take it: the recipient is sent to again after a while, with the same message. `isAttempt`: false when
- * the channel was never asked.
+ * Schedules another attempt with the same message, because the channel did not accept it. `isAttempt` is false when the
+ * channel was not called; then the attempt does not count.
  */
 export async function requeue(
   sql: Sql,
   workspaceId: string,
-  { broadcast_id, place, outgoing }: Handed,
+  { broadcast_id, place, outgoing }: HandedRecipient,
   { afterMs, reason, isAttempt }: { afterMs: number; reason: string; isAttempt: boolean },
 ): Promise<void> {
   await sql`

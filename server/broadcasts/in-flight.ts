@@ -1,25 +1,25 @@
 /**
- * Sends in flight in this process, and how many more may leave.
+ * Limits the broadcast sends in flight of this process.
  *
- * When a channel stops answering, every send in flight gets an unknown outcome and is never repeated. So a number has at
- * most 25 sends (or a tenth of a second of its pace) since the last answer of its channel; then it sends one at a time, until
- * an answer comes or the circuit breaker opens. While answers come in, this bound is never reached.
+ * When a channel stops answering, every send in flight gets an unknown outcome and is never repeated. So a number may have
+ * at most 25 sends (or a tenth of a second of its pace) since the channel's last answer. After that it sends one at a time,
+ * until the channel answers or the circuit breaker opens. While the channel answers, this limit is never reached.
  */
 
-/** In all. The HTTP client opens 256 connections to one address; above that a send waits for one. */
-const maxInAll = 400
-/** For one number: what members send finds a connection, and a slow channel leaves capacity to others. */
-const maxOfNumber = 200
+/** For all numbers. The HTTP client opens 256 connections to one address; further sends wait for one. */
+const maxInFlight = 400
+/** For one number, so that members' messages find a free connection and other numbers have capacity. */
+const maxPerNumber = 200
 const maxUnanswered = 25
 
 export type InFlight = {
-  /** How many more may leave for this number. */
+  /** The number of further sends that may start for this number. */
   capacity(key: string, messagesPerSecond: number): number
-  /** Resolves when a send is answered or ends; at once after `stop`. */
+  /** Resolves when the channel answers a send or a send ends; immediately after `stop`. */
   whenFreed(): Promise<void>
   /** Counts a send until it ends. `run` never rejects; it calls `onAnswer` when the channel answers. */
   track(key: string, run: (onAnswer: () => void) => Promise<void>): void
-  /** Lets every waiting caller go, and waits for the sends in flight. */
+  /** Resolves all waiting callers, and waits for the sends in flight. */
   stop(): Promise<void>
 }
 
@@ -40,8 +40,8 @@ export function createInFlight(): InFlight {
     capacity(key, messagesPerSecond) {
       const { count, unanswered } = loads.get(key) ?? { count: 0, unanswered: 0 }
       const mostUnanswered = Math.max(maxUnanswered, Math.ceil(messagesPerSecond / 10))
-      const silence = Math.max(mostUnanswered - unanswered, count === 0 ? 1 : 0)
-      return Math.min(maxInAll - sends.size, maxOfNumber - count, silence)
+      const unansweredLimit = Math.max(mostUnanswered - unanswered, count === 0 ? 1 : 0)
+      return Math.min(maxInFlight - sends.size, maxPerNumber - count, unansweredLimit)
     },
     whenFreed: () => (isStopped ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     track(key, run) {

@@ -10,7 +10,7 @@ import { type Api, type Json, publicUrl, start, startSignedIn, until } from '../
 import type { Db } from '../lib/db.ts'
 import { sweepPending } from '../messages/settle.ts'
 import { breakerPolicy } from './circuit-breaker.ts'
-import { recipientsFollow } from './counts.ts'
+import { recipientFollower } from './counts.ts'
 
 const hello = { name: 'hello_world' }
 const phoneOf = (i: number) => `+1415558${String(i).padStart(4, '0')}`
@@ -57,7 +57,7 @@ const untilQuiet = (db: Db) =>
 /** What has no outcome is 15 minutes old, and the sweep comes by. */
 async function failUnsettled(db: Db): Promise<void> {
   await db`update messages set created_at = created_at - interval '16 minutes' where status = 'pending'`
-  await sweepPending(db, { publicUrl, follower: recipientsFollow })
+  await sweepPending(db, { publicUrl, follower: recipientFollower })
 }
 
 const breaker = { ...breakerPolicy, delaysMs: [100, 200, 400] }

@@ -1,17 +1,14 @@
 /**
- * The row of a sending number: how fast it may send, and whether at all.
+ * The pace of a sending number: a token bucket in a row of the database, with the number's circuit breaker.
  *
- * The pace is a bucket that fills at the number's rate and holds a tenth of a
- * second of it. A process that hands over holds the row, so one process at a
- * time does so for a number, and all processes and all broadcasts of the number
- * share its pace. A throttled send halves the rate; it grows back to the
- * connection's rate within half a minute.
+ * The bucket fills at the number's rate and holds a tenth of a second of it. A process locks the row while it hands over,
+ * so all processes and all broadcasts of the number share the pace. A throttled send halves the rate; the rate recovers to
+ * the connection's rate within 30 seconds.
  *
- * The circuit breaker (`circuit-breaker.ts`) is in the same row: an outage of
- * the channel concerns the number, with all its broadcasts and in every process.
+ * The circuit breaker (`circuit-breaker.ts`) is in the same row, because an outage of the channel concerns all broadcasts
+ * of the number in every process.
  *
- * What members and the API send never waits. It is counted in the bucket
- * afterwards, while a broadcast is sending.
+ * Messages of members and of the API never wait. They are subtracted from the bucket afterwards, while a broadcast runs.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Connection } from '../channels/channel.ts'
@@ -19,7 +16,7 @@ import type { Db, Sql } from '../lib/db.ts'
 import { type Breaker, type BreakerEvent, type BreakerPolicy, transition } from './circuit-breaker.ts'
 
 export type Pace = {
-  /** Messages that may leave now. */
+  /** Messages that may leave now: the tokens in the bucket. */
   allowance: number
   /** Messages a second. */
   rate: number
@@ -28,11 +25,11 @@ export type Pace = {
   breaker: Breaker
 }
 
-/** The bucket holds this part of a second. */
+/** The bucket holds the messages of this time. */
 const burstSeconds = 0.1
-/** Without complaints a number is back at its whole pace after this time. */
+/** A throttled number is back at its full rate after this time without another throttle. */
 const recoverySeconds = 30
-/** Sends that did not wait are made up for within this time, or forgotten. */
+/** The most that live sends can overdraw the bucket, as time at the number's rate. */
 const maxDebtSeconds = 1
 
 export async function createPace(sql: Sql, { workspace_id, id }: Connection): Promise<void> {
@@ -41,22 +38,22 @@ export async function createPace(sql: Sql, { workspace_id, id }: Connection): Pr
     on conflict do nothing`
 }
 
-/** Hold the number's pace until the end of the transaction; undefined: another process holds it. */
+/** Locks the number's pace until the transaction ends (lock order: ARCHITECTURE.md). Undefined: another process has the lock. */
 export async function lockPace(sql: Sql, { workspace_id, id, ...connection }: Connection): Promise<Pace | undefined> {
   const pace = connection.messages_per_second
-  const [held] = await sql<({ allowance: number; rate: number; at: number; filled_at: number } & BreakerRow)[]>`
+  const [row] = await sql<({ allowance: number; rate: number; at: number; filled_at: number } & BreakerRow)[]>`
     select p.allowance, ${rateNow(sql, pace)} as rate, extract(epoch from clock_timestamp())::float8 as at,
       extract(epoch from p.filled_at)::float8 as filled_at, ${breakerColumns(sql)}
     from broadcast_paces p
     where p.workspace_id = ${workspace_id} and p.connection_id = ${id}
     for update skip locked`
-  if (!held) return undefined
-  const gained = Math.max(0, held.at - held.filled_at) * held.rate
-  const most = Math.max(1, held.rate * burstSeconds)
-  return { rate: held.rate, at: held.at, allowance: Math.min(most, held.allowance + gained), breaker: toBreaker(held) }
+  if (!row) return undefined
+  const gained = Math.max(0, row.at - row.filled_at) * row.rate
+  const capacity = Math.max(1, row.rate * burstSeconds)
+  return { rate: row.rate, at: row.at, allowance: Math.min(capacity, row.allowance + gained), breaker: toBreaker(row) }
 }
 
-/** As many left; the row is held by the caller. */
+/** Takes `count` tokens. The caller has locked the row. */
 export async function spendAllowance(
   sql: Sql,
   { workspace_id, id }: Connection,
@@ -69,8 +66,8 @@ export async function spendAllowance(
 }
 
 /**
- * The channel throttled a send that was handed over at `handedAt`: halve the rate, once for all that were in
- * flight at that moment. Answers whether this send did it.
+ * Halves the rate because the channel throttled a send that was handed over at `handedAt`. Sends in flight at the same
+ * time halve it once. Returns whether this call did.
  */
 export async function slowDown(sql: Sql, connection: Connection, handedAt: number): Promise<boolean> {
   const { workspace_id, id, messages_per_second: pace } = connection
@@ -100,7 +97,7 @@ function toBreaker(row: BreakerRow): Breaker {
   return { state, probeCount: probe_count, until: breaker_until_ms ?? 0, reason: breaker_reason ?? '' }
 }
 
-/** The row is held by the caller. */
+/** The caller has locked the row. */
 export async function saveBreaker(sql: Sql, { workspace_id, id }: Connection, breaker: Breaker): Promise<void> {
   const isClosed = breaker.state === 'closed'
   await sql`
@@ -111,7 +108,7 @@ export async function saveBreaker(sql: Sql, { workspace_id, id }: Connection, br
     where workspace_id = ${workspace_id} and connection_id = ${id}`
 }
 
-/** Tell the number's breaker of an outcome; answers its state before and after, or undefined when the row is gone. */
+/** Records an outcome in the breaker. Returns its state before and after, or undefined when the connection was deleted. */
 export function recordOutcome(
   db: Db,
   connection: Connection,
@@ -133,43 +130,45 @@ export function recordOutcome(
   }) as Promise<{ before: Breaker; after: Breaker } | undefined>
 }
 
-/** A member wants sending to go on: the next probe is due now. */
+/** Makes the next probe due now, because a member resumed the broadcast. */
 export async function probeNow(sql: Sql, workspaceId: string): Promise<void> {
   await sql`
     update broadcast_paces set breaker_until = now() where workspace_id = ${workspaceId} and breaker_state = 'open'`
 }
 
-/** Condition: broadcast `b` must wait, since the breaker of its number is open and its probe is not due yet. */
-export const isHeldBack = (sql: Sql) => sql`exists (
+/** Condition: broadcast `b` waits, because the breaker of its number is open and the probe is not due. */
+export const isHeld = (sql: Sql) => sql`exists (
   select from broadcast_paces p
   where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed' and p.breaker_until > now()
 )`
 
-/** How long until a batch worth handing over may leave. */
+/** The time until the bucket has a batch of `batchMs`. */
 export function waitFor({ allowance, rate }: Pace, spent: number, batchMs: number): number {
-  const worth = Math.max(1, (rate * batchMs) / 1000)
-  return Math.max(5, Math.ceil(((worth - (allowance - spent)) / rate) * 1000))
+  const batchSize = Math.max(1, (rate * batchMs) / 1000)
+  return Math.max(5, Math.ceil(((batchSize - (allowance - spent)) / rate) * 1000))
 }
 
 const rateNow = (sql: Sql, pace: number) => sql`
   case when p.throttled_at is null then ${pace}::float8 else least(${pace}::float8, p.rate +
     ${pace}::float8 * extract(epoch from clock_timestamp() - p.throttled_at)::float8 / ${recoverySeconds}::float8) end`
 
-export type LiveSends = { count(connection: Connection): void; stop(): Promise<void> }
+export type LiveSendCounter = { count(connection: Connection): void; stop(): Promise<void> }
 
-const gatherMs = 100
+const flushMs = 100
 
-/** Counts what goes out without waiting, and tells the bucket of it a few times a second. */
-export function createLiveSends(sql: Sql, log: FastifyBaseLogger): LiveSends {
+/** Counts live sends and subtracts them from their buckets every `flushMs`. */
+export function createLiveSendCounter(sql: Sql, log: FastifyBaseLogger): LiveSendCounter {
   let counts = new Map<string, { workspace_id: string; connection_id: string; pace: number; count: number }>()
   let timer: NodeJS.Timeout | undefined
-  let telling: Promise<unknown> = Promise.resolve()
+  let flushing: Promise<unknown> = Promise.resolve()
 
-  function tell() {
+  function flush() {
     timer = undefined
     const rows = [...counts.values()]
     counts = new Map()
-    telling = makeRoom(sql, rows).catch((error) => log.warn({ err: error }, 'sends could not be counted in their pace'))
+    flushing = spendLiveSends(sql, rows).catch((error) =>
+      log.warn({ err: error }, 'live sends could not be subtracted from the pace of broadcasts'),
+    )
   }
 
   return {
@@ -178,36 +177,37 @@ export function createLiveSends(sql: Sql, log: FastifyBaseLogger): LiveSends {
       const known = counts.get(id)
       if (known) known.count++
       else counts.set(id, { workspace_id, connection_id: id, pace, count: 1 })
-      timer ??= setTimeout(tell, gatherMs)
+      timer ??= setTimeout(flush, flushMs)
     },
     async stop() {
       clearTimeout(timer)
-      await telling
+      await flushing
     },
   }
 }
 
-/** Only where something was handed over a moment ago: nobody else needs the room. */
-async function makeRoom(
+/** Changes only the buckets of numbers that handed recipients over in the last 2 seconds; no other bucket is in use. */
+async function spendLiveSends(
   sql: Sql,
   rows: readonly { workspace_id: string; connection_id: string; pace: number; count: number }[],
 ): Promise<void> {
   await sql`
-    with given as (
+    with input as (
       select *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, connection_id uuid, pace int, count int
       )
     ),
-    locked as (
-      select p.workspace_id, p.connection_id, g.pace, g.count
-      from given g
-      join broadcast_paces p on p.workspace_id = g.workspace_id and p.connection_id = g.connection_id
+    -- Sorted, so that two statements cannot deadlock.
+    locked_paces as (
+      select p.workspace_id, p.connection_id, i.pace, i.count
+      from input i
+      join broadcast_paces p on p.workspace_id = i.workspace_id and p.connection_id = i.connection_id
       where p.filled_at > now() - interval '2 seconds'
       order by p.workspace_id, p.connection_id
       for update of p
     )
     update broadcast_paces p set allowance = greatest(p.allowance - l.count, -l.pace * ${maxDebtSeconds}::float8)
-    from locked l
+    from locked_paces l
     where p.workspace_id = l.workspace_id and p.connection_id = l.connection_id`
 }

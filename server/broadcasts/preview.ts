@@ -1,12 +1,10 @@
 /**
- * Before a broadcast: whom it would reach and for how long it would run, and
- * the template to one number to see how it looks. A preview writes nothing.
+ * Previews a broadcast, without a write: how many recipients it would reach, how long it would run, and a sample. Also
+ * sends the template to one number as a test.
  *
- * A list is judged person by person, as when it is sent. Of a segment the
- * database counts who has no number, opted out or lacks a field, so a million
- * take no longer than counting them; what only shows once a value is put in
- * its place is tried on the first of them, and `values_checked` says on how
- * many.
+ * A list is checked recipient by recipient, as when it is sent. For a segment the database counts the contacts that have no
+ * number, opted out or lack a field, so a million take no longer than a count. Other errors in values show only when the
+ * template is filled; that is checked on the first 1,000, and `values_checked` has the number.
  */
 import type { Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
@@ -18,7 +16,7 @@ import { badRequest } from '../lib/errors.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
-  type Accepting,
+  type AcceptContext,
   type Caller,
   checkTemplate,
   type NewBroadcast,
@@ -27,10 +25,10 @@ import {
   requireRules,
   requireSchedule,
 } from './accept.ts'
-import { optedOut } from './broadcasts.ts'
-import { type Chosen, type Judged, judge, withoutField } from './choose.ts'
-import { withoutNumber } from './fill.ts'
-import { expandValues, faultOfValues, hasFields, type ValuedContact, type ValueField } from './values.ts'
+import { optedOutReason } from './broadcasts.ts'
+import { type ChosenRecipient, type JudgedRecipient, judgeRecipients, missingFieldReason } from './choose.ts'
+import { noPhoneReason } from './fill.ts'
+import { expandValues, findValueFault, hasFields, type ValuedContact, type ValueField } from './values.ts'
 
 export type Preview = {
   total: number
@@ -42,44 +40,45 @@ export type Preview = {
   sample: { text: string; to: string } | null
 }
 
-type Asking = Pick<Caller, 'workspaceId' | 'defaultCountry'>
+type PreviewCaller = Pick<Caller, 'workspaceId' | 'defaultCountry'>
 
-/** What is known of those a broadcast is for. */
+/** The recipients of a broadcast, as far as they are known now. */
 type Audience = {
   total: number
-  /** Whose places in the plan it would take. */
-  wanted: number
+  /** The number of quota units it would use. */
+  quotaUnits: number
   skipped: Map<string, number>
-  judged: Judged[]
+  judged: JudgedRecipient[]
 }
 
 export async function previewBroadcast(
-  { db, sealer, channel, fields }: Accepting,
-  { workspaceId, defaultCountry }: Asking,
-  given: NewBroadcast,
+  { db, sealer, channel, fields }: AcceptContext,
+  { workspaceId, defaultCountry }: PreviewCaller,
+  input: NewBroadcast,
 ): Promise<Preview> {
-  const scheduledAt = requireRules(given)
+  const scheduledAt = requireRules(input)
   await requireSchedule(db, scheduledAt)
   const connection = await requireMsgapp(db, sealer, workspaceId)
-  const { name, language, params } = given.template
+  const { name, language, params } = input.template
   const rows = await checkTemplate(
     db,
     channel,
     connection,
-    given,
-    readRecipients(given.recipients ?? [], defaultCountry),
+    input,
+    readRecipients(input.recipients ?? [], defaultCountry),
   )
   const template = requireRow(await getTemplate(db, workspaceId, name, language), 'the template')
-  const tryOut = (people: readonly Chosen[]) => judge(channel, [broadcastOf(given)], templatesOf(template), people)
+  const judgePeople = (people: readonly ChosenRecipient[]) =>
+    judgeRecipients(channel, [broadcastOf(input)], templatesOf(template), people)
 
   let audience: Audience
-  if (given.segment_id === undefined) audience = await lookAtList(db, workspaceId, rows, tryOut)
+  if (input.segment_id === undefined) audience = await checkList(db, workspaceId, rows, judgePeople)
   else {
-    const segment = await requireSegment(db, workspaceId, given.segment_id)
+    const segment = await requireSegment(db, workspaceId, input.segment_id)
     const condition = memberCondition(db, workspaceId, fields, segment)
-    audience = await lookAtSegment(db, workspaceId, condition, params, tryOut)
+    audience = await checkSegment(db, workspaceId, condition, params, judgePeople)
   }
-  const { total, wanted, skipped, judged } = audience
+  const { total, quotaUnits, skipped, judged } = audience
   for (const { reason } of judged) if (reason !== null) count(skipped, reason, 1)
   const sendable = total - [...skipped.values()].reduce((sum, one) => sum + one, 0)
   const first = judged.find(({ message }) => message)
@@ -89,17 +88,17 @@ export async function previewBroadcast(
     skipped: [...skipped].map(([reason, count]) => ({ reason, count })).sort((one, other) => other.count - one.count),
     values_checked: judged.length,
     duration_seconds: Math.ceil(sendable / connection.messages_per_second),
-    plan: await readPlan(db, workspaceId, scheduledAt ?? nowIso(), wanted),
+    plan: await readPlan(db, workspaceId, scheduledAt ?? nowIso(), quotaUnits),
     sample: first ? { text: first.message?.row.content_text ?? '', to: first.phone ?? first.given_phone } : null,
   }
 }
 
-type TryOut = (people: readonly Chosen[]) => Judged[]
+type JudgePeople = (people: readonly ChosenRecipient[]) => JudgedRecipient[]
 
-/** As the engine knows it when it hands over. */
-const previewed = 'preview'
+/** The id of the broadcast that does not exist yet. */
+const previewId = 'preview'
 const broadcastOf = ({ template: { name, language, params } }: NewBroadcast) => ({
-  id: previewed,
+  id: previewId,
   template_name: name,
   template_language: language,
   params,
@@ -107,32 +106,32 @@ const broadcastOf = ({ template: { name, language, params } }: NewBroadcast) => 
   filled_count: 0,
   plan_month: '',
 })
-const templatesOf = (template: Template) => new Map([[previewed, template]])
+const templatesOf = (template: Template) => new Map([[previewId, template]])
 
-function toChosen(
+function toChosenRecipient(
   person: ValuedContact & { phone: string },
-  given: { name: string | null; params: TemplateParams | null; opted_out: boolean },
-): Chosen {
+  input: { name: string | null; params: TemplateParams | null; opted_out: boolean },
+): ChosenRecipient {
   return {
     ...person,
-    broadcast_id: previewed,
+    broadcast_id: previewId,
     place: 0,
     is_retry: false,
     message_id: null,
     attempt_count: 0,
     given_phone: person.phone,
-    given_name: given.name,
-    given_params: given.params,
+    given_name: input.name,
+    given_params: input.params,
     is_known: true,
-    opted_out: given.opted_out,
+    opted_out: input.opted_out,
   }
 }
 
-async function lookAtList(
+async function checkList(
   sql: Sql,
   workspaceId: string,
   rows: readonly Recipient[],
-  tryOut: TryOut,
+  judgePeople: JudgePeople,
 ): Promise<Audience> {
   const skipped = new Map<string, number>()
   for (const { reason } of rows) if (reason !== null) count(skipped, reason, 1)
@@ -143,30 +142,30 @@ async function lookAtList(
     usable.flatMap(({ identity }) => identity ?? []),
   )
   const people = usable.map(({ identity, phone, name, params }) => {
-    const contact = known.get(identity ?? '') ?? { ...nobody, opted_out: false }
+    const contact = known.get(identity ?? '') ?? { ...unknownContact, opted_out: false }
     const person = { ...contact, name: name ?? contact.name, phone: contact.phone ?? phone }
-    return toChosen(person, { name, params, opted_out: contact.opted_out })
+    return toChosenRecipient(person, { name, params, opted_out: contact.opted_out })
   })
-  const wanted = people.filter(({ opted_out }) => !opted_out).length
-  return { total: rows.length, wanted, skipped, judged: tryOut(people) }
+  const quotaUnits = people.filter(({ opted_out }) => !opted_out).length
+  return { total: rows.length, quotaUnits, skipped, judged: judgePeople(people) }
 }
 
-/** So many are tried; without fields in its values everybody gets the same, and one is enough. */
+/** Recipients whose values are checked. Without fields all recipients have the same values, and one is enough. */
 const sampleSize = 1_000
 
-async function lookAtSegment(
+async function checkSegment(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
   params: TemplateParams,
-  tryOut: TryOut,
+  judgePeople: JudgePeople,
 ): Promise<Audience> {
-  const lacking = fieldsNeeded(params).reduce(
-    (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${withoutField(field)}`,
+  const missingFields = listRequiredFields(params).reduce(
+    (cases, field) => sql`${cases} when ${isBlank(sql, field)} then ${missingFieldReason(field)}`,
     sql``,
   )
   const reason = sql`
-    case when c.phone is null then ${withoutNumber} when c.opted_out_at is not null then ${optedOut} ${lacking} end`
+    case when c.phone is null then ${noPhoneReason} when c.opted_out_at is not null then ${optedOutReason} ${missingFields} end`
   const counted = await sql<{ reason: string | null; count: number }[]>`
     select ${reason} as reason, count(*)::int as count
     from contacts c where c.workspace_id = ${workspaceId} and ${condition}
@@ -178,16 +177,16 @@ async function lookAtSegment(
     from contacts c where c.workspace_id = ${workspaceId} and ${condition} and ${reason} is null
     order by c.id
     limit ${hasFields(params) ? sampleSize : 1}`
-  const people = sample.map((person) => toChosen(person, { name: null, params: null, opted_out: false }))
-  const wanted = total - (skipped.get(withoutNumber) ?? 0) - (skipped.get(optedOut) ?? 0)
-  return { total, wanted, skipped, judged: tryOut(people) }
+  const people = sample.map((person) => toChosenRecipient(person, { name: null, params: null, opted_out: false }))
+  const quotaUnits = total - (skipped.get(noPhoneReason) ?? 0) - (skipped.get(optedOutReason) ?? 0)
+  return { total, quotaUnits, skipped, judged: judgePeople(people) }
 }
 
-const nobody: ValuedContact = { name: null, phone: null, email: null, company: null }
+const unknownContact: ValuedContact = { name: null, phone: null, email: null, company: null }
 
-/** The fields that values name without a word in their stead, in the order in which they are missed. */
-function fieldsNeeded(params: TemplateParams): ValueField[] {
-  const contact = { ...nobody }
+/** The fields without a fallback, in the order in which `expandValues` reports them. */
+function listRequiredFields(params: TemplateParams): ValueField[] {
+  const contact = { ...unknownContact }
   const needed: ValueField[] = []
   for (;;) {
     const expanded = expandValues(params, contact)
@@ -197,7 +196,7 @@ function fieldsNeeded(params: TemplateParams): ValueField[] {
   }
 }
 
-/** Everything `trim` takes away, so that both find the same texts blank. */
+/** The characters that `trim` removes, so that the database and JavaScript agree on blank texts. */
 const blanks =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 
@@ -207,17 +206,17 @@ function count(counts: Map<string, number>, reason: string, more: number): void 
   counts.set(reason, (counts.get(reason) ?? 0) + more)
 }
 
-/** What the plan has left in the month of the start, as far as is known now. */
-async function readPlan(sql: Sql, workspaceId: string, startsAt: string, wanted: number): Promise<Preview['plan']> {
-  const [plan] = await sql<{ state: 'active' | 'lapsed'; room: number | null }[]>`
-    select w.plan_state as state, w.plan_messages_per_month - coalesce(u.message_count, 0) as room
+/** The quota that is left in the month of the start, as far as is known now. */
+async function readPlan(sql: Sql, workspaceId: string, startsAt: string, quotaUnits: number): Promise<Preview['plan']> {
+  const [plan] = await sql<{ state: 'active' | 'lapsed'; units_left: number | null }[]>`
+    select w.plan_state as state, w.plan_messages_per_month - coalesce(u.message_count, 0) as units_left
     from workspaces w
     left join plan_usage u on u.workspace_id = w.id
       and u.month = date_trunc('month', greatest(${startsAt}::timestamptz, now()) at time zone 'utc')::date
     where w.id = ${workspaceId}`
-  const { state, room } = requireRow(plan, 'the workspace')
-  const left = room === null ? null : Math.max(0, room)
-  return { left, fits: state === 'active' && (left === null || wanted <= left), state }
+  const { state, units_left } = requireRow(plan, 'the workspace')
+  const left = units_left === null ? null : Math.max(0, units_left)
+  return { left, fits: state === 'active' && (left === null || quotaUnits <= left), state }
 }
 
 type KnownContact = ValuedContact & { opted_out: boolean }
@@ -237,22 +236,27 @@ async function findContacts(
 
 export type TestSend = { template: NewBroadcast['template']; to: string }
 
-/** The template to one number, now, as an ordinary message of a member. */
+/** Sends the template to one number now, as an ordinary message of a member. */
 export async function sendTest(
   { sql, sender }: { sql: Sql; sender: Sender },
-  { workspaceId, defaultCountry, memberId, subject }: Asking & Pick<SendRequest, 'subject'> & { memberId: string },
+  {
+    workspaceId,
+    defaultCountry,
+    memberId,
+    subject,
+  }: PreviewCaller & Pick<SendRequest, 'subject'> & { memberId: string },
   { template, to }: TestSend,
 ): Promise<SendResult> {
   const { name, language, params } = template
-  const fault = faultOfValues(params, 'template.params')
+  const fault = findValueFault(params, 'template.params')
   if (fault) throw badRequest(fault)
   const phone = requirePhone(to, defaultCountry, 'to')
   const identity = identityOfPhone(phone)
-  const contact = (await findContacts(sql, workspaceId, [identity])).get(identity) ?? nobody
+  const contact = (await findContacts(sql, workspaceId, [identity])).get(identity) ?? unknownContact
   const expanded = expandValues(params, { ...contact, phone: contact.phone ?? phone })
   if (!expanded.ok) {
     const { missing } = expanded
-    throw badRequest(`to: ${withoutField(missing)}; name a word for it, as in {{contact.${missing}|there}}`)
+    throw badRequest(`to: ${missingFieldReason(missing)}; add a fallback, as in {{contact.${missing}|there}}`)
   }
   const draft = { type: 'template', name, language, params: expanded.params } as const
   const message = { to, name: undefined, draft, replyTo: undefined, memberId, subject }

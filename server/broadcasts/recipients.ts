@@ -1,11 +1,9 @@
 /**
- * The recipients of a broadcast as members see them: in pages, and as a table
- * to take away.
+ * The recipients of a broadcast, as members see them: in pages, and as a CSV file.
  *
- * No index says `status`, as it changes three times a row and would cost every
- * send. So a page of one status is looked for among so many places and no more;
- * whoever finds it short is told where to look on, and a status that nobody
- * has is known from the counters at once.
+ * `status` has no index: it changes three times per row, and an index would slow every send. So a page of one status scans
+ * at most 50,000 positions. A shorter page has a cursor to continue from. The counters show at once that no recipient has a
+ * status.
  */
 import { byteOrderMark, writeRow } from '../lib/csv.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -14,7 +12,7 @@ import type { Page } from '../lib/page.ts'
 import { type Broadcast, requireBroadcast } from './broadcasts.ts'
 import type { RecipientStatus } from './counts.ts'
 
-/** Whoever is being sent to is pending, as far as anybody can tell. */
+/** The statuses that members see. `sending` shows as `pending`. */
 export const shownStatuses = ['pending', 'sent', 'delivered', 'read', 'failed', 'skipped'] as const
 export type ShownStatus = (typeof shownStatuses)[number]
 
@@ -29,8 +27,8 @@ export type ListedRecipient = {
   conversation_id: string | null
 }
 
-/** So many places are looked at for a page of one status: some 20 ms. */
-const mostLooked = 50_000
+/** Positions scanned for a page of one status: about 20 ms. */
+const maxScanned = 50_000
 
 export async function listRecipients(
   sql: Sql,
@@ -41,14 +39,14 @@ export async function listRecipients(
 ): Promise<Page<ListedRecipient>> {
   const broadcast = await requireBroadcast(sql, workspaceId, id)
   if (status && countOf(broadcast, status) === 0) return { data: [], meta: { next_cursor: null } }
-  const last = status ? after + mostLooked : maxPlace
+  const last = status ? after + maxScanned : maxPosition
   const rows = await readRecipients(sql, workspaceId, id, { status, after, last, limit: limit + 1 })
   const data = rows.slice(0, limit)
-  if (rows.length > limit) return { data, meta: { next_cursor: encodePlace(data.at(-1)?.place ?? last) } }
-  return { data, meta: { next_cursor: last < broadcast.total_count ? encodePlace(last) : null } }
+  if (rows.length > limit) return { data, meta: { next_cursor: encodeCursor(data.at(-1)?.place ?? last) } }
+  return { data, meta: { next_cursor: last < broadcast.total_count ? encodeCursor(last) : null } }
 }
 
-/** Exactly so many have this status now. */
+/** The number of recipients that have exactly this status. */
 function countOf(broadcast: Broadcast, status: ShownStatus): number {
   const { pending_count, sent_count, delivered_count, read_count, failed_count, skipped_count } = broadcast
   const counts = {
@@ -62,23 +60,23 @@ function countOf(broadcast: Broadcast, status: ShownStatus): number {
   return counts[status]
 }
 
-const maxPlace = 2_147_483_647
+const maxPosition = 2_147_483_647
 
-const encodePlace = (place: number): string => Buffer.from(String(place)).toString('base64url')
+const encodeCursor = (position: number): string => Buffer.from(String(position)).toString('base64url')
 
-/** The place behind which a page starts; what is no cursor of ours is the beginning. */
-export function readPlace(cursor: unknown): number {
+/** The position after which a page starts. An invalid cursor is the beginning. */
+export function readCursor(cursor: unknown): number {
   const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
 
-type Looking = { status?: ShownStatus | undefined; after: number; last: number; limit: number }
+type RecipientRange = { status?: ShownStatus | undefined; after: number; last: number; limit: number }
 
 async function readRecipients(
   sql: Sql,
   workspaceId: string,
   id: string,
-  { status, after, last, limit }: Looking,
+  { status, after, last, limit }: RecipientRange,
 ): Promise<ListedRecipient[]> {
   return sql<ListedRecipient[]>`
     select r.place, r.phone, coalesce(r.name, c.name) as name, c.id as contact_id,
@@ -118,18 +116,18 @@ function hasStatus(sql: Sql, status: ShownStatus | undefined): Fragment {
 
 const columns = ['place', 'phone', 'name', 'status', 'reason', 'contact_id', 'message_id'] as const
 
-/** Rows at a time: what is in memory for somebody who downloads, and how long a statement takes. */
+/** Rows per statement: bounds the memory of a download and the duration of a statement. */
 const chunkSize = 2_000
 
 /**
- * Everybody, as RFC 4180 has it, a chunk whenever there is room for one: nothing is held while somebody on a slow line
- * reads, and nothing more is read once nobody does. The mark at the beginning tells spreadsheet programs that it is UTF-8.
+ * All recipients as CSV (RFC 4180), a chunk whenever the reader can take one. A slow reader holds no database connection, and
+ * reading ends when the reader disconnects. The byte order mark lets spreadsheet programs recognize UTF-8.
  */
 export async function* writeRecipients(sql: Sql, workspaceId: string, id: string): AsyncGenerator<string> {
   yield byteOrderMark + writeRow(columns)
   let after = 0
   while (isUuid(id)) {
-    const rows = await readRecipients(sql, workspaceId, id, { after, last: maxPlace, limit: chunkSize })
+    const rows = await readRecipients(sql, workspaceId, id, { after, last: maxPosition, limit: chunkSize })
     const end = rows.at(-1)
     if (!end) return
     yield rows.map((row) => writeRow(columns.map((column) => row[column]))).join('')

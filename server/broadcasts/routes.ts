@@ -1,4 +1,4 @@
-/** `/broadcasts`: one template to many, and how far it has got. */
+/** `/broadcasts`: send one template to many recipients, and read the progress. */
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
-import { type Accepting, acceptBroadcast, checkBroadcast, type NewBroadcast } from './accept.ts'
+import { type AcceptContext, acceptBroadcast, checkBroadcast, type NewBroadcast } from './accept.ts'
 import { broadcastStatuses, requireBroadcast } from './broadcasts.ts'
 
 const tags = ['Broadcasts']
@@ -25,22 +25,25 @@ const count = (description: string) => Type.Integer({ description })
 export const broadcastFields = {
   id: Uuid,
   name: Type.String(),
-  status: OneOf(broadcastStatuses, { description: '`sent` when nobody is pending any more.' }),
+  status: OneOf(broadcastStatuses, { description: '`sent` when no recipient is pending.' }),
   template: Type.Object({ name: Type.String(), language: Type.String() }),
   segment_id: NullableText({ format: 'uuid' }),
-  total_count: count('Everybody, each number once; 0 for a segment until sending starts.'),
-  pending_count: count('Not sent to yet, or without an outcome.'),
-  sent_count: count('The channel accepted it, and it did not fail later.'),
-  delivered_count: count('Of those, delivered; whoever read it is among them.'),
+  total_count: count('All recipients, each number once; 0 for a segment until sending starts.'),
+  pending_count: count('Recipients that were not sent to yet or have no outcome yet.'),
+  sent_count: count('Recipients whose message the channel accepted and that did not fail later.'),
+  delivered_count: count('Of those, delivered. Includes the messages that were read.'),
   read_count: count('Of those, read.'),
-  failed_count: count('The channel refused it, or it failed later.'),
-  skipped_count: count('Not sent to: no usable number, a missing value, opted out, or canceled.'),
+  failed_count: count('Recipients whose message the channel refused or that failed later.'),
+  skipped_count: count(
+    'Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.',
+  ),
   is_paused: Type.Boolean({
     description:
-      'No recipient is sent to for the moment. When the channel is not answering it goes on by itself; otherwise a member resumes it.',
+      'No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it.',
   }),
   paused_reason: NullableText({
-    description: 'Why it is paused, and when the channel is tried next; null when it is not, or a member paused it.',
+    description:
+      'The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it.',
   }),
   created_at: DateTime,
   scheduled_at: NullableDateTime,
@@ -75,10 +78,10 @@ const Recipient = Type.Object(
   {
     to: Type.String({
       maxLength: 500,
-      description: 'A phone number; without country code it is read with the default country of the workspace.',
+      description: 'A phone number. A number without a country code is in the default country of the workspace.',
     }),
     name: Type.Optional(
-      Type.String({ maxLength: 500, description: "The contact's name; replaces the stored one if different." }),
+      Type.String({ maxLength: 500, description: "The contact's name. Replaces the stored name if it is different." }),
     ),
     params: Type.Optional(ParamsSchema),
   },
@@ -93,14 +96,20 @@ export const NewBroadcastSchema = Type.Object(
       Type.Array(Recipient, {
         minItems: 1,
         maxItems: 1_000,
-        description: 'Each number is sent to once. `params` of a recipient replace those of the template whole.',
+        description: 'Each number gets one message. The `params` of a recipient replace all `params` of the template.',
       }),
     ),
     segment_id: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Instead of `recipients`; taken as it is when sending starts.' }),
+      Type.String({
+        format: 'uuid',
+        description: 'Instead of `recipients`. The members are those at the time when sending starts.',
+      }),
     ),
     scheduled_at: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When to start; up to 5 minutes in the past means now.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'The time of the start. Up to 5 minutes in the past means now.',
+      }),
     ),
   },
   {
@@ -118,8 +127,10 @@ export const NewBroadcastSchema = Type.Object(
 
 const CheckedBroadcastSchema = Type.Object(
   {
-    recipient_count: Type.Integer({ description: 'How many recipients would be sent to, as far as is known now.' }),
-    skipped_count: Type.Integer({ description: 'How many would be skipped.' }),
+    recipient_count: Type.Integer({
+      description: 'The number of recipients that would be sent to, as far as is known now.',
+    }),
+    skipped_count: Type.Integer({ description: 'The number of recipients that would be skipped.' }),
   },
   { title: 'CheckedBroadcast', examples: [{ recipient_count: 2, skipped_count: 0 }] },
 )
@@ -139,13 +150,13 @@ export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroad
   }
 }
 
-type Wiring = Accepting & {
+type BroadcastRoutesOptions = AcceptContext & {
   db: Db
   signals: Signals
 }
 
 export const broadcastRoutes =
-  ({ signals, ...accepting }: Wiring) =>
+  ({ signals, ...context }: BroadcastRoutesOptions) =>
   async (app: App) => {
     const config = { scope: 'broadcasts:send' }
     app.post(
@@ -154,9 +165,9 @@ export const broadcastRoutes =
         config: { ...config, failures: [402, 404] },
         schema: {
           operationId: 'createBroadcast',
-          summary: 'Send a template to many',
+          summary: 'Send a template to many recipients',
           description:
-            'Accepts the whole and sends it in the background, at the pace of your number. Values may name fields of the contact, with a word for those who have none: `{{contact.name|there}}`; the fields are `name`, `phone`, `email` and `company`. Whoever has no usable number, lacks a value or opted out is skipped.',
+            'Accepts the broadcast and sends it in the background, at the pace of your number. Values may contain fields of the contact, with a fallback for an empty field: `{{contact.name|there}}`. The fields are `name`, `phone`, `email` and `company`. Recipients without a usable number, with a missing value, or who opted out are skipped.',
           tags,
           body: NewBroadcastSchema,
           response: { 202: DataOf(BroadcastSchema, 'Accepted.') },
@@ -164,8 +175,8 @@ export const broadcastRoutes =
       },
       async ({ caller, body, idempotency }, reply) => {
         const { workspaceId, defaultCountry } = caller
-        const asking = { workspaceId, defaultCountry, subject: idempotency?.subject }
-        const broadcast = await acceptBroadcast(accepting, asking, readBroadcast(body))
+        const broadcastCaller = { workspaceId, defaultCountry, subject: idempotency?.subject }
+        const broadcast = await acceptBroadcast(context, broadcastCaller, readBroadcast(body))
         signals.broadcastReady()
         reply.code(202)
         return { data: broadcast }
@@ -186,7 +197,7 @@ export const broadcastRoutes =
         },
       },
       async ({ caller: { workspaceId, defaultCountry }, body }) => ({
-        data: await checkBroadcast(accepting, { workspaceId, defaultCountry, subject: undefined }, readBroadcast(body)),
+        data: await checkBroadcast(context, { workspaceId, defaultCountry, subject: undefined }, readBroadcast(body)),
       }),
     )
     app.get(
@@ -196,12 +207,12 @@ export const broadcastRoutes =
         schema: {
           operationId: 'getBroadcast',
           summary: 'Read a broadcast',
-          description: 'Counters are exact at this read; the total is pending, sent, failed and skipped together.',
+          description: 'The counters are exact. The total is the sum of pending, sent, failed and skipped.',
           tags,
           params: IdParams,
           response: { 200: DataOf(BroadcastSchema) },
         },
       },
-      async ({ caller, params }) => ({ data: await requireBroadcast(accepting.db, caller.workspaceId, params.id) }),
+      async ({ caller, params }) => ({ data: await requireBroadcast(context.db, caller.workspaceId, params.id) }),
     )
   }

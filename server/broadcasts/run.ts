@@ -1,18 +1,21 @@
 /**
- * The engine: start what is due, fill, hand over, send, settle, finish.
+ * The broadcast loop. It polls every 500 ms and when a signal wakes it, and moves each open broadcast to its next state:
  *
- * A driver for each workspace hands batches over at its number's pace while
- * there are recipients. What was handed over is sent at once, and no connection
- * to the database is held meanwhile. Any number of processes do this side by
- * side: rows and their locks decide which one does what.
+ *   scheduled     The time has come: start it (`startScheduled`).
+ *   filling       A segment becomes recipients, in chunks (`fill.ts`). Handing over begins with the first chunk.
+ *   handing over  A driver per workspace hands recipients over at the number's pace (`hand-over.ts`) and sends them.
+ *   canceled      The remaining recipients are skipped, in chunks.
+ *   done          No recipient is pending: write `completed_at`.
  *
- * An outage of the channel opens the number's circuit breaker
- * (`circuit-breaker.ts`): its broadcasts wait and go on by themselves. A fault
- * of the template or the credentials pauses a broadcast until a member resumes
- * it.
+ * A driver ends when a batch is `idle` (no recipient is due) or `held` (the circuit breaker is open). It waits when a batch
+ * is `busy` (another process has the number), and pauses the broadcast when it is `stuck` (the template is not approved).
+ *
+ * No database connection is held while the channel is called. Any number of processes run this loop; row locks decide
+ * which process does what. The policy is in pure modules: `circuit-breaker.ts` for outages of the channel, which end by
+ * themselves, and `verdict.ts` for retries and for faults that pause a broadcast until a member resumes it.
  */
 
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Template } from '../channels/channel.ts'
@@ -28,17 +31,17 @@ import { createTtlCache } from '../lib/ttl-cache.ts'
 import { createAnswerRecorder } from '../messages/dispatch.ts'
 import { createSettler, toOutcome } from '../messages/settle.ts'
 import type { FilterFields } from '../segments/filter.ts'
-import { finishBroadcast, holdBroadcast, isDone, skipRest, startScheduled } from './broadcasts.ts'
+import { finishBroadcast, isDone, pauseWithReason, skipRemaining, startScheduled } from './broadcasts.ts'
 import { hasWork } from './choose.ts'
 import { type Breaker, type BreakerEvent, type BreakerPolicy, breakerPolicy, closed } from './circuit-breaker.ts'
-import { recipientsFollow, sumUp } from './counts.ts'
+import { recipientFollower, sumCounts } from './counts.ts'
 import { fillBroadcast } from './fill.ts'
-import { batchMs, type Handed, type HandingOver, handOver, requeue } from './hand-over.ts'
+import { batchMs, type HandedRecipient, type HandOverContext, handOver, requeue } from './hand-over.ts'
 import { createInFlight } from './in-flight.ts'
-import { createPace, isHeldBack, recordOutcome, slowDown } from './pace.ts'
+import { createPace, isHeld, recordOutcome, slowDown } from './pace.ts'
 import { judgeSent, type Verdict } from './verdict.ts'
 
-export type Broadcasting = {
+export type BroadcastContext = {
   pools: { general: Db; broadcasts: Db; settle: Db }
   sealer: Sealer
   channel: Channel
@@ -47,38 +50,38 @@ export type Broadcasting = {
   log: FastifyBaseLogger
   health: Health
   signals: Signals
-  /** Count a send by its outcome. */
+  /** Counts a send by its outcome. */
   count?: (outcome: string) => void
   policy?: BreakerPolicy | undefined
 }
 
-/** `wake`: there may be something to do. */
-export type BroadcastingLoop = Loop & { wake(): void }
+/** `wake`: poll now, because a broadcast may have work. */
+export type BroadcastLoop = Loop & { wake(): void }
 
-/** A schedule is seen this late at most. */
+/** A scheduled broadcast starts at most this late. */
 const pollMs = 500
-/** When it stops, sends in flight get this long. */
+/** `stop` waits this long for the sends in flight. */
 const graceMs = 5_000
-/** A connection or a template is as it was at most this long ago. */
-const freshMs = 1_000
+/** The time a connection or a template is cached. */
+const cacheMs = 1_000
 const maxFillers = 2
-/** Ten sends take the event loop a millisecond. */
+/** Sends that start before other work of the process runs: ten take the event loop a millisecond. */
 const sliceSize = 10
 
-/** After this many refusals of the template in a row a broadcast pauses. */
+/** A broadcast pauses after this many consecutive refusals of its template. */
 const maxTemplateFaults = 5
 
-type Open = {
+type OpenBroadcast = {
   workspace_id: string
   id: string
   status: 'sending' | 'canceled'
   is_done: boolean
   is_canceled: boolean
-  wants_rows: boolean
+  needs_filling: boolean
   has_work: boolean
 }
 
-export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop {
+export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   const {
     pools: { general: db, broadcasts: runDb, settle: settleDb },
     sealer,
@@ -90,61 +93,60 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     signals,
     count = () => {},
     policy = breakerPolicy,
-  } = broadcasting
-  const settle = createSettler(settleDb, { publicUrl, follower: recipientsFollow })
+  } = context
+  const settle = createSettler(settleDb, { publicUrl, follower: recipientFollower })
   const recordAnswer = createAnswerRecorder(runDb)
-  const readConnection = createTtlCache((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), freshMs)
+  const readConnection = createTtlCache((workspaceId) => getConnection(runDb, sealer, workspaceId, 'msgapp'), cacheMs)
   const drivers = new Map<string, Promise<void>>()
   const fillers = new Map<string, Promise<void>>()
   const inFlight = createInFlight()
-  /** The breakers of numbers as this process saw them last, by connection. */
+  /** The last state of each number's breaker that this process read, by connection. */
   const breakers = new Map<string, Breaker>()
-  /** Refusals of the template in a row, by broadcast. */
+  /** Consecutive refusals of the template, by broadcast. */
   const templateFaults = new Map<string, number>()
   let stopped = false
-  let looking: Promise<void> | undefined
-  let again = false
-  const poll = setInterval(wake, pollMs)
+  let polling: Promise<void> | undefined
+  let isPollRequested = false
+  const timer = setInterval(wake, pollMs)
 
   function wake(): void {
     if (stopped) return
-    again = true
-    looking ??= look().finally(() => {
-      looking = undefined
-      if (again) setImmediate(wake)
+    isPollRequested = true
+    polling ??= poll().finally(() => {
+      polling = undefined
+      if (isPollRequested) setImmediate(wake)
     })
   }
 
-  /** See what there is to do, and have it done. */
-  async function look(): Promise<void> {
-    again = false
+  async function poll(): Promise<void> {
+    isPollRequested = false
     try {
       await health.watch('broadcasts', async () => {
         for (const { workspace_id, id } of await listDue(db)) await startScheduled(db, workspace_id, id)
-        for (const open of await listOpen(db)) await tend(open)
+        for (const open of await listOpen(db)) await advance(open)
       })
     } catch (error) {
-      log.error({ err: error }, 'broadcasts could not be looked after; the next look tries again')
+      log.error({ err: error }, 'broadcasts could not be polled; the next poll tries again')
     }
   }
 
-  async function tend({ workspace_id: workspaceId, id, ...open }: Open): Promise<void> {
+  /** Starts what the broadcast needs next. Fillers and drivers go on after this returns. */
+  async function advance({ workspace_id: workspaceId, id, ...open }: OpenBroadcast): Promise<void> {
     if (open.is_canceled) {
-      // More than a chunk is there at the next look.
-      if (await skipRest(db, workspaceId, id)) again = true
+      if (await skipRemaining(db, workspaceId, id)) isPollRequested = true
     }
     if (open.is_done || open.is_canceled) {
       await finishBroadcast(db, workspaceId, id)
       templateFaults.delete(id)
     }
-    if (open.wants_rows && !fillers.has(id) && fillers.size < maxFillers) keep(fillers, id, fill(workspaceId, id))
-    if (open.has_work && !drivers.has(workspaceId)) keep(drivers, workspaceId, drive(workspaceId))
+    if (open.needs_filling && !fillers.has(id) && fillers.size < maxFillers) track(fillers, id, fill(workspaceId, id))
+    if (open.has_work && !drivers.has(workspaceId)) track(drivers, workspaceId, drive(workspaceId))
   }
 
-  function keep(running: Map<string, Promise<void>>, key: string, run: Promise<void>): void {
+  function track(running: Map<string, Promise<void>>, key: string, run: Promise<void>): void {
     const ended = health
       .watch('broadcast-sends', () => run)
-      .catch((error) => log.error({ err: error }, 'a broadcast could not go on; the next look tries again'))
+      .catch((error) => log.error({ err: error }, 'a broadcast stopped with an error; the next poll continues it'))
       .finally(() => running.delete(key))
     running.set(key, ended)
   }
@@ -152,30 +154,30 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
   const fill = (workspaceId: string, id: string) =>
     fillBroadcast({ db, fields, workspaceId, id, onChunk: wake, isStopped: () => stopped })
 
-  /** Hand over at the number's pace until there is nobody left for the moment, or the circuit breaker opens. */
+  /** Hands recipients over at the number's pace until none is due or the circuit breaker opens. */
   async function drive(workspaceId: string): Promise<void> {
     const first = await readConnection(workspaceId).catch((error) => {
       if (!(error instanceof SealError)) throw error
     })
-    if (!first) return holdAll(workspaceId, 'The workspace has no msgapp connection that can be used.')
+    if (!first) return pauseAll(workspaceId, 'The workspace has no usable msgapp connection.')
     const readTemplate = createTemplateReader(workspaceId)
-    let paced: string | undefined
+    let pacedId: string | undefined
     while (!stopped) {
       const connection = await readConnection(workspaceId)
-      if (!connection) return holdAll(workspaceId, 'The workspace has no msgapp connection.')
-      // A connection that replaced another has no row yet, and a row that is missing looks like one another process holds.
-      if (connection.id !== paced) await createPace(runDb, connection)
-      paced = connection.id
+      if (!connection) return pauseAll(workspaceId, 'The workspace has no msgapp connection.')
+      // A new connection has no row yet, and `handOver` takes a missing row for one that another process has locked.
+      if (connection.id !== pacedId) await createPace(runDb, connection)
+      pacedId = connection.id
       const limit = inFlight.capacity(connection.id, connection.messages_per_second)
       if (limit <= 0) {
         await inFlight.whenFreed()
         continue
       }
-      const handing = { connection, channel, limit, getTemplate: readTemplate, policy }
-      const batch = await withRetries(() => handOver(runDb, handing))
+      const handOverContext = { connection, channel, limit, getTemplate: readTemplate, policy }
+      const batch = await withRetries(() => handOver(runDb, handOverContext))
       if (batch.kind === 'idle') return
       if (batch.kind === 'stuck') {
-        await holdBroadcast(db, workspaceId, batch.broadcastId, batch.reason)
+        await pauseWithReason(db, workspaceId, batch.broadcastId, batch.reason)
         continue
       }
       if (batch.kind === 'busy') {
@@ -184,8 +186,8 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
       }
       breakers.set(connection.id, batch.breaker)
       if (batch.kind === 'held') return
-      if (batch.handed.length > 0) {
-        await beginAll(connection, batch.handed)
+      if (batch.recipients.length > 0) {
+        await sendAll(connection, batch.recipients)
         signals.changed(workspaceId)
         signals.deliveriesQueued()
       }
@@ -193,30 +195,30 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     }
   }
 
-  async function holdAll(workspaceId: string, reason: string): Promise<void> {
+  async function pauseAll(workspaceId: string, reason: string): Promise<void> {
     for (const { workspace_id, id, status } of await listOpen(db)) {
-      if (workspace_id === workspaceId && status === 'sending') await holdBroadcast(db, workspaceId, id, reason)
+      if (workspace_id === workspaceId && status === 'sending') await pauseWithReason(db, workspaceId, id, reason)
     }
   }
 
-  /** At once, but a few at a time, so that other work of this process gets a turn in between. */
-  async function beginAll(connection: Connection, all: readonly Handed[]): Promise<void> {
-    for (const [i, handed] of all.entries()) {
-      if (i > 0 && i % sliceSize === 0) await nextTurn()
+  /** Starts all sends, a slice at a time, so that other work of this process runs in between. */
+  async function sendAll(connection: Connection, recipients: readonly HandedRecipient[]): Promise<void> {
+    for (const [i, recipient] of recipients.entries()) {
+      if (i > 0 && i % sliceSize === 0) await yieldToEventLoop()
       inFlight.track(connection.id, (onAnswer) =>
-        send(connection, handed, onAnswer).catch((error) =>
-          log.error({ err: error }, 'the outcome of a send could not be stored; the reports of the channel settle it'),
+        send(connection, recipient, onAnswer).catch((error) =>
+          log.error({ err: error }, "the outcome of a send could not be stored; the channel's reports settle it"),
         ),
       )
     }
   }
 
-  async function send(connection: Connection, handed: Handed, onAnswer: () => void): Promise<void> {
+  async function send(connection: Connection, recipient: HandedRecipient, onAnswer: () => void): Promise<void> {
     const { workspace_id } = connection
-    const { contact_id, conversation_id, outgoing, attempt, is_probe: isProbe, rename } = handed
-    // It opened since this recipient was handed over: better not sent than with an unknown outcome.
+    const { contact_id, conversation_id, outgoing, attempt, is_probe: isProbe, rename } = recipient
+    // The breaker opened after the hand-over. Requeue: a send would probably end with an unknown outcome.
     if (!isProbe && (breakers.get(connection.id) ?? closed).state !== 'closed') {
-      await requeue(runDb, workspace_id, handed, {
+      await requeue(runDb, workspace_id, recipient, {
         afterMs: 0,
         reason: 'the channel is not answering',
         isAttempt: false,
@@ -232,34 +234,34 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
       await settle({ ...toOutcome(message, sent), rename })
     } else {
       const afterMs = verdict.retryMs * (0.8 + Math.random() * 0.4)
-      await requeue(runDb, workspace_id, handed, {
+      await requeue(runDb, workspace_id, recipient, {
         afterMs,
         reason: sent.message,
         isAttempt: sent.outcome !== 'unsent',
       })
     }
     await recordAnswer(connection, contact_id, outgoing.to, sent)
-    await noteChannel(connection, handed, verdict, sent.ok ? '' : sent.message)
-    await noteFault(workspace_id, handed.broadcast_id, verdict, sent.ok ? '' : sent.message)
+    await updateBreaker(connection, recipient, verdict, sent.ok ? '' : sent.message)
+    await countFault(workspace_id, recipient.broadcast_id, verdict, sent.ok ? '' : sent.message)
     signals.changed(workspace_id)
   }
 
-  /** Tell the number's circuit breaker, if it does not know. */
-  async function noteChannel(
+  /** Records the outcome in the number's circuit breaker, if it can change the state. */
+  async function updateBreaker(
     connection: Connection,
-    { handed_at, is_probe: isProbe }: Handed,
+    { handed_at, is_probe: isProbe }: HandedRecipient,
     verdict: Verdict,
     reason: string,
   ): Promise<void> {
     const known = breakers.get(connection.id)
     if (verdict.channel === 'answered') {
-      // An answer is news only after failures: nearly all sends are spared this.
+      // Only an answer after failures changes the state, so nearly all sends skip this statement.
       if (isProbe || (known?.state === 'closed' && known.failureCount > 0)) {
         await record(connection, { type: 'answered', isProbe })
       }
       return
     }
-    // Throttled sends that left together ask for one slower pace: they are one failure.
+    // Throttled sends that were in flight together slow the pace once and count as one failure.
     const isThrottled = verdict.channel === 'throttled'
     const isSlower = isThrottled && (await slowDown(runDb, connection, handed_at))
     if (!isThrottled || isSlower || isProbe) await record(connection, { type: 'failed', isProbe, reason })
@@ -272,14 +274,18 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     breakers.set(connection.id, after)
     if (before.state === after.state) return
     const { workspace_id: workspace, id } = connection
-    if (after.state === 'closed') log.info({ workspace, connection: id }, 'the channel answers again; broadcasts go on')
+    if (after.state === 'closed')
+      log.info({ workspace, connection: id }, 'the channel answers again; broadcasts continue')
     else
-      log.warn({ workspace, connection: id, ...after }, 'the channel is not answering; broadcasts of the number wait')
+      log.warn(
+        { workspace, connection: id, ...after },
+        'the channel does not answer; the circuit breaker is open and the broadcasts of this number wait',
+      )
     wake()
   }
 
-  /** Pause the broadcast for what would go wrong with every recipient. */
-  async function noteFault(workspaceId: string, id: string, { fault }: Verdict, message: string): Promise<void> {
+  /** Pauses the broadcast after a fault that every recipient would have. */
+  async function countFault(workspaceId: string, id: string, { fault }: Verdict, message: string): Promise<void> {
     if (fault === null) {
       templateFaults.delete(id)
       return
@@ -288,16 +294,16 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     templateFaults.set(id, faults)
     if (fault === 'template' && faults < maxTemplateFaults) return
     templateFaults.delete(id)
-    const [what, check] = fault === 'template' ? ['template', 'template'] : ['credentials', 'connection']
-    const reason = `The channel refused the ${what}: ${message.replace(/\.$/, '')}. Check the ${check}, then resume.`
-    await holdBroadcast(db, workspaceId, id, reason)
-    log.warn({ workspace: workspaceId, broadcast: id, reason }, 'a broadcast paused')
+    const [subject, check] = fault === 'template' ? ['template', 'template'] : ['credentials', 'connection']
+    const reason = `The channel refused the ${subject}: ${message.replace(/\.$/, '')}. Check the ${check}, then resume.`
+    await pauseWithReason(db, workspaceId, id, reason)
+    log.warn({ workspace: workspaceId, broadcast: id, reason }, 'a broadcast was paused')
   }
 
   async function end(): Promise<void> {
-    // Drivers that wait for capacity end with this; what they still begin is waited for below.
+    // Ends the drivers that wait for capacity. The second call waits for the sends that they started meanwhile.
     void inFlight.stop()
-    await looking
+    await polling
     await Promise.all([...drivers.values(), ...fillers.values()])
     await inFlight.stop()
   }
@@ -308,22 +314,22 @@ export function startBroadcasting(broadcasting: Broadcasting): BroadcastingLoop 
     wake,
     async stop() {
       stopped = true
-      clearInterval(poll)
+      clearInterval(timer)
       stopping ??= within(graceMs, end())
       await stopping
     },
   }
 }
 
-/** Templates of a workspace, read once for the batches of a moment. */
-function createTemplateReader(workspaceId: string): HandingOver['getTemplate'] {
-  const known = new Map<string, { at: number; template: Template | undefined }>()
+/** Caches the templates of a workspace for `cacheMs`. Reads in the transaction of the caller. */
+function createTemplateReader(workspaceId: string): HandOverContext['getTemplate'] {
+  const cache = new Map<string, { at: number; template: Template | undefined }>()
   return async (sql, name, language) => {
     const key = JSON.stringify([name, language])
-    const last = known.get(key)
-    if (last && performance.now() - last.at < freshMs) return last.template
+    const cached = cache.get(key)
+    if (cached && performance.now() - cached.at < cacheMs) return cached.template
     const template = await getTemplate(sql, workspaceId, name, language)
-    known.set(key, { at: performance.now(), template })
+    cache.set(key, { at: performance.now(), template })
     return template
   }
 }
@@ -336,21 +342,21 @@ async function listDue(sql: Sql): Promise<{ workspace_id: string; id: string }[]
     limit 100`
 }
 
-/** Broadcasts that are not over, with what each of them needs. */
-async function listOpen(sql: Sql): Promise<Open[]> {
-  return sql<Open[]>`
+/** Broadcasts that are neither scheduled nor completed, with what each of them needs. */
+async function listOpen(sql: Sql): Promise<OpenBroadcast[]> {
+  return sql<OpenBroadcast[]>`
     select b.workspace_id, b.id, b.status, b.status = 'sending' and ${isDone(sql)} as is_done,
-      b.status = 'canceled' as is_canceled, b.status = 'sending' and not b.is_filled and not b.is_paused as wants_rows,
+      b.status = 'canceled' as is_canceled, b.status = 'sending' and not b.is_filled and not b.is_paused as needs_filling,
       b.status = 'sending' and not b.is_paused and b.started_at is not null and ${hasWork(sql)}
-        and not ${isHeldBack(sql)} as has_work
-    from broadcasts b cross join lateral (${sumUp(sql)}) n
+        and not ${isHeld(sql)} as has_work
+    from broadcasts b cross join lateral (${sumCounts(sql)}) n
     where b.completed_at is null and b.status <> 'scheduled'
     order by b.workspace_id, b.id`
 }
 
-/** How many there are, by status. */
+/** The gauge of broadcasts by status. */
 export function watchBroadcasts(sql: Sql, metrics: Metrics): void {
-  metrics.gauge('parley_broadcasts', 'Broadcasts, by status; a paused one is counted as such.', 'status', async () => {
+  metrics.gauge('parley_broadcasts', 'Broadcasts, by status; paused ones count as paused.', 'status', async () => {
     const rows = await sql<{ status: string; count: number }[]>`
       select case when b.is_paused or b.status = 'sending' and exists (
           select from broadcast_paces p where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'

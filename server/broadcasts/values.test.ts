@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { expandValues, faultOfValues, hasFields, type ValuedContact, valueFields } from './values.ts'
+import { expandValues, findValueFault, hasFields, type ValuedContact, valueFields } from './values.ts'
 
 const ann: ValuedContact = { name: 'Ann', phone: '+14155550100', email: null, company: ' ' }
 const expand = (text: string, contact = ann) => {
@@ -42,20 +42,20 @@ test('a field that is not there is named with its place', () => {
   for (const [params, message] of [
     [
       { body: ['x', '{{contact.age}}'] },
-      'template.params.body[1]: there is no contact.age; there are name, phone, email, company',
+      'template.params.body[1]: unknown field contact.age; use one of name, phone, email, company',
     ],
     [
       { bodyNamed: { a: '{{contact.}}' } },
-      'template.params.bodyNamed.a: there is no contact.; there are name, phone, email, company',
+      'template.params.bodyNamed.a: unknown field contact.; use one of name, phone, email, company',
     ],
     [{ cards: [{ buttonParams: { 0: '{{contact.Name|x}}' } }] }, /^template\.params\.cards\[0\]\.buttonParams\.0: /],
     [{ body: ['{{contact.constructor}}'] }, /contact\.constructor/],
   ] as const) {
-    const fault = faultOfValues(params, 'template.params') ?? ''
+    const fault = findValueFault(params, 'template.params') ?? ''
     if (typeof message === 'string') assert.equal(fault, message)
     else assert.match(fault, message)
   }
-  assert.equal(faultOfValues({ body: ['{{contact.name|x}}', '{{other}}'] }, 'template.params'), undefined)
+  assert.equal(findValueFault({ body: ['{{contact.name|x}}', '{{other}}'] }, 'template.params'), undefined)
 })
 
 const field = fc.constantFrom(...valueFields)
@@ -87,7 +87,7 @@ test('what stands in a field is taken literally, whatever it looks like', () => 
 test('a field that never ends takes no longer than any other text of its length', () => {
   const body = Array.from({ length: 50 }, () => `{{contact.${' '.repeat(4_000)}`)
   const began = performance.now()
-  assert.equal(faultOfValues({ body }, 'template.params'), undefined)
+  assert.equal(findValueFault({ body }, 'template.params'), undefined)
   assert.deepEqual(expandValues({ body }, ann), { ok: true, params: { body } })
   const ms = performance.now() - began
   assert.ok(ms < 500, `${ms} ms`)

@@ -1,9 +1,8 @@
 /**
- * Contact fields in the values of a template: `{{contact.name}}`, or with a
- * word for those who have none, `{{contact.name|there}}`. Pure.
+ * Contact fields in the values of a template: `{{contact.name}}`, or with a fallback for an empty field,
+ * `{{contact.name|there}}`. Pure.
  *
- * What stands in a contact's own field is never read as a field again. Any
- * other text in braces is taken literally, as it is in a message.
+ * The text of a contact's field is never expanded itself. Any other text in braces is literal, as in a message.
  */
 import type { TemplateParams } from '../channels/channel.ts'
 
@@ -11,27 +10,27 @@ export const valueFields = ['name', 'phone', 'email', 'company'] as const
 export type ValueField = (typeof valueFields)[number]
 export type ValuedContact = Record<ValueField, string | null>
 
-/** Each character has one way to match: blanks that two parts could take cost their square, and one request some seconds. */
+/** Each character can match in one way only. Blanks that two groups can match take quadratic time: seconds per request. */
 const reference = /\{\{\s*contact\.([^{}|]*)(?:\|([^{}]*))?\}\}/g
 
-/** What is wrong with the fields that values name, in words that begin with the path of the value. */
-export function faultOfValues(params: TemplateParams, path: string): string | undefined {
-  for (const { at, text } of textsOf(params, path)) {
+/** Returns the error for the first unknown field, with the path of the value, or undefined. */
+export function findValueFault(params: TemplateParams, rootPath: string): string | undefined {
+  for (const { path, text } of listTexts(params, rootPath)) {
     for (const [, name = ''] of text.matchAll(reference)) {
       const field = name.trimEnd()
-      if (!isField(field)) return `${at}: there is no contact.${field}; there are ${valueFields.join(', ')}`
+      if (!isField(field)) return `${path}: unknown field contact.${field}; use one of ${valueFields.join(', ')}`
     }
   }
   return undefined
 }
 
 export const hasFields = (params: TemplateParams): boolean =>
-  textsOf(params, '').some(({ text }) => text.match(reference) !== null)
+  listTexts(params, '').some(({ text }) => text.match(reference) !== null)
 
-export type Expanded = { ok: true; params: TemplateParams } | { ok: false; missing: ValueField }
+export type ExpandedValues = { ok: true; params: TemplateParams } | { ok: false; missing: ValueField }
 
-/** Values with a contact's fields in their places; or the first field that is empty and has no word in its stead. */
-export function expandValues(params: TemplateParams, contact: ValuedContact): Expanded {
+/** Replaces the fields with the contact's values, or returns the first empty field that has no fallback. */
+export function expandValues(params: TemplateParams, contact: ValuedContact): ExpandedValues {
   let missing: ValueField | undefined
   const fill = (text: string) =>
     text.replace(reference, (whole, name: string, fallback: string | undefined) => {
@@ -46,16 +45,16 @@ export function expandValues(params: TemplateParams, contact: ValuedContact): Ex
   return missing ? { ok: false, missing } : { ok: true, params: filled }
 }
 
-/** Somebody of whom everything is known, to see whether a template can be filled at all. */
-export const anybody: ValuedContact = { name: 'x', phone: 'x', email: 'x', company: 'x' }
+/** A contact with a value in every field, to check whether a template can be filled at all. */
+export const completeContact: ValuedContact = { name: 'x', phone: 'x', email: 'x', company: 'x' }
 
 const isField = (text: string): text is ValueField => (valueFields as readonly string[]).includes(text)
 
-function textsOf(value: unknown, at: string): { at: string; text: string }[] {
-  if (typeof value === 'string') return [{ at, text: value }]
-  if (Array.isArray(value)) return value.flatMap((item, i) => textsOf(item, `${at}[${i}]`))
+function listTexts(value: unknown, path: string): { path: string; text: string }[] {
+  if (typeof value === 'string') return [{ path, text: value }]
+  if (Array.isArray(value)) return value.flatMap((item, i) => listTexts(item, `${path}[${i}]`))
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, item]) => textsOf(item, `${at}.${name}`))
+  return Object.entries(value).flatMap(([name, item]) => listTexts(item, `${path}.${name}`))
 }
 
 function mapTexts(value: unknown, change: (text: string) => string): unknown {

@@ -1,30 +1,30 @@
 /**
- * What the channel's answer to a send means for the recipient, the circuit breaker and the broadcast. Pure.
+ * Decides what the channel's answer to a send means for the recipient, the circuit breaker and the broadcast. Pure.
  *
- * Only what the channel certainly did not take is sent again. An unknown outcome never is.
+ * Only a message that the channel certainly did not accept is sent again. An unknown outcome is never retried.
  */
 import type { Sent } from '../channels/channel.ts'
 import { isConnectionFault, isTemplateFault } from '../messages/dispatch.ts'
 
 export type Verdict = {
-  /** Send to the recipient again after this time; null: settle the message with this outcome. */
+  /** Retry after this time; null: settle the message with this outcome. */
   retryMs: number | null
-  /** `throttled`: it asks for a slower pace, and is down only if that does not help. */
+  /** `throttled`: the channel asks for a slower pace. It counts as an outage only if the throttling persists. */
   channel: 'answered' | 'throttled' | 'failed'
-  /** Whose fault it is, if no recipient can be sent to until a member has fixed it. */
+  /** A fault that affects every recipient until a member fixes it. */
   fault: 'template' | 'credentials' | null
 }
 
-/** Times a recipient is sent to at most, if the channel refuses every time. */
+/** The most attempts per recipient. */
 const maxAttempts = 5
-/** A template's fault may be one recipient's: it is tried once more. */
+/** For a refused template: one recipient's values may be the reason. */
 const maxTemplateAttempts = 2
 const retryMs = 1_000
-/** The channel takes one message to a person every six seconds. */
+/** The channel accepts one message per recipient every six seconds. */
 const pairRetryMs = 6_000
 const pairRateLimit = 131056
 
-/** `attempt`: how often the channel was asked, this time included. A probe that is throttled costs its recipient nothing. */
+/** `attempt`: the number of this attempt, from 1. A throttled probe is retried without a limit. */
 export function judgeSent(sent: Sent, { attempt, isProbe }: { attempt: number; isProbe: boolean }): Verdict {
   if (sent.ok) return { retryMs: null, channel: 'answered', fault: null }
   if (sent.outcome === 'unknown') return { retryMs: null, channel: 'failed', fault: null }

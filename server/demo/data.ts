@@ -13,9 +13,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { seedTemplates } from '../../simulator/wire/templates.ts'
-import { optedOut } from '../broadcasts/broadcasts.ts'
-import { addUp } from '../broadcasts/counts.ts'
-import { withoutNumber } from '../broadcasts/fill.ts'
+import { optedOutReason } from '../broadcasts/broadcasts.ts'
+import { addCounts } from '../broadcasts/counts.ts'
+import { noPhoneReason } from '../broadcasts/fill.ts'
 import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
 import { addTags, readTagNames, resolveTags } from '../contacts/tags.ts'
@@ -262,7 +262,7 @@ async function insertBroadcast(
       ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${recipients.at(-1)?.contact_id ?? null},
       ${count}, ${timeOfId(id)}, ${started}, ${completed}, ${completed})`
   const rows = recipients.map(({ message, ...recipient }) => {
-    const passedOver = recipient.phone === null ? withoutNumber : optedOut
+    const passedOver = recipient.phone === null ? noPhoneReason : optedOutReason
     const outcome = message
       ? { status: message.status, reason: message.error }
       : { status: 'skipped', reason: passedOver }
@@ -278,7 +278,7 @@ async function insertBroadcast(
       )
       returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
     )
-    ${addUp(sql, sql`added`)}`
+    ${addCounts(sql, sql`added`)}`
   await sql`
     update broadcast_counts set settled_at = ${completed} where workspace_id = ${workspaceId} and broadcast_id = ${id}`
 }
