@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Content, MediaReference, Outgoing } from '../channel.ts'
-import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type Scripted } from '../fake-http.ts'
+import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type Scripted } from '../test-http.ts'
 import { createMsgapp } from './msgapp.ts'
 
 const connection = connectionOf('msgapp', { is_private: true })

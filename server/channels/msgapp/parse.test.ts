@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person, Report, Signal, TemplateChanges, Written } from '../channel.ts'
-import { connectionOf, fixture } from '../fake-http.ts'
+import { connectionOf, fixture } from '../test-http.ts'
 import { parse } from './parse.ts'
 
 const connection = connectionOf('msgapp')

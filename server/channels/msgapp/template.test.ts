@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Template, TemplateParams } from '../channel.ts'
-import { fixture } from '../fake-http.ts'
+import { fixture } from '../test-http.ts'
 import { fillTemplate, previewTemplate } from './template.ts'
 
 const listed = (fixture('msgapp/answers/templates') as { data: (Template & { id: string })[] }).data

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Content, Outgoing, Person, Report, Written } from '../channel.ts'
-import { connectionOf, fakeHttp, fixture, outgoing, type Scripted } from '../fake-http.ts'
+import { connectionOf, fakeHttp, fixture, outgoing, type Scripted } from '../test-http.ts'
 import { parse } from './parse.ts'
 import { createSocial } from './social.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionOf, fixture, outgoing } from '../fake-http.ts'
+import { connectionOf, fixture, outgoing } from '../test-http.ts'
 import { createWeb } from './web.ts'
 
 const connection = connectionOf('web')

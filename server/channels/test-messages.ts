@@ -1,7 +1,7 @@
 /** Messages for tests: captured ones in which any field is missing or replaced. */
 import { globSync } from 'node:fs'
 import fc from 'fast-check'
-import { fixture } from './fake-http.ts'
+import { fixture } from './test-http.ts'
 import { type Json, recordOf, recordsOf } from './reading.ts'
 
 /** Values that readers stumble over. */
