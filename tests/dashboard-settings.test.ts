@@ -191,7 +191,7 @@ test('a channel is connected step by step, and a wrong token is shown beside its
   // Another private address would be refused: this is the one the operator gave the connection.
   await page.getByLabel('Provider URL').fill(msgapp.base_url)
   await save.click()
-  await page.getByRole('alert').filter({ hasText: 'Must be a number, as the provider shows it' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'Must be a number, as shown by the provider' }).waitFor()
   await page.getByLabel('Account ID').fill(msgapp.account_id)
   await save.click()
   await page.getByRole('button', { name: 'Copy callback URL' }).waitFor()

@@ -16,11 +16,11 @@ export { createWorkspace } from '../server/accounts/workspaces.ts'
 export { requireBroadcast } from '../server/broadcasts/broadcasts.ts'
 export { recipientFollower } from '../server/broadcasts/counts.ts'
 export { writeRecipients } from '../server/broadcasts/recipients.ts'
-// Captured payloads of the channels.
-export { brokenMessages } from '../server/channels/test-messages.ts'
 // Lists that the public contract names, compared with what callers see.
 export { contentTypes } from '../server/channels/channel.ts'
 export { fixture } from '../server/channels/test-http.ts'
+// Captured payloads of the channels.
+export { brokenMessages } from '../server/channels/test-messages.ts'
 export { parsePhone } from '../server/contacts/phone.ts'
 export { filterFields } from '../server/conversations/filter-fields.ts'
 export { demoPeople } from '../server/demo/people.ts'

@@ -218,7 +218,7 @@ test('members configure the appearance and the allowed sites, and the widget fol
   const sites = owner.getByLabel('Allowed websites')
   await sites.fill('shop.test/path')
   await owner.getByRole('button', { name: 'Save changes' }).click()
-  await owner.getByRole('alert').filter({ hasText: 'Must be the address of a site' }).waitFor()
+  await owner.getByRole('alert').filter({ hasText: 'Must be the URL of a site' }).waitFor()
   await sites.fill(`${shop.url}/\nHTTPS://Shop.Test`)
   await owner.getByRole('button', { name: 'Save changes' }).click()
   await owner.getByText('Saved').waitFor()

@@ -10,30 +10,30 @@ export type AddSegmentContactsResult = {
 export type Broadcast = {
   id: string
   name: string
-  /** `sent` when nobody is pending any more. */
+  /** `sent` when no recipient is pending. */
   status: "scheduled" | "sending" | "sent" | "canceled"
   template: {
     name: string
     language: string
   }
   segment_id: string | null
-  /** Everybody, each number once; 0 for a segment until sending starts. */
+  /** All recipients, each number once; 0 for a segment until sending starts. */
   total_count: number
-  /** Not sent to yet, or without an outcome. */
+  /** Recipients that were not sent to yet or have no outcome yet. */
   pending_count: number
-  /** The channel accepted it, and it did not fail later. */
+  /** Recipients whose message the channel accepted and that did not fail later. */
   sent_count: number
-  /** Of those, delivered; whoever read it is among them. */
+  /** Of those, delivered. Includes the messages that were read. */
   delivered_count: number
   /** Of those, read. */
   read_count: number
-  /** The channel refused it, or it failed later. */
+  /** Recipients whose message the channel refused or that failed later. */
   failed_count: number
-  /** Not sent to: no usable number, a missing value, opted out, or canceled. */
+  /** Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled. */
   skipped_count: number
-  /** No recipient is sent to for the moment. When the channel is not answering it goes on by itself; otherwise a member resumes it. */
+  /** No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it. */
   is_paused: boolean
-  /** Why it is paused, and when the channel is tried next; null when it is not, or a member paused it. */
+  /** The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it. */
   paused_reason: string | null
   created_at: string
   scheduled_at: string | null
@@ -42,9 +42,9 @@ export type Broadcast = {
 }
 
 export type CheckedBroadcast = {
-  /** How many recipients would be sent to, as far as is known now. */
+  /** The number of recipients that would be sent to, as far as is known now. */
   recipient_count: number
-  /** How many would be skipped. */
+  /** The number of recipients that would be skipped. */
   skipped_count: number
 }
 
@@ -364,11 +364,11 @@ export type NewBroadcast = {
   /** 1 to 80 characters. */
   name: string
   template: TemplateSend
-  /** Each number is sent to once. `params` of a recipient replace those of the template whole. */
+  /** Each number gets one message. The `params` of a recipient replace all `params` of the template. */
   recipients?: (Recipient)[] | undefined
-  /** Instead of `recipients`; taken as it is when sending starts. */
+  /** Instead of `recipients`. The members are those at the time when sending starts. */
   segment_id?: string | undefined
-  /** When to start; up to 5 minutes in the past means now. */
+  /** The time of the start. Up to 5 minutes in the past means now. */
   scheduled_at?: string | undefined
 }
 
@@ -421,9 +421,9 @@ export type NewWebhook = {
 }
 
 export type Recipient = {
-  /** A phone number; without country code it is read with the default country of the workspace. */
+  /** A phone number. A number without a country code is in the default country of the workspace. */
   to: string
-  /** The contact's name; replaces the stored one if different. */
+  /** The contact's name. Replaces the stored name if it is different. */
   name?: string | undefined
   /** Body values in placeholder order, or an object with the values of each part. */
   params?: (string)[] | TemplateParams | undefined

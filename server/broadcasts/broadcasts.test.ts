@@ -194,7 +194,7 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
     [{ template: values }, 'template.params.body[0]: required'],
     [
       { template: { ...values, params: ['a', '{{contact.age}}'] } },
-      /^template\.params\.body\[1\]: there is no contact\.age/,
+      /^template\.params\.body\[1\]: unknown field contact\.age/,
     ],
     [
       { recipients: [{ to: phoneOf(1), params: ['{{contact.x}}'] }] },

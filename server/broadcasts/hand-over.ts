@@ -10,7 +10,7 @@
  */
 
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
-import type { Channel, Connection, Outgoing, Template } from '../channels/channel.ts'
+import type { Channel, Connection, OutgoingMessage, Template } from '../channels/channel.ts'
 import type { Who } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
@@ -39,7 +39,7 @@ export type HandedRecipient = {
   conversation_id: string
   /** The contact's new name, to store when the channel accepts the message. */
   rename: { contact_id: string; name: string } | undefined
-  outgoing: Outgoing
+  outgoing: OutgoingMessage
   /** By the database's clock, in seconds. */
   handed_at: number
   /** The send is the circuit breaker's probe. */

@@ -1,21 +1,21 @@
 /** What each answer of the channel means for a recipient, the circuit breaker and the broadcast. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Sent } from '../channels/channel.ts'
+import type { SendAnswer } from '../channels/channel.ts'
 import { judgeSent } from './verdict.ts'
 
-const rejected = (code: number | null, again = false): Sent => ({
+const rejected = (code: number | null, again = false): SendAnswer => ({
   ok: false,
   outcome: 'rejected',
   again,
   code,
   message: 'no',
 })
-const sent: Sent = { ok: true, external_id: 'wamid.1', person: null }
-const unknown: Sent = { ok: false, outcome: 'unknown', message: 'HTTP 502' }
-const unsent: Sent = { ok: false, outcome: 'unsent', message: 'connection refused' }
+const sent: SendAnswer = { ok: true, external_id: 'wamid.1', person: null }
+const unknown: SendAnswer = { ok: false, outcome: 'unknown', message: 'HTTP 502' }
+const unsent: SendAnswer = { ok: false, outcome: 'unsent', message: 'connection refused' }
 
-const judge = (answer: Sent, attempt = 1, isProbe = false) => {
+const judge = (answer: SendAnswer, attempt = 1, isProbe = false) => {
   const { retryMs, channel, fault } = judgeSent(answer, { attempt, isProbe })
   return [retryMs, channel, fault]
 }
@@ -41,7 +41,14 @@ test('credential and template faults are distinguished from recipient faults', (
   for (const code of [0, 10, 190, 200, 299, 368, 131031, 133010]) {
     assert.deepEqual(judge(rejected(code)), [1_000, 'answered', 'credentials'], String(code))
   }
-  const denied: Sent = { ok: false, outcome: 'rejected', again: false, code: null, message: 'HTTP 401', isDenied: true }
+  const denied: SendAnswer = {
+    ok: false,
+    outcome: 'rejected',
+    again: false,
+    code: null,
+    message: 'HTTP 401',
+    isDenied: true,
+  }
   assert.deepEqual(judge(denied), [1_000, 'answered', 'credentials'])
   assert.deepEqual(judge(rejected(190), 5), [null, 'answered', 'credentials'])
   for (const code of [132001, 132015, 132016]) {

@@ -3,7 +3,7 @@
  *
  * Only a message that the channel certainly did not accept is sent again. An unknown outcome is never retried.
  */
-import type { Sent } from '../channels/channel.ts'
+import type { SendAnswer } from '../channels/channel.ts'
 import { isConnectionFault, isTemplateFault } from '../messages/dispatch.ts'
 
 export type Verdict = {
@@ -25,7 +25,7 @@ const pairRetryMs = 6_000
 const pairRateLimit = 131056
 
 /** `attempt`: the number of this attempt, from 1. A throttled probe is retried without a limit. */
-export function judgeSent(sent: Sent, { attempt, isProbe }: { attempt: number; isProbe: boolean }): Verdict {
+export function judgeSent(sent: SendAnswer, { attempt, isProbe }: { attempt: number; isProbe: boolean }): Verdict {
   if (sent.ok) return { retryMs: null, channel: 'answered', fault: null }
   if (sent.outcome === 'unknown') return { retryMs: null, channel: 'failed', fault: null }
   if (sent.outcome === 'unsent') return { retryMs, channel: 'failed', fault: null }

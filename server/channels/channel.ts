@@ -1,28 +1,26 @@
 /**
- * The channel contract: what every adapter does, in our words.
+ * The channel contract: the types and functions that every adapter implements.
  *
- * An adapter turns a provider's dialect into these types and back. It has no
- * SQL and no rules: it never decides whether something may be sent, and never
- * throws for what the other side said. What a provider reports is a list of
- * `Report`s; what it answers to a send is a `Sent`. A message of a known sender
- * is always a report, `unsupported` when its content cannot be read. Anything
- * else becomes `ignored` (not used here) or `malformed` (not readable), with a
- * reason for the log, and never stops its neighbours.
+ * An adapter translates between a provider's format and these types. It has no SQL and no rules: it never decides whether a
+ * message may be sent, and it never throws because of what the provider sent. A callback becomes a list of `Report`s, and
+ * the answer to a send a `SendAnswer`. A message of a known sender is always a report, `unsupported` when its content cannot
+ * be read. Everything else is `ignored` (not used) or `malformed` (not readable), with a reason for the log. One item never
+ * affects the others.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { ChannelName } from '../contacts/contacts.ts'
 
-/** What an adapter must know to speak for a workspace. */
+/** The account of a workspace on a channel, with everything an adapter needs to call the provider. */
 export type Connection = {
   workspace_id: string
   id: string
   channel: ChannelName
-  /** The provider's id of the business account: whom `entry[].id` names. Empty on `web`. */
+  /** The provider's id of the business account, which is in `entry[].id`. Empty on `web`. */
   account_id: string
   /** The provider's id of the sending number; empty on `social` and `web`. */
   phone_number_id: string
-  /** Where the provider is, without a slash at the end: `https://graph.facebook.com`, or a simulator. */
+  /** The provider's base URL without a trailing slash: `https://graph.facebook.com`, or a simulator. */
   base_url: string
   /** The version segment of its paths: `v25.0`. */
   api_version: string
@@ -30,11 +28,11 @@ export type Connection = {
   app_secret: string
   verify_token: string
   messages_per_second: number
-  /** Made by the operator, so it may be at a private address: the simulator's is. */
+  /** The operator created it, so its base URL may be a private address, as that of the simulator is. */
   is_private: boolean
 }
 
-/** How a channel names somebody: a number in E.164 or an opaque user id, as they are in `contact_identities`. */
+/** A person as a channel identifies them: a number in E.164 or an opaque user id, as in `contact_identities`. */
 export type Person = {
   phone: string | null
   user_id: string | null
@@ -59,7 +57,7 @@ export const contentTypes = [
 ] as const
 export type ContentType = (typeof contentTypes)[number]
 
-/** Media as the provider names it: by id, by link, or both. */
+/** The provider's reference to media: an id, a link, or both. */
 export type MediaReference = {
   id: string | null
   url: string | null
@@ -67,40 +65,40 @@ export type MediaReference = {
   filename: string | null
 }
 
-/** What the provider tells us. */
+/** One item of a provider's callback. */
 export type Report =
-  | ({ kind: 'message'; from: Person } & Written)
-  /** The business wrote, here or in the provider's own app. */
-  | ({ kind: 'echo'; to: Person } & Written)
+  | ({ kind: 'message'; from: Person } & WrittenMessage)
+  /** A message of the business, sent by us or in the provider's app. */
+  | ({ kind: 'echo'; to: Person } & WrittenMessage)
   | {
       kind: 'status'
       external_id: string
-      /** Our own id, which travelled with the send; null when the provider did not give it back. */
+      /** Our message id, which the send carried; null when the provider did not return it. */
       message_id: string | null
       status: 'sent' | 'delivered' | 'read' | 'failed'
       at: string
-      /** Why it failed, in the provider's words: code and text. */
+      /** The reason of a failure: the provider's code and text. */
       error: string | null
-      /** Names of the recipient that came along: a rewritten number, a user id. */
+      /** Further identities of the recipient in the report: a rewritten number, a user id. */
       recipient: Person | null
     }
-  /** Everything up to this message was read (social). */
+  /** The person read all messages up to this one (social). */
   | { kind: 'read_up_to'; external_id: string; from: Person; at: string }
-  /** Somebody changed or took back a message of theirs; `from` is null when it was the business. */
+  /** The sender edited or deleted a message; `from` is null when the sender is the business. */
   | { kind: 'edit'; from: Person | null; external_id: string; text: string; at: string }
   | { kind: 'revoke'; from: Person | null; external_id: string; at: string }
   /** A person has a new number or user id. */
   | { kind: 'moved'; from: Person; to: Person; at: string }
   | { kind: 'template'; name: string; language: string; changes: TemplateChanges }
   | ({ kind: 'signal' } & Signal)
-  /** The person wants no marketing any more, or wants it again. */
+  /** The person opts out of marketing, or in again. */
   | { kind: 'preference'; from: Person; wants: 'stop' | 'resume'; at: string }
   | { kind: 'ignored' | 'malformed'; reason: string }
 
-/** What the provider changed of a template: the fields that are present. */
+/** The fields of a template that the provider changed. */
 export type TemplateChanges = {
   status?: string
-  /** Why it has this status, in the provider's words; null when it gave no reason. */
+  /** The provider's reason for the status, or null. */
   status_reason?: string | null
   quality?: string
   category?: string
@@ -118,28 +116,28 @@ export type Signal = {
   severity: Severity | 'resolved'
   text: string
   at: string
-  /** When it ends by itself. */
+  /** The time when it expires. */
   expires_at: string | null
 }
 
-export type Written = {
+export type WrittenMessage = {
   external_id: string
   /** The provider's time, ISO 8601. */
   at: string
   content_type: ContentType
   content_text: string | null
   media: MediaReference | null
-  /** The channel id of the message it answers or reacts to. */
+  /** The channel's id of the message it replies or reacts to. */
   reply_to: string | null
   interactive_reply_id: string | null
   /**
-   * What does not fit in a line of text, in the provider's own structure: a location, contact cards, an order, a form's
-   * answer, a referral, a shared post. No media ids or tokens. `docs/message-content.md` lists it by type.
+   * Content that is not text, in the provider's structure: a location, contact cards, an order, the answer to a form, a
+   * referral, a shared post. It has no media ids or tokens. `docs/message-content.md` lists it by type.
    */
   content: Record<string, unknown> | null
 }
 
-/** A template as the provider lists it; `components` are its own words, kept as they came. */
+/** A template as the provider lists it. `components` is stored unchanged. */
 export type Template = {
   external_id: string
   name: string
@@ -148,13 +146,13 @@ export type Template = {
   category: string
   parameter_format: string
   components: unknown
-  /** Why it has its status, how customers take it (`GREEN`, `YELLOW`, `RED`), and its category before the last change. */
+  /** The reason for its status, its quality rating (`GREEN`, `YELLOW`, `RED`), and its category before the last change. */
   status_reason?: string | null
   quality?: string | null
   previous_category?: string | null
 }
 
-/** The values of a template send, as the API takes them. */
+/** The values of a template, as in the API. */
 export type TemplateParams = {
   body?: readonly string[] | undefined
   bodyNamed?: Readonly<Record<string, string>> | undefined
@@ -170,20 +168,20 @@ export type TemplateParams = {
 }
 type TemplateCard = Pick<TemplateParams, 'headerMediaUrl' | 'headerMediaId' | 'body' | 'bodyNamed' | 'buttonParams'>
 
-/** A template with its values: what goes over the wire, and what a person reads. */
-export type Filled =
+/** The result of filling a template: the components for the wire, and the text that the customer reads. */
+export type FillResult =
   | { ok: true; components: unknown[]; text: string; content: Record<string, unknown> }
-  /** A value is missing or unusable; `message` names it: `template.params.body[1]: required`. */
+  /** A value is missing or unusable. `message` has its path: `template.params.body[1]: required`. */
   | { ok: false; fault: 'params'; message: string }
   /** The stored template itself cannot be read. */
   | { ok: false; fault: 'template'; message: string }
 
-/** A template as a customer would see it; a variable without a value stands as it is in the text, and is `missing`. */
-export type Previewed =
-  | { ok: true; shown: Shown; missing: string[] }
+/** A template as a customer would see it. A variable without a value stays in the text and is listed in `missing`. */
+export type TemplatePreview =
+  | { ok: true; shown: ShownTemplate; missing: string[] }
   | { ok: false; fault: 'template'; message: string }
 
-export type Shown = ShownCard & { footer: string | null; cards: ShownCard[] }
+export type ShownTemplate = ShownCard & { footer: string | null; cards: ShownCard[] }
 export type ShownCard = {
   header: { format: string; text?: string; url?: string; id?: string; filename?: string; location?: object } | null
   body: string | null
@@ -195,67 +193,67 @@ export type Content =
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; components: unknown[] }
 
-export type Outgoing = {
-  /** Our message id. It comes back with every report of this message. */
+export type OutgoingMessage = {
+  /** Our message id. The provider returns it in every report of this message. */
   message_id: string
   to: Person
   content: Content
-  /** The channel id of the message that is quoted. */
+  /** The channel's id of the quoted message. */
   reply_to: string | null
-  /** A person wrote it, and the customer's last message is older than the ordinary window. */
+  /** A member wrote it after the ordinary window has closed. */
   late_reply: boolean
 }
 
-export type Sent =
-  /** `person`: what the provider calls the recipient, which may differ from what we said. */
+export type SendAnswer =
+  /** `person`: the recipient's identities at the provider, which may differ from ours. */
   | { ok: true; external_id: string | null; person: Person | null }
   /**
-   * It said no; nothing was sent. `again`: the very same may be sent later. `isDenied`: it refused the credentials without
-   * a code, as something that stands in front of it may do.
+   * The provider refused it; nothing was sent. `again`: the refusal is temporary. `isDenied`: the credentials were refused
+   * without a code, for example by a proxy in front of the provider.
    */
   | { ok: false; outcome: 'rejected'; again: boolean; code: number | null; message: string; isDenied?: boolean }
-  /** The request never left, for want of a connection: nothing was sent, and the very same may be sent later. */
+  /** There was no connection: nothing was sent, and the message may be sent later. */
   | { ok: false; outcome: 'unsent'; message: string }
-  /** No answer, a broken one, or an error of its own: it may have been sent. */
+  /** No answer, an incomplete one, or a 5xx: the message may have been sent. */
   | { ok: false; outcome: 'unknown'; message: string }
 
 export type Profile = { name: string | null; username: string | null; avatar_url: string | null }
 
 export type FetchedMedia =
   | { ok: true; bytes: Readable; mime_type: string }
-  /** `again`: it may come later; otherwise it is gone or too large. */
+  /** `again`: a later attempt may succeed. Otherwise the media is gone or too large. */
   | { ok: false; again: boolean; message: string }
 
-/** One step of a connection's check, in words a person understands; `field` is the setting to mend. */
+/** One step of a connection check, for members. `field` is the setting to fix. */
 export type CheckStep = { step: string; ok: boolean; field: string | null; message: string }
 
 export type Callback = { headers: IncomingHttpHeaders; body: Buffer }
 
 export type Channel = {
   name: ChannelName
-  /** How long after the customer's last message a free reply may be sent; null: always. */
+  /** How long after the customer's last message a free-form reply may be sent; null: always. */
   windowMs: number | null
-  /** How much longer a reply written by a person may be. */
+  /** The longer window for a reply that a member writes; null: there is none. */
   lateWindowMs: number | null
   /**
-   * The id to quote a message by, from the id it was stored with and ours (null while it is unsent); null: it cannot be
-   * quoted. Absent: the stored id is the channel's.
+   * The channel's id for quoting a message, from its stored id and our id (null while it is unsent). Null: it cannot be
+   * quoted. Without this function the stored id is used.
    */
   quotableId?(externalId: string | null, ourId: string | null): string | null
-  send(connection: Connection, outgoing: Outgoing): Promise<Sent>
-  /** The challenge to answer with, or undefined when the verify token is wrong. */
+  send(connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer>
+  /** The challenge to return, or undefined when the verify token is wrong. */
   answerHandshake(connection: Connection, query: Record<string, unknown>): string | undefined
   isSigned(connection: Connection, callback: Callback): boolean
   /** Never throws. */
   parse(connection: Connection, body: unknown): Report[]
   fetchMedia(connection: Connection, media: MediaReference, maxBytes: number): Promise<FetchedMedia>
   fetchProfile?(connection: Connection, userId: string): Promise<Profile | undefined>
-  /** Every template, through all pages; undefined when the provider did not answer as it should. */
+  /** The templates of all pages; undefined when the provider did not answer or returned an error. */
   listTemplates?(connection: Connection): Promise<Template[] | undefined>
-  fillTemplate?(template: Template, params: TemplateParams): Filled
-  /** The same for somebody who is still choosing values. */
-  previewTemplate?(template: Template, params: TemplateParams): Previewed
-  /** One plain sentence for an error it gave, code first; undefined: its own words say it best. */
+  fillTemplate?(template: Template, params: TemplateParams): FillResult
+  /** The same while a member still enters values. */
+  previewTemplate?(template: Template, params: TemplateParams): TemplatePreview
+  /** A plain sentence for an error that starts with the provider's code; undefined when there is none. */
   explainError?(error: string): string | undefined
   check(connection: Connection): Promise<CheckStep[]>
 }

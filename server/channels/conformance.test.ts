@@ -7,11 +7,19 @@ import fc from 'fast-check'
 import type { Http } from '../lib/http.ts'
 import { isUuid } from '../lib/id.ts'
 import { isStorable } from '../lib/text.ts'
-import { brokenMessages, change, fixturesOf, odd, replaceAt } from './test-messages.ts'
-import { type Channel, type Content, contentTypes, type Person, type Report, type Sent, severities } from './channel.ts'
-import { connectionOf, fakeHttp, outgoing, type Scripted } from './test-http.ts'
+import {
+  type Channel,
+  type Content,
+  contentTypes,
+  type Person,
+  type Report,
+  type SendAnswer,
+  severities,
+} from './channel.ts'
 import { createMsgapp } from './msgapp/msgapp.ts'
 import { createSocial } from './social/social.ts'
+import { connectionOf, fakeHttp, outgoing, type ScriptedAnswer } from './test-http.ts'
+import { brokenMessages, change, fixturesOf, odd, replaceAt } from './test-messages.ts'
 import { createWeb } from './web/web.ts'
 
 const adapters: Record<'msgapp' | 'social' | 'web', (http: Http) => Channel> = {
@@ -146,7 +154,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
     const status = fc.oneof(fc.integer({ min: 100, max: 599 }), fc.constantFrom(200, 400, 429, 500))
     const error = fc.record({ error: fc.record({ code: fc.oneof(odd, fc.nat()), message: odd, error_data: odd }) })
     const sent = fc.record({ messages: fc.array(fc.record({ id: odd })), contacts: odd, message_id: odd })
-    const answer: fc.Arbitrary<Scripted> = fc.oneof(
+    const answer: fc.Arbitrary<ScriptedAnswer> = fc.oneof(
       fc.constantFrom('silence' as const, 'refused' as const),
       fc.record({ status, body: fc.oneof(error, sent, fc.jsonValue(), fc.string()) }),
     )
@@ -174,7 +182,7 @@ for (const name of ['msgapp', 'social', 'web'] as const) {
       { body: 'nonsense' },
       { status: 500, body: [] },
       { body: { error: 7 } },
-    ] as Scripted[]) {
+    ] as ScriptedAnswer[]) {
       const channel = create(fakeHttp(answer, answer, answer, answer))
       const reference = { id: '1', url: null, mime_type: null, filename: null }
       const media = await channel.fetchMedia(connection, reference, 100)
@@ -243,7 +251,7 @@ test('adapters have no SQL and know no room to their right', () => {
     for (const [, path = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
       assert.match(
         path,
-        /^\.\/|^\.\.\/(channel|signature|graph|media|reading|fake-http)\.ts$|^\.\.\/\.\.\/(lib|contacts)\//,
+        /^\.\/|^\.\.\/(channel|signature|graph|media|reading|test-http)\.ts$|^\.\.\/\.\.\/(lib|contacts)\//,
         file,
       )
     }
@@ -355,7 +363,7 @@ function assertWellFormed(report: Report): void {
   }
 }
 
-function assertSettled(result: Sent): void {
+function assertSettled(result: SendAnswer): void {
   if (result.ok) {
     assert.ok(result.external_id === null || (result.external_id !== '' && result.external_id.length <= 512))
     if (result.person) assert.ok(result.person.phone !== null || result.person.user_id !== null)

@@ -15,7 +15,7 @@ import { createWorkspace } from '../accounts/workspaces.ts'
 import { createSealer } from '../lib/crypto.ts'
 import { connectSimulator, loadSimulatorAccounts, readSimulatorUrl } from '../simulator-host/accounts.ts'
 import type { Channel, Template } from './channel.ts'
-import { getConnection, listConnections, noteOutcome, settleCheck } from './connections.ts'
+import { getConnection, listConnections, recordConnectionOutcome, settleCheck } from './connections.ts'
 import { changeTemplate, getTemplate, listTemplates, refreshTemplates } from './templates.ts'
 
 const settings = {
@@ -527,17 +527,17 @@ test('the state of a connection is written only when it changes', async (t) => {
     return { state, last_error, version: row?.xmin }
   }
   const { version: before } = await read()
-  await noteOutcome(db, workspaceId, id, null)
+  await recordConnectionOutcome(db, workspaceId, id, null)
   assert.equal((await read()).version, before)
-  await noteOutcome(db, workspaceId, id, 'the access token has expired')
+  await recordConnectionOutcome(db, workspaceId, id, 'the access token has expired')
   const failing = await read()
   assert.deepEqual([failing.state, failing.last_error], ['failing', 'the access token has expired'])
-  await noteOutcome(db, workspaceId, id, 'the access token has expired')
+  await recordConnectionOutcome(db, workspaceId, id, 'the access token has expired')
   assert.equal((await read()).version, failing.version)
-  await noteOutcome(db, workspaceId, id, null)
+  await recordConnectionOutcome(db, workspaceId, id, null)
   assert.deepEqual([(await read()).state, (await read()).last_error], ['connected', null])
   await settleCheck(db, workspaceId, id, { state: 'failing', last_error: 'no such number' })
-  await noteOutcome(db, workspaceId, id, null)
+  await recordConnectionOutcome(db, workspaceId, id, null)
   assert.equal((await read()).state, 'connected')
 })
 

@@ -1,10 +1,8 @@
 /**
- * Connections: how a workspace speaks on its channels, one a channel.
+ * Connections: the accounts of a workspace on its channels, one per channel.
  *
- * Tokens are sealed and never shown again.
- *
- * `state` is what the last check or the last use showed: a send that finds the
- * token expired says so here, and the next one that works takes it back.
+ * Tokens are sealed and never returned. `state` is the outcome of the last check or the last use: a send that finds the
+ * token expired sets it to `failing`, and the next successful send resets it.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -18,25 +16,25 @@ import { deleteTemplates } from './templates.ts'
 import type { Widget } from './widget.ts'
 
 export type ConnectionState = 'unchecked' | 'connected' | 'failing'
-/** Which simulator a connection speaks to: the one inside the service, or one that runs alone. */
+/** The simulator of a connection: the built-in one, or one that runs as its own process. */
 export type SimulatorKind = 'built_in' | 'alone'
 
-/** A connection as members see it, without what is secret. */
+/** A connection as members see it, without tokens. */
 export type ListedConnection = Pick<
   Connection,
   'id' | 'channel' | 'account_id' | 'phone_number_id' | 'base_url' | 'api_version' | 'messages_per_second'
 > & {
-  /** Where the provider reports to, and what it proves itself with; null on `web`, which has no provider. */
+  /** The URL to which the provider posts, and the token of its handshake; null on `web`, which has no provider. */
   callback_url: string | null
   verify_token: string | null
-  /** When the provider last asked whether the callback is ours, and last reported to it with a right signature. */
+  /** The times of the last handshake and of the last callback with a valid signature. */
   callback_verified_at: string | null
   callback_received_at: string | null
   state: ConnectionState
   last_error: string | null
   checked_at: string | null
   simulator: SimulatorKind | null
-  /** What the provider reported about the account, restrictions first. */
+  /** The provider's reports about the account, restrictions first. */
   signals: StoredSignal[]
 }
 
@@ -53,16 +51,16 @@ export async function getConnection(
 }
 
 /**
- * What a callback or a visitor comes by: with what the workspace's customers may say to opt out and what was set of the
- * widget, so that nobody need ask again.
+ * The connection of a callback or a visitor, with the workspace's opt-out words and the settings of the widget, so that one
+ * statement reads all three.
  */
-export type CallbackConnection = Connection & FoundAlong
-type FoundAlong = { opt_out_words: string[]; widget: Partial<Widget> }
+export type CallbackConnection = Connection & CallbackSettings
+type CallbackSettings = { opt_out_words: string[]; widget: Partial<Widget> }
 
-/** For a callback, which names its connection alone: it says which workspace it is for. */
+/** For a callback, whose URL has only the id of the connection. The row gives the workspace. */
 export async function getConnectionById(sql: Sql, sealer: Sealer, id: string): Promise<CallbackConnection | undefined> {
   const [row] = isUuid(id)
-    ? await sql<(Row & FoundAlong)[]>`
+    ? await sql<(Row & CallbackSettings)[]>`
         select ${connectionColumns(sql)}, widget,
           (select w.opt_out_words from workspaces w where w.id = workspace_id) as opt_out_words
         from channel_connections where id = ${id}`
@@ -84,13 +82,13 @@ export async function requireConnection(
   return toConnection(sealer, row)
 }
 
-/** The connection of the primary channel, without which nothing is sent there. */
+/** The connection of the primary channel. Throws `msgapp_not_configured` without one. */
 export async function requireMsgapp(sql: Sql, sealer: Sealer, workspaceId: string): Promise<Connection> {
   const connection = await getConnection(sql, sealer, workspaceId, 'msgapp')
   if (connection) return connection
   throw new ApiError(
     'msgapp_not_configured',
-    'the workspace has no msgapp connection; connect one in the dashboard, or npx parley workspace connect-simulator',
+    'the workspace has no msgapp connection; connect one in the dashboard, or run npx parley workspace connect-simulator',
   )
 }
 
@@ -110,60 +108,60 @@ export async function listConnections(
     const { secrets: _, workspace_id: __, is_private: ___, ...stored } = row
     const shown = { ...stored, signals: currentSignals(row.signals) }
     if (shown.channel === 'web') return { ...shown, callback_url: null, verify_token: null }
-    const secrets = tryOpening(sealer, row)
+    const secrets = tryOpenSecrets(sealer, row)
     const callback_url = callbackUrl(publicUrl, shown)
     if (secrets) return { ...shown, callback_url, verify_token: secrets.verify_token }
-    return { ...shown, callback_url, verify_token: null, state: 'failing', last_error: unopened }
+    return { ...shown, callback_url, verify_token: null, state: 'failing', last_error: unreadableSecrets }
   })
 }
 
-/** Where the provider reports to. */
+/** The URL to which the provider posts. */
 export function callbackUrl(publicUrl: string, { channel, id }: Pick<Connection, 'channel' | 'id'>): string {
   return `${publicUrl}/channels/${channel}/${id}`
 }
 
-export type GivenConnection = Omit<Connection, 'workspace_id' | 'id'> & {
+export type ConnectionInput = Omit<Connection, 'workspace_id' | 'id'> & {
   simulator: SimulatorKind | null
   state: ConnectionState
 }
 
-/** Make the channel's connection or replace it; its id stays, and with it the callback's address. */
+/** Creates or replaces the connection of the channel. The id stays, and with it the callback URL. */
 export async function saveConnection(
   sql: Sql,
   sealer: Sealer,
   workspaceId: string,
-  { access_token, app_secret, verify_token, ...given }: GivenConnection,
+  { access_token, app_secret, verify_token, ...input }: ConnectionInput,
 ): Promise<Connection> {
   const id = newId()
   const secrets: Secrets = { access_token, app_secret, verify_token }
-  const context = sealContext({ workspace_id: workspaceId, channel: given.channel })
+  const context = sealContext({ workspace_id: workspaceId, channel: input.channel })
   const sealed = sealer.seal(JSON.stringify(secrets), context)
   const [row] = await sql<Row[]>`
     insert into channel_connections as c
       (workspace_id, id, channel, account_id, phone_number_id, base_url, api_version, secrets, messages_per_second,
         is_private, simulator, state, created_at, updated_at)
-    values (${workspaceId}, ${id}, ${given.channel}, ${given.account_id}, ${given.phone_number_id}, ${given.base_url},
-      ${given.api_version}, ${sealed}, ${given.messages_per_second}, ${given.is_private},
-      ${given.simulator}, ${given.state}, ${timeOfId(id)}, ${timeOfId(id)})
+    values (${workspaceId}, ${id}, ${input.channel}, ${input.account_id}, ${input.phone_number_id}, ${input.base_url},
+      ${input.api_version}, ${sealed}, ${input.messages_per_second}, ${input.is_private},
+      ${input.simulator}, ${input.state}, ${timeOfId(id)}, ${timeOfId(id)})
     on conflict (workspace_id, channel) do update set
       account_id = excluded.account_id, phone_number_id = excluded.phone_number_id, base_url = excluded.base_url,
       api_version = excluded.api_version, secrets = excluded.secrets, messages_per_second = excluded.messages_per_second,
       is_private = excluded.is_private, simulator = excluded.simulator, state = excluded.state,
       last_error = case when excluded.state = 'failing' then c.last_error end, updated_at = now(),
-      -- What another account's provider did says nothing of this one's.
+      -- Another account has its own handshake, callbacks and signals.
       callback_verified_at = case when ${isSameAccount(sql)} then c.callback_verified_at end,
       callback_received_at = case when ${isSameAccount(sql)} then c.callback_received_at end,
       signals = case when ${isSameAccount(sql)} then c.signals else '[]' end
     returning ${connectionColumns(sql)}`
   const saved = requireRow(row, 'the saved connection')
-  noted.delete(saved.id)
-  heard.delete(saved.id)
+  lastOutcomes.delete(saved.id)
+  lastCallbacks.delete(saved.id)
   return toConnection(sealer, saved)
 }
 
 export type StoredConnection = Connection & { simulator: SimulatorKind | null; state: ConnectionState }
 
-/** The channel's connection, locked for a change in the caller's transaction. Secrets that cannot be opened are empty. */
+/** The connection of the channel, locked until the caller's transaction ends. Secrets that cannot be opened are empty. */
 export async function lockConnection(
   sql: Sql,
   sealer: Sealer,
@@ -178,36 +176,41 @@ export async function lockConnection(
 }
 
 export async function deleteConnection(sql: Sql, workspaceId: string, id: string): Promise<ChannelName> {
-  const [gone] = isUuid(id)
+  const [deleted] = isUuid(id)
     ? await sql<{ channel: ChannelName }[]>`
         delete from channel_connections where workspace_id = ${workspaceId} and id = ${id} returning channel`
     : []
-  if (!gone) throw notFound('channel')
-  if (gone.channel === 'msgapp') await deleteTemplates(sql, workspaceId)
-  return gone.channel
+  if (!deleted) throw notFound('channel')
+  if (deleted.channel === 'msgapp') await deleteTemplates(sql, workspaceId)
+  return deleted.channel
 }
 
-/** What a check showed. */
+/** Stores the outcome of a check. */
 export async function settleCheck(
   sql: Sql,
   workspaceId: string,
   id: string,
   { state, last_error }: { state: ConnectionState; last_error: string | null },
 ): Promise<void> {
-  noted.delete(id)
+  lastOutcomes.delete(id)
   await sql`
     update channel_connections set state = ${state}, last_error = ${last_error}, checked_at = now()
     where workspace_id = ${workspaceId} and id = ${id}`
 }
 
 /**
- * What a use showed: an error that lies in the connection, in words for a person, or null when it works. Written only
- * when it is news; the same word again asks the database at most every half minute, so this may be called at each send.
+ * Records the outcome of a use: an error of the connection for members, or null when it works. Every send may call this:
+ * the same outcome reaches the database at most every 30 seconds, and a row changes only when its outcome does.
  */
-export async function noteOutcome(sql: Sql, workspaceId: string, id: string, error: string | null): Promise<void> {
-  const before = noted.get(id)
-  if (before && before.error === error && nowMs() - before.at < renoteMs) return
-  remember(noted, id, { error, at: nowMs() })
+export async function recordConnectionOutcome(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  error: string | null,
+): Promise<void> {
+  const before = lastOutcomes.get(id)
+  if (before && before.error === error && nowMs() - before.at < rerecordMs) return
+  remember(lastOutcomes, id, { error, at: nowMs() })
   const state = error === null ? 'connected' : 'failing'
   await sql`
     update channel_connections set state = ${state}, last_error = ${error}, checked_at = now()
@@ -215,25 +218,25 @@ export async function noteOutcome(sql: Sql, workspaceId: string, id: string, err
       and (state <> ${state} or last_error is distinct from ${error})`
 }
 
-/** The provider asked whether the callback is ours, with the right token; or reported to it, which is noted now and then. */
-export async function noteCallback(
+/** Records the time of a handshake or of a callback with a valid signature. Callbacks are recorded every 30 seconds at most. */
+export async function recordCallback(
   sql: Sql,
   { workspace_id, id }: Pick<Connection, 'workspace_id' | 'id'>,
-  what: 'verified' | 'received',
+  event: 'verified' | 'received',
 ): Promise<void> {
-  if (what === 'received') {
-    if (nowMs() - (heard.get(id) ?? 0) < renoteMs) return
-    remember(heard, id, nowMs())
+  if (event === 'received') {
+    if (nowMs() - (lastCallbacks.get(id) ?? 0) < rerecordMs) return
+    remember(lastCallbacks, id, nowMs())
   }
   await sql`
-    update channel_connections set ${sql(`callback_${what}_at`)} = now()
+    update channel_connections set ${sql(`callback_${event}_at`)} = now()
     where workspace_id = ${workspace_id} and id = ${id}`
 }
 
-/** A connection to the simulator inside the service, with what the simulator shows of its workspace. */
+/** A connection to the built-in simulator, with the fields of its workspace that the simulator shows. */
 export type SimulatedConnection = Connection & { workspace_name: string; is_demo: boolean }
 
-/** For the simulator inside the service, which stands for the provider of every workspace that is connected to it. */
+/** Connections of all workspaces, for the built-in simulator: it is the provider of each of them. */
 export async function listBuiltInConnections(sql: Sql, sealer: Sealer): Promise<SimulatedConnection[]> {
   const rows = await sql<(Row & { workspace_name: string; is_demo: boolean })[]>`
     select c.workspace_id, c.id, c.channel, c.account_id, c.phone_number_id, c.base_url, c.api_version, c.secrets,
@@ -242,11 +245,11 @@ export async function listBuiltInConnections(sql: Sql, sealer: Sealer): Promise<
     where c.simulator = 'built_in'
     order by c.id`
   return rows.flatMap(({ workspace_name, is_demo, ...row }) =>
-    tryOpening(sealer, row) ? [{ ...toConnection(sealer, row), workspace_name, is_demo }] : [],
+    tryOpenSecrets(sealer, row) ? [{ ...toConnection(sealer, row), workspace_name, is_demo }] : [],
   )
 }
 
-/** One of those, the same for whoever asks: its address says where that simulator is. */
+/** The oldest of those, so every process gets the same. Its base URL is the address of the built-in simulator. */
 export async function getBuiltInConnection(sql: Sql, sealer: Sealer): Promise<Connection | undefined> {
   const [row] = await sql<Row[]>`
     select ${connectionColumns(sql)} from channel_connections where simulator = 'built_in' order by id limit 1`
@@ -254,8 +257,8 @@ export async function getBuiltInConnection(sql: Sql, sealer: Sealer): Promise<Co
 }
 
 /**
- * The simulator inside the service is at another address now, for every workspace. With `from` only if it still is
- * there: of several who move it at once, one does. Answers how many connections moved.
+ * Moves the connections of all workspaces to the new address of the built-in simulator. With `from`, only those that are
+ * still there: of several processes that move them at once, one does. Returns the number of moved connections.
  */
 export async function moveBuiltInConnections(sql: Sql, to: string, from: string | null = null): Promise<number> {
   const { count } = await sql`
@@ -267,7 +270,7 @@ export async function moveBuiltInConnections(sql: Sql, to: string, from: string 
 export const defaultPace = 80
 export const defaultVersion = 'v25.0'
 
-/** There is no provider to speak to and nothing to prove. */
+/** The web channel has no provider and no credentials. */
 export const webConnection = {
   channel: 'web',
   account_id: '',
@@ -289,13 +292,13 @@ type Shown = Pick<
   'simulator' | 'state' | 'last_error' | 'checked_at' | 'callback_verified_at' | 'callback_received_at' | 'signals'
 >
 
-const unopened = 'its secrets cannot be opened with this ENCRYPTION_KEY; enter them again'
+const unreadableSecrets = 'its secrets cannot be opened with this ENCRYPTION_KEY; enter them again'
 
-/** Columns of a connection as an adapter needs them. */
+/** The columns of `Connection`. */
 const connectionColumns = (sql: Sql) => sql`
   workspace_id, id, channel, account_id, phone_number_id, base_url, api_version, secrets, messages_per_second, is_private`
 
-/** Connection `c` is saved again for the account it was for. */
+/** Condition: connection `c` is saved for the same account as before. */
 const isSameAccount = (sql: Sql) => sql`
   c.account_id = excluded.account_id and c.phone_number_id = excluded.phone_number_id and c.base_url = excluded.base_url`
 
@@ -307,29 +310,29 @@ function toConnection<Stored extends Row>(sealer: Sealer, stored: Stored): Omit<
 /** Secrets that cannot be opened are empty. */
 function toReadable<Stored extends Row>(sealer: Sealer, stored: Stored): Omit<Stored, 'secrets'> & Secrets {
   const { secrets: _, ...row } = stored
-  return { ...row, ...(tryOpening(sealer, stored) ?? { access_token: '', app_secret: '', verify_token: '' }) }
+  return { ...row, ...(tryOpenSecrets(sealer, stored) ?? { access_token: '', app_secret: '', verify_token: '' }) }
 }
 
-/** A workspace has one connection a channel; its id is not known yet when its secrets are sealed. */
+/** By workspace and channel: the id is not known when the secrets are sealed. */
 export const sealContext = ({ workspace_id, channel }: { workspace_id: string; channel: string }): SealContext => [
   'channel_connections',
   workspace_id,
   channel,
 ]
 
-/** Opened secrets by row and sealed text: opening takes 10 µs, and each send needs them. */
-const opened = new Map<string, Secrets>()
+/** Cache of opened secrets, by row and sealed text: opening takes 10 µs, and each send needs them. */
+const openedSecrets = new Map<string, Secrets>()
 
 function openSecrets(sealer: Sealer, row: Row): Secrets {
   const key = `${row.workspace_id} ${row.channel} ${row.secrets}`
-  const known = opened.get(key)
-  if (known) return known
+  const cached = openedSecrets.get(key)
+  if (cached) return cached
   const secrets: Secrets = JSON.parse(sealer.open(row.secrets, sealContext(row)))
-  remember(opened, key, secrets)
+  remember(openedSecrets, key, secrets)
   return secrets
 }
 
-function tryOpening(sealer: Sealer, row: Row): Secrets | undefined {
+function tryOpenSecrets(sealer: Sealer, row: Row): Secrets | undefined {
   try {
     return openSecrets(sealer, row)
   } catch (error) {
@@ -338,19 +341,19 @@ function tryOpening(sealer: Sealer, row: Row): Secrets | undefined {
   }
 }
 
-/** What was last noted of a connection by this process. */
-const noted = new Map<string, { error: string | null; at: number }>()
-const renoteMs = 30_000
+/** The last outcome of each connection that this process recorded. */
+const lastOutcomes = new Map<string, { error: string | null; at: number }>()
+const rerecordMs = 30_000
 
-/** When a callback of a connection was last noted by this process. */
-const heard = new Map<string, number>()
+/** The time of the last callback of each connection that this process recorded. */
+const lastCallbacks = new Map<string, number>()
 
-const maxRemembered = 1_000
+const maxEntries = 1_000
 
-/** Keep under a key, and let go of what was kept first when there is too much. */
+/** Adds an entry, and evicts the oldest one when there are too many. */
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key)
   map.set(key, value)
   const [first] = map.keys()
-  if (map.size > maxRemembered && first !== undefined) map.delete(first)
+  if (map.size > maxEntries && first !== undefined) map.delete(first)
 }

@@ -1,6 +1,6 @@
 /**
- * What signed-in members do with their channels: connect, check, disconnect,
- * look at the templates. Owners and admins change, everybody sees.
+ * The members' routes of channels: connect, check and disconnect a channel, dismiss its signals, list and refresh templates.
+ * Every member may read; owners and admins may change.
  */
 import { managers } from '../accounts/members.ts'
 import { type ChannelName, channels as channelNames } from '../contacts/contacts.ts'
@@ -55,7 +55,7 @@ const ConnectionView = Type.Object({
   base_url: Type.String(),
   api_version: Type.String(),
   simulator: NullableText(),
-  signals: Type.Array(SignalView, { description: 'What the provider reported about the account, gravest first.' }),
+  signals: Type.Array(SignalView, { description: 'The reports of the provider about the account, most severe first.' }),
 })
 
 const Settings = Type.Object({
@@ -83,16 +83,16 @@ const TemplateView = Type.Object({
   category: Type.String(),
   parameter_format: Type.String(),
   components: Type.Unknown(),
-  status_reason: NullableText({ description: 'Why it has its status, in the words of the provider.' }),
-  quality: NullableText({ description: 'GREEN, YELLOW or RED, once the provider rated it.' }),
-  previous_category: NullableText({ description: 'Its category before the provider changed it.' }),
+  status_reason: NullableText({ description: "The provider's reason for the status." }),
+  quality: NullableText({ description: "The provider's rating: GREEN, YELLOW or RED." }),
+  previous_category: NullableText({ description: 'The category before the last change by the provider.' }),
   updated_at: DateTime,
 })
 
-type Dashboard = { db: Db; sealer: Sealer; channels: Record<ChannelName, Channel>; publicUrl: string }
+type ChannelDashboardOptions = { db: Db; sealer: Sealer; channels: Record<ChannelName, Channel>; publicUrl: string }
 
 export const channelDashboard =
-  ({ db, sealer, channels, publicUrl }: Dashboard) =>
+  ({ db, sealer, channels, publicUrl }: ChannelDashboardOptions) =>
   async (app: App) => {
     app.get(
       '/channels',
@@ -183,7 +183,7 @@ export const channelDashboard =
       async ({ session: { workspaceId } }) => {
         const connection = await requireMsgapp(db, sealer, workspaceId)
         if (!(await refreshTemplates(db, channels.msgapp, connection))) {
-          throw new ApiError('platform_error', 'the channel did not answer with its templates; check the connection')
+          throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
         }
         return { data: await listTemplates(db, workspaceId) }
       },

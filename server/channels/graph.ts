@@ -1,21 +1,18 @@
 /**
- * The provider's HTTP dialect, which `msgapp` and `social` share: where a call
- * goes, what an error says, what became of a send.
+ * Calls to the provider's HTTP API, which `msgapp` and `social` share: requests, errors, and the outcome of a send.
  *
- * A send is settled by what is certain. Without a connection the provider never
- * saw it. A throttle code means that nothing was sent, whatever the HTTP status
- * around it. After a 5xx, a broken connection or silence the outcome is unknown.
- * Anything else the provider refused.
+ * Without a connection nothing was sent. A throttle code means that nothing was sent, whatever the HTTP status is. After a
+ * 5xx, a lost connection or a timeout the outcome is unknown. Any other error is a refusal.
  */
 import type { Http, HttpFailure } from '../lib/http.ts'
-import type { CheckStep, Connection, Sent } from './channel.ts'
+import type { CheckStep, Connection, SendAnswer } from './channel.ts'
 import { type Json, recordOf, textOf } from './reading.ts'
 
 const maxMessage = 1_000
 
 export type Call = {
   method: 'GET' | 'POST'
-  /** Segments behind the version, taken literally. */
+  /** The segments after the version, not encoded yet. */
   path: readonly string[]
   query?: Record<string, string>
   body?: Json
@@ -24,10 +21,10 @@ export type Call = {
 }
 
 export type Answer =
-  /** `value` is undefined when the body is no JSON. */
+  /** `value` is undefined when the body is not JSON. */
   { ok: true; status: number; value: unknown } | HttpFailure
 
-export async function ask(http: Http, connection: Connection, call: Call): Promise<Answer> {
+export async function callProvider(http: Http, connection: Connection, call: Call): Promise<Answer> {
   const { base_url, api_version, access_token, is_private } = connection
   const path = [api_version, ...call.path].map(encodeURIComponent).join('/')
   const query = call.query ? `?${new URLSearchParams(call.query)}` : ''
@@ -48,7 +45,7 @@ export async function ask(http: Http, connection: Connection, call: Call): Promi
 
 export type GraphError = { status: number; code: number | null; subcode: number | null; message: string }
 
-/** The error of an answer that is none of 2xx, or undefined. */
+/** The error of an answer whose status is not 2xx, or undefined. */
 export function errorOf({ status, value }: { status: number; value: unknown }): GraphError | undefined {
   if (status >= 200 && status < 300) return undefined
   const error = recordOf(recordOf(value)?.error)
@@ -60,27 +57,27 @@ export function errorOf({ status, value }: { status: number; value: unknown }): 
   }
 }
 
-/** Code and text, each once: `131047: Re-engagement message. More than 24 hours have passed…`. Empty when it says nothing. */
+/** Code and texts without repetition: `131047: Re-engagement message. More than 24 hours have passed…`. May be empty. */
 export function describeError(error: Json): string {
   const code = codeOf(error.code)
   const text = textOf(error.message) ?? textOf(error.title)
-  const words = text?.replace(/^\(#\d+\)\s*/, '').trim() || null
+  const title = text?.replace(/^\(#\d+\)\s*/, '').trim() || null
   const details = textOf(recordOf(error.error_data)?.details) ?? textOf(error.error_data)
-  const isNews = details && plain(details) !== plain(words ?? '')
-  const said = [words, isNews ? details : null].filter((part) => part !== null)
-  const sentence = said.map((part, i) => (i < said.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')
+  const addsDetails = details && normalize(details) !== normalize(title ?? '')
+  const sentences = [title, addsDetails ? details : null].filter((part) => part !== null)
+  const sentence = sentences.map((part, i) => (i < sentences.length - 1 ? part.replace(/\.$/, '') : part)).join('. ')
   return textOf([code, sentence].filter((part) => part !== null && part !== '').join(': '), maxMessage) ?? ''
 }
 
-/** Words without what only looks different. */
-const plain = (text: string): string => text.toLowerCase().replace(/\.$/, '')
+/** For comparing texts that differ only in case or a final full stop. */
+const normalize = (text: string): string => text.toLowerCase().replace(/\.$/, '')
 
-/** What became of a send, of which `read` finds the proof in an answer that is not an error. */
-export function settle(
+/** The outcome of a send. `read` returns the message id of an answer that is not an error. */
+export function toSendAnswer(
   answer: Answer,
   throttleCodes: readonly number[],
-  read: (value: unknown) => Extract<Sent, { ok: true }> | undefined,
-): Sent {
+  read: (value: unknown) => Extract<SendAnswer, { ok: true }> | undefined,
+): SendAnswer {
   if (!answer.ok) {
     const message = textOf(answer.message, maxMessage) ?? 'no answer'
     return { ok: false, outcome: answer.isWritten ? 'unknown' : 'unsent', message }
@@ -98,21 +95,31 @@ export function settle(
   return { ok: false, outcome: 'rejected', again: isThrottled, code, message, ...(isDenied ? { isDenied } : {}) }
 }
 
-export const refuse = (message: string): Sent => ({ ok: false, outcome: 'rejected', again: false, code: null, message })
+export const refuse = (message: string): SendAnswer => ({
+  ok: false,
+  outcome: 'rejected',
+  again: false,
+  code: null,
+  message,
+})
 
-/** A read that a check makes; `field` is the setting that is wrong when the provider knows no such thing. */
-export type Probe = { step: string; field: string; path: readonly string[]; query: Record<string, string> }
+/** A request of a connection check. `field` is the setting that is wrong when the provider finds no such object. */
+export type ReadCheck = { step: string; field: string; path: readonly string[]; query: Record<string, string> }
 
 /**
- * Make reads until one fails, in steps that name the setting to mend. The first of them also shows whether anybody is
- * there who speaks the provider's language, and whether the token is good.
+ * Sends the requests until one fails. Each step names the setting to fix. The first request also checks that the provider
+ * answers at this URL and accepts the token.
  */
-export async function probe(http: Http, connection: Connection, probes: readonly Probe[]): Promise<CheckStep[]> {
+export async function checkReads(
+  http: Http,
+  connection: Connection,
+  probes: readonly ReadCheck[],
+): Promise<CheckStep[]> {
   const passed: CheckStep[] = []
   const reach = 'Reach the provider'
   const token = 'Access token is valid'
   for (const { step, field, path, query } of probes) {
-    const answer = await ask(http, connection, { method: 'GET', path, query, timeoutMs: 15_000 })
+    const answer = await callProvider(http, connection, { method: 'GET', path, query, timeoutMs: 15_000 })
     const fail = (step: string, field: string | null, message: string) => [
       ...passed,
       { step, ok: false, field, message },
@@ -121,16 +128,12 @@ export async function probe(http: Http, connection: Connection, probes: readonly
     const error = errorOf(answer)
     const value = recordOf(answer.value)
     if (!value || (error ? !recordOf(value.error) : 'error' in value)) {
-      return fail(
-        reach,
-        'base_url',
-        `${connection.base_url} answers, but not as the provider does: HTTP ${answer.status}`,
-      )
+      return fail(reach, 'base_url', `${connection.base_url} answers, but not like the provider: HTTP ${answer.status}`)
     }
     if (error?.code === unknownPath) return fail(reach, 'api_version', error.message)
     if (passed.length === 0) passed.push({ step: reach, ok: true, field: null, message: 'The provider answers.' })
     if (error && (error.status === 401 || isTokenCode(error.code))) return fail(token, 'access_token', error.message)
-    // The provider's own trouble is no setting's fault.
+    // An outage of the provider is not the fault of a setting.
     if (error && (error.status >= 500 || error.status === 429)) return fail(step, null, error.message)
     if (passed.length === 1) passed.push({ step: token, ok: true, field: null, message: 'The provider accepts it.' })
     if (error) return fail(step, isPermissionCode(error.code) ? 'access_token' : field, error.message)
@@ -144,11 +147,11 @@ const isTokenCode = (code: number | null) => code === 0 || code === 190
 const isPermissionCode = (code: number | null) =>
   code === 3 || code === 10 || (code !== null && code >= 200 && code < 300)
 
-/** What the provider calls the thing that was read, for a person to recognise it by. */
+/** The name of the object at the provider, so that a member recognizes it. */
 function nameOf(value: unknown): string | null {
   const { verified_name, name, username, display_phone_number } = recordOf(value) ?? {}
-  const words = [verified_name ?? name ?? username, display_phone_number].map((part) => textOf(part, 200))
-  return words.filter((part) => part !== null).join(', ') || null
+  const names = [verified_name ?? name ?? username, display_phone_number].map((part) => textOf(part, 200))
+  return names.filter((part) => part !== null).join(', ') || null
 }
 
 function codeOf(value: unknown): number | null {

@@ -1,24 +1,22 @@
 /**
- * Media that customers sent, fetched from where the provider keeps it.
+ * Fetches media that customers sent from the provider.
  *
- * An id leads to an address that lives for minutes; where there is no id the
- * address is all there is. Addresses come from outside, so the access token
- * goes only to the provider itself, and a private address is called only when
- * it is the operator's own.
+ * A media id resolves to a URL that is valid for minutes. Without an id there is only a URL. URLs come from outside, so the
+ * access token is sent only to the provider's hosts, and a private address is called only if it is the operator's.
  */
 import type { Readable } from 'node:stream'
 import type { Http } from '../lib/http.ts'
 import type { Connection, FetchedMedia, MediaReference } from './channel.ts'
-import { ask, errorOf } from './graph.ts'
+import { callProvider, errorOf } from './graph.ts'
 import { recordOf, textOf } from './reading.ts'
 
-/** Where the provider keeps media: `lookaside.fbsbx.com` and its content networks. */
+/** The provider's media hosts: `lookaside.fbsbx.com` and its content networks. */
 const mediaHosts = /\.(?:fbsbx\.com|fbcdn\.net|whatsapp\.net|cdninstagram\.com)$/
 
-type Failed = Extract<FetchedMedia, { ok: false }>
-type Resolved = { ok: true; url: string; mime_type: string | null }
+type FailedFetch = Extract<FetchedMedia, { ok: false }>
+type ResolvedMedia = { ok: true; url: string; mime_type: string | null }
 
-/** The body is handed on as it comes: a length that was not announced is for the reader to count. */
+/** Returns the body as a stream. The caller limits a body without a `content-length`. */
 export async function fetchMedia(
   http: Http,
   connection: Connection,
@@ -27,7 +25,7 @@ export async function fetchMedia(
 ): Promise<FetchedMedia> {
   const { id } = media
   if (id === null) {
-    if (media.url === null) return gone('neither an id nor an address')
+    if (media.url === null) return gone('neither an id nor a URL')
     const got = await get(http, connection, media.url, maxBytes)
     if (!got.ok) return got.notFound ? gone(got.message) : got
     return { ok: true, bytes: got.bytes, mime_type: mimeTypeOf(media.mime_type, got.mime_type) }
@@ -39,28 +37,28 @@ export async function fetchMedia(
     if (got.ok) {
       return { ok: true, bytes: got.bytes, mime_type: mimeTypeOf(media.mime_type, resolved.mime_type, got.mime_type) }
     }
-    // The address may have ended its minutes between the two calls; a new one is as good.
+    // The URL may have expired between the two calls: resolve it again once.
     if (!got.notFound || attempt === 2) return { ok: false, again: got.again, message: got.message }
   }
 }
 
-async function resolve(http: Http, connection: Connection, id: string): Promise<Resolved | Failed> {
+async function resolve(http: Http, connection: Connection, id: string): Promise<ResolvedMedia | FailedFetch> {
   if (/^\.+$/.test(id)) return gone('not an id')
-  const answer = await ask(http, connection, { method: 'GET', path: [id], timeoutMs: 15_000 })
+  const answer = await callProvider(http, connection, { method: 'GET', path: [id], timeoutMs: 15_000 })
   if (!answer.ok) return { ok: false, again: true, message: answer.message }
   const error = errorOf(answer)
   if (error?.code === 100 && error.subcode === 33) return gone(error.message)
   if (error) return { ok: false, again: true, message: error.message }
   const { url, mime_type } = recordOf(answer.value) ?? {}
-  if (typeof url !== 'string') return { ok: false, again: true, message: 'the provider gave no address' }
+  if (typeof url !== 'string') return { ok: false, again: true, message: 'the provider returned no URL' }
   return { ok: true, url, mime_type: textOf(mime_type) }
 }
 
-type Got = { ok: true; bytes: Readable; mime_type: string | null } | (Failed & { notFound?: true })
+type FetchResponse = { ok: true; bytes: Readable; mime_type: string | null } | (FailedFetch & { notFound?: true })
 
-async function get(http: Http, connection: Connection, url: string, maxBytes: number): Promise<Got> {
+async function get(http: Http, connection: Connection, url: string, maxBytes: number): Promise<FetchResponse> {
   const target = URL.parse(url)
-  if (!target) return gone('not an address')
+  if (!target) return gone('not a URL')
   const isOwn = target.origin === URL.parse(connection.base_url)?.origin
   const isProviders = target.protocol === 'https:' && mediaHosts.test(target.hostname)
   const answer = await http.stream({
@@ -85,15 +83,15 @@ async function get(http: Http, connection: Connection, url: string, maxBytes: nu
   return { ok: true, bytes: body, mime_type: textOf(headers['content-type']) }
 }
 
-const gone = (message: string): Failed => ({ ok: false, again: false, message })
+const gone = (message: string): FailedFetch => ({ ok: false, again: false, message })
 
-/** A body that nobody reads would hold its connection; a listener, as its end is an error that nobody waits for. */
+/** Releases the connection of an unread body. `destroy` emits an error, which needs a listener. */
 function drop(body: Readable): void {
   body.on('error', () => {})
   body.destroy()
 }
 
-function mimeTypeOf(...said: (string | null)[]): string {
-  const usable = said.find((type) => type !== null && type.length <= 127 && /^[\w.+-]+\/[\w.+-]+(;|$)/.test(type))
+function mimeTypeOf(...candidates: (string | null)[]): string {
+  const usable = candidates.find((type) => type !== null && type.length <= 127 && /^[\w.+-]+\/[\w.+-]+(;|$)/.test(type))
   return usable ?? 'application/octet-stream'
 }

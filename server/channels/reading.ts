@@ -1,9 +1,8 @@
 /**
- * Reading what a provider sent: any JSON value in, plain values out.
+ * Reads values of a provider's JSON: any value in, plain values out.
  *
- * Nothing here throws. A value of the wrong shape is `undefined` or null, and
- * text that comes out can be kept: no NUL, no lone surrogate, no more of it
- * than we have room for.
+ * No function throws. A value of the wrong type becomes `undefined` or null. Returned text can be stored: it has no NUL, no
+ * lone surrogate, and a limited length.
  */
 import { createHash } from 'node:crypto'
 import { nowMs } from '../lib/clock.ts'
@@ -26,24 +25,24 @@ export function recordsOf(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(recordOf).filter((item) => item !== undefined) : []
 }
 
-/** Text without what cannot be kept, cut to `max` code units but never within a character; null when nothing is left. */
+/** Storable text of at most `max` code units, cut at a character boundary; null when nothing is left. */
 export function textOf(value: unknown, max: number = maxText): string | null {
   if (typeof value !== 'string' || value === '') return null
   return storable(value, max) || null
 }
 
-/** Somebody's id for something. It is taken as it is or not at all: a mended id names nothing. */
+/** An id of the provider, unchanged, or undefined. A corrected id would identify nothing. */
 export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= maxId && isStorable(value) ? value : undefined
 }
 
-/** An id for an item that came without a usable one: the same each time the provider repeats the item. */
+/** An id for an item without a usable one. It is the same each time the provider repeats the item. */
 export const derivedIdOf = (item: Json): string =>
   `derived:${createHash('sha256').update(JSON.stringify(item)).digest('hex')}`
 
 export const isDerivedId = (id: string): boolean => id.startsWith('derived:')
 
-/** Those parts that are there, with every text in them storable; null when there are none, or absurdly much of them. */
+/** The parts that are present, with storable texts; null when there are none, or more than 256 KiB. */
 export function contentOf(value: Json): Json | null {
   const kept = Object.entries(value).filter(([, part]) => part !== undefined && part !== null)
   if (kept.length === 0) return null
@@ -51,7 +50,7 @@ export function contentOf(value: Json): Json | null {
   return JSON.stringify(content).length <= maxContent ? content : null
 }
 
-/** What is nested deeper than `maxDepth` becomes null. */
+/** Values nested deeper than `maxDepth` become null. */
 export function storableJson(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return storable(value, maxText)
   if (typeof value !== 'object' || value === null) return value
@@ -68,8 +67,8 @@ const fileTypes = new Set(['image', 'video', 'audio', 'document', 'sticker'])
 const fileHandles = new Set(['id', 'sha256', 'url'])
 
 /**
- * A part of a message without the ids, hashes and download links of its files: they open only with the connection's token,
- * so they are of no use to a reader. `name` is the name of the part, which says whether it is a file.
+ * Removes the ids, hashes and download links of files from a part of a message: they need the connection's token, so API
+ * clients cannot use them. `name` is the name of the part, which shows whether it is a file.
  */
 export function withoutFileHandles(value: unknown, name = '', depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth >= maxDepth) return value
@@ -86,8 +85,8 @@ const firstYear = Date.UTC(2009)
 const dayMs = 24 * 60 * 60 * 1000
 
 /**
- * The provider's time as ISO 8601. It counts seconds on one channel and milliseconds on the other, as a number or a
- * string; 10^11 tells them apart (year 5138 in seconds, 1973 in milliseconds). A time that cannot be is now.
+ * The provider's time as ISO 8601. It is in seconds on one channel and in milliseconds on the other, as a number or a
+ * string. 10^11 separates the two (year 5138 in seconds, 1973 in milliseconds). An impossible time becomes now.
  */
 export function timeOf(value: unknown): string {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
@@ -97,7 +96,7 @@ export function timeOf(value: unknown): string {
   return new Date(ms >= firstYear && ms <= now + dayMs ? ms : now).toISOString()
 }
 
-/** Digits as the provider writes them, with or without `+`, in E.164. */
+/** The provider's digits, with or without `+`, in E.164. */
 export function phoneOf(value: unknown): string | null {
   const [, digits] = (typeof value === 'string' && /^\+?([1-9]\d{4,19})$/.exec(value)) || []
   return digits ? `+${digits}` : null
@@ -111,28 +110,28 @@ export function usernameOf(value: unknown): string | null {
   return textOf(typeof value === 'string' ? value.replace(/^@/, '') : value, maxName)
 }
 
-/** Reads every item of a list by itself. `what` names the items in the reason for one that is not an object. */
-export function itemsOf(list: unknown, what: string, read: (item: Json) => Report[]): Report[] {
+/** Reads every item of a list on its own. `itemName` is for the reason when one is not an object. */
+export function itemsOf(list: unknown, itemName: string, read: (item: Json) => Report[]): Report[] {
   if (list === undefined || list === null) return []
-  if (!Array.isArray(list)) return [malformed(`${what}: not a list`)]
+  if (!Array.isArray(list)) return [malformed(`${itemName}: not a list`)]
   return list.flatMap((value) => {
     const item = recordOf(value)
-    return item ? read(item) : [malformed(`${what}: not an object`)]
+    return item ? read(item) : [malformed(`${itemName}: not an object`)]
   })
 }
 
-/** Whether an id is there, and is not ours. */
-export function isOther(id: unknown, ours: string): boolean {
+/** Whether an id is present and is not ours. */
+export function isOtherId(id: unknown, ours: string): boolean {
   return id !== undefined && id !== null && id !== ours && !(typeof id === 'number' && String(id) === ours)
 }
 
-/** Something readable that this service does not use. `quoted` goes to the log, shortened. */
+/** A report that the service does not use. `quoted` is shortened and logged. */
 export const ignored = (reason: string, quoted?: unknown): Report => ({
   kind: 'ignored',
   reason: withQuote(reason, quoted),
 })
 
-/** Something that cannot be read. */
+/** An item that cannot be read. */
 export const malformed = (reason: string, quoted?: unknown): Report => ({
   kind: 'malformed',
   reason: withQuote(reason, quoted),
@@ -153,7 +152,7 @@ function storable(text: string, max: number): string {
   return isStorable(cut) ? cut : cut.replaceAll('\0', '').toWellFormed()
 }
 
-/** Whether a pair of surrogates begins here, which a cut behind it would part. */
+/** Whether a surrogate pair starts at `at`, so that a cut after it would split a character. */
 function isPair(text: string, at: number): boolean {
   return (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
 }

@@ -1,9 +1,8 @@
 /**
- * What members say of their channels' connections, and what they may say.
+ * The settings of a connection that members may change, with their rules.
  *
- * A member's connection goes to a public https address; only the operator's
- * may be private. Moving one to another address takes its ids and secrets
- * anew: a stored token is never carried to a place it was not given for.
+ * A member's connection has a public https URL; only the operator's may be private. A change of the URL requires the ids and
+ * secrets again: a stored token is never sent to a host it was not entered for.
  */
 import { isIP } from 'node:net'
 import { isPublicAddress } from '../../common/address.ts'
@@ -22,7 +21,7 @@ import {
 } from './connections.ts'
 import { deleteTemplates } from './templates.ts'
 
-/** What a member may say of a connection. What is absent stays as it is, or gets its default. */
+/** Absent settings keep their value, or get the default. */
 export type ConnectionSettings = {
   account_id?: string | undefined
   phone_number_id?: string | undefined
@@ -34,7 +33,7 @@ export type ConnectionSettings = {
   messages_per_second?: number | undefined
 }
 
-/** Connect a channel as a member says, in the caller's transaction. */
+/** Connects a channel with a member's settings, in the caller's transaction. */
 export async function configureConnection(
   sql: Sql,
   sealer: Sealer,
@@ -49,7 +48,7 @@ export async function configureConnection(
   }
   const base_url = readBaseUrl(channel, settings, stored)
   const kept = stored?.base_url === base_url ? stored : undefined
-  const given = {
+  const input = {
     channel,
     base_url,
     account_id: requireSetting('account_id', settings.account_id ?? kept?.account_id),
@@ -63,26 +62,33 @@ export async function configureConnection(
     is_private: kept?.is_private ?? false,
     simulator: kept?.simulator ?? null,
   }
-  const isSame = kept !== undefined && provenBy.every((name) => given[name] === kept[name])
-  if (channel === 'msgapp' && given.account_id !== kept?.account_id) await deleteTemplates(sql, workspaceId)
-  return saveConnection(sql, sealer, workspaceId, { ...given, state: isSame ? kept.state : 'unchecked' })
+  const isSame = kept !== undefined && checkedSettings.every((name) => input[name] === kept[name])
+  if (channel === 'msgapp' && input.account_id !== kept?.account_id) await deleteTemplates(sql, workspaceId)
+  return saveConnection(sql, sealer, workspaceId, { ...input, state: isSame ? kept.state : 'unchecked' })
 }
 
-/** Settings that a check proves: while they are the same, what it showed still holds. */
-const provenBy = ['account_id', 'phone_number_id', 'access_token', 'app_secret', 'verify_token', 'api_version'] as const
+/** The settings that a check verifies. While they stay the same, its outcome stays valid. */
+const checkedSettings = [
+  'account_id',
+  'phone_number_id',
+  'access_token',
+  'app_secret',
+  'verify_token',
+  'api_version',
+] as const
 
 const providers = { msgapp: 'https://graph.facebook.com', social: 'https://graph.instagram.com' } as const
 
 /**
- * Where the connection goes: as given, as it is, or to the provider itself. New secrets for a simulated connection mean
- * that it is to become a real one.
+ * The URL of the connection: the requested one, the stored one, or the provider's. New secrets for a simulated connection
+ * turn it into a real one.
  */
 function readBaseUrl(
   channel: keyof typeof providers,
-  { base_url: given, access_token }: ConnectionSettings,
+  { base_url: input, access_token }: ConnectionSettings,
   stored: StoredConnection | undefined,
 ): string {
-  const base_url = given?.trim().replace(/\/+$/, '')
+  const base_url = input?.trim().replace(/\/+$/, '')
   if (stored && base_url === stored.base_url) return base_url
   if (base_url) return requirePublicUrl(base_url)
   const becomesReal = stored?.simulator && access_token !== undefined
@@ -91,31 +97,31 @@ function readBaseUrl(
 
 function requirePublicUrl(text: string): string {
   const url = URL.parse(text)
-  if (url?.protocol !== 'https:') throw badRequest('base_url: must be an https:// address')
-  if (url.username || url.password) throw badRequest('base_url: must have no user name or password in it')
-  if (url.search || url.hash) throw badRequest('base_url: must end with its path')
+  if (url?.protocol !== 'https:') throw badRequest('base_url: must be an https:// URL')
+  if (url.username || url.password) throw badRequest('base_url: must not contain a user name or password')
+  if (url.search || url.hash) throw badRequest('base_url: must not contain a query or fragment')
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // A name is looked up and judged whenever it is connected to.
+  // A host name is resolved and checked at every connection.
   if (host === 'localhost' || (isIP(host) && !isPublicAddress(host))) {
     throw badRequest(`base_url: ${host} is not a public address`)
   }
   return url.href.replace(/\/+$/, '')
 }
 
-/** What a setting looks like: ids and versions become part of a path, tokens of a header. */
-const shapes = {
-  account_id: [/^\d{1,32}$/, 'must be a number, as the provider shows it'],
-  phone_number_id: [/^\d{1,32}$/, 'must be a number, as the provider shows it'],
+/** The format of each setting. Ids and versions become part of a path, tokens of a header. */
+const formats = {
+  account_id: [/^\d{1,32}$/, 'must be a number, as shown by the provider'],
+  phone_number_id: [/^\d{1,32}$/, 'must be a number, as shown by the provider'],
   api_version: [/^v\d{1,3}\.\d{1,2}$/, `must be a version such as ${defaultVersion}`],
   access_token: [/^[\x21-\x7e]{1,2000}$/, 'must have 1 to 2000 printable characters'],
   app_secret: [/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 printable characters'],
   verify_token: [/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 printable characters'],
 } as const
 
-function requireSetting(name: keyof typeof shapes, given: string | undefined): string {
-  const text = given?.trim()
+function requireSetting(name: keyof typeof formats, input: string | undefined): string {
+  const text = input?.trim()
   if (!text) throw badRequest(`${name}: required`)
-  const [shape, rule] = shapes[name]
-  if (!shape.test(text)) throw badRequest(`${name}: ${rule}`)
+  const [format, rule] = formats[name]
+  if (!format.test(text)) throw badRequest(`${name}: ${rule}`)
   return text
 }

@@ -1,8 +1,8 @@
 /**
- * Signals: what a provider reported about a connection's account, for members to see on the channel's card.
+ * Signals: reports of a provider about a connection's account, which members see on the channel's card.
  *
- * Each has a key that names its subject, and the latest of a key replaces the one before, so the list is the current state
- * and not a log. It is bounded: the mildest and oldest go first. A member dismisses what is settled.
+ * A signal has a key for its subject, and the latest signal of a key replaces the one before. So the list is the current
+ * state and not a log. It holds 20 signals; the least severe and oldest are dropped first. A member can dismiss a signal.
  */
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
@@ -13,26 +13,26 @@ import { type Connection, type Severity, type Signal, severities } from './chann
 export type StoredSignal = Omit<Signal, 'severity'> & { severity: Severity }
 
 const maxSignals = 20
-/** The same signal again is written at most this often: messages for another number may arrive many times a second. */
+/** A repeated signal is written at most this often: messages for another number may arrive many times a second. */
 const repeatSeconds = 30
 
-export async function noteSignal(
+export async function recordSignal(
   sql: Sql,
   { workspace_id, id }: Pick<Connection, 'workspace_id' | 'id'>,
   { key, severity, text, at, expires_at }: Signal,
 ): Promise<void> {
   const isResolved = severity === 'resolved'
-  const noted = isResolved ? [] : [{ key, severity, text, at, expires_at }]
+  const added = isResolved ? [] : [{ key, severity, text, at, expires_at }]
   await sql`
     update channel_connections c set signals = (
       select coalesce(jsonb_agg(kept.signal), '[]')
       from (
         select s.signal
-        from jsonb_array_elements(c.signals || ${JSON.stringify(noted)}::text::jsonb) with ordinality as s (signal, place)
-        where s.signal->>'key' <> ${key} or s.place > jsonb_array_length(c.signals)
+        from jsonb_array_elements(c.signals || ${JSON.stringify(added)}::text::jsonb) with ordinality as s (signal, position)
+        where s.signal->>'key' <> ${key} or s.position > jsonb_array_length(c.signals)
         order by array_position(${[...severities]}::text[], s.signal->>'severity'), s.signal->>'at' desc,
-          -- Times are whole seconds: of the same second, the one just reported is the newest.
-          s.place > jsonb_array_length(c.signals) desc, s.place
+          -- Times are whole seconds. Within the same second the new signal is the newest.
+          s.position > jsonb_array_length(c.signals) desc, s.position
         limit ${maxSignals}
       ) kept
     )
@@ -40,7 +40,7 @@ export async function noteSignal(
       and (not ${isResolved} or exists (
         select from jsonb_array_elements(c.signals) s where s->>'key' = ${key}
       ))
-      -- A late one says nothing new, nor does the same one a moment later.
+      -- Skips a signal that is older than the stored one, or that repeats it within seconds.
       and not exists (
         select from jsonb_array_elements(c.signals) s
         where s->>'key' = ${key} and ((s->>'at')::timestamptz > ${at}::timestamptz
@@ -49,7 +49,7 @@ export async function noteSignal(
       )`
 }
 
-/** Remove a signal as the member saw it. One that was reported again since then has another time, and stays. */
+/** Removes the signal that the member saw. One that was reported again since has another time and stays. */
 export async function dismissSignal(
   sql: Sql,
   workspaceId: string,
@@ -59,8 +59,8 @@ export async function dismissSignal(
   const { count } = isUuid(connectionId)
     ? await sql`
         update channel_connections c set signals = (
-          select coalesce(jsonb_agg(s.signal order by s.place), '[]')
-          from jsonb_array_elements(c.signals) with ordinality as s (signal, place)
+          select coalesce(jsonb_agg(s.signal order by s.position), '[]')
+          from jsonb_array_elements(c.signals) with ordinality as s (signal, position)
           where s.signal->>'key' <> ${key} or s.signal->>'at' <> ${at}
         )
         where c.workspace_id = ${workspaceId} and c.id = ${connectionId}`
@@ -68,6 +68,6 @@ export async function dismissSignal(
   if (count === 0) throw notFound('channel')
 }
 
-/** Those that have not ended by themselves. */
+/** The signals that have not expired. */
 export const currentSignals = (signals: readonly StoredSignal[], now = nowMs()): StoredSignal[] =>
   signals.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now)

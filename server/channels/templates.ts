@@ -1,9 +1,8 @@
 /**
- * Templates: the messages a provider approved, as it lists them.
+ * Templates: the messages that the provider approved.
  *
- * The provider owns them; ours is a copy, replaced whole at every refresh and
- * corrected by its status reports in between. A provider that does not answer
- * takes nothing away.
+ * The provider owns them. Ours is a copy: a refresh replaces it, and status reports update it in between. It stays as it is
+ * when the provider does not answer.
  */
 
 import { createCoalescer } from '../lib/coalescer.ts'
@@ -37,8 +36,8 @@ export async function getTemplate(
 const coalesceRefresh = createCoalescer()
 
 /**
- * Fetch the provider's list and keep it in place of ours; false: it did not answer as it should, and ours stays.
- * Callers at the same time share a fetch that begins after they asked.
+ * Fetches the provider's list and replaces ours. Returns false when the provider did not answer; then ours stays.
+ * Concurrent callers share one fetch that starts after their call.
  */
 export function refreshTemplates(sql: Sql, channel: Channel, connection: Connection): Promise<boolean> {
   return coalesceRefresh(connection.id, async () => {
@@ -48,7 +47,7 @@ export function refreshTemplates(sql: Sql, channel: Channel, connection: Connect
   })
 }
 
-/** What the provider changed of one template. One we do not have is found by the next refresh. */
+/** Applies the provider's changes to one template. The next refresh adds one that we do not have. */
 export async function changeTemplate(
   sql: Sql,
   workspaceId: string,
@@ -68,12 +67,12 @@ export async function changeTemplate(
         or quality is distinct from coalesce(${quality}, quality) or category <> ${category})`
 }
 
-/** Forget them all: they were another account's. */
+/** Deletes all templates, because they belong to another account. */
 export async function deleteTemplates(sql: Sql, workspaceId: string): Promise<void> {
   await sql`delete from templates where workspace_id = ${workspaceId}`
 }
 
-/** Keep this list in place of ours. */
+/** Replaces our templates with this list. */
 export async function replaceTemplates(sql: Sql, workspaceId: string, listed: readonly Template[]): Promise<void> {
   const byName = new Map(
     listed.filter(isStorable).map((template) => [`${template.name} ${template.language}`, template]),
@@ -82,32 +81,32 @@ export async function replaceTemplates(sql: Sql, workspaceId: string, listed: re
   await sql`
     with
     -- The provider's list.
-    given as (
+    input as (
       select external_id, name, language, status, category, parameter_format,
         coalesce(components, '[]') as components, status_reason, quality, previous_category
-      from jsonb_to_recordset(${text}::text::jsonb) as given (
+      from jsonb_to_recordset(${text}::text::jsonb) as i (
         external_id text, name text, language text, status text, category text, parameter_format text, components jsonb,
         status_reason text, quality text, previous_category text
       )
     ),
-    -- Ours that the provider no longer lists.
-    gone as (
+    -- Templates that the provider no longer lists.
+    deleted_templates as (
       delete from templates t
       where t.workspace_id = ${workspaceId}
-        and not exists (select from given g where g.name = t.name and g.language = t.language)
+        and not exists (select from input i where i.name = t.name and i.language = t.language)
     )
     insert into templates as t
       (workspace_id, name, language, external_id, status, category, parameter_format, components, status_reason, quality,
         previous_category, updated_at)
     select ${workspaceId}, name, language, external_id, status, category, parameter_format, components, status_reason,
       quality, previous_category, now()
-    from given
-    -- So that two processes that refresh at once never lock each other out.
+    from input
+    -- Sorted, so that two concurrent refreshes cannot deadlock.
     order by name collate "C", language collate "C"
     on conflict (workspace_id, name, language) do update set
       external_id = excluded.external_id, status = excluded.status, category = excluded.category,
       parameter_format = excluded.parameter_format, components = excluded.components,
-      -- What a report said stays until the list says otherwise.
+      -- Values from reports stay until the list has other ones.
       status_reason = case when excluded.status = t.status then coalesce(excluded.status_reason, t.status_reason)
         else excluded.status_reason end,
       quality = coalesce(excluded.quality, t.quality),
@@ -120,5 +119,5 @@ export async function replaceTemplates(sql: Sql, workspaceId: string, listed: re
       or excluded.previous_category <> coalesce(t.previous_category, '')`
 }
 
-/** A template with text that PostgreSQL cannot keep, a NUL or half a character, is left out; its neighbours are not. */
+/** A template with text that PostgreSQL cannot store, a NUL or a lone surrogate, is skipped. */
 const isStorable = (template: Template): boolean => !/\\u(0000|d[89a-f]..)/.test(JSON.stringify(template))

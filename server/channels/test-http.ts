@@ -1,19 +1,22 @@
-/** An `Http` for tests: it records what was asked and answers as it is told, in order; without an answer left, nobody is there. */
+/** An `Http` for tests: it records the requests and returns scripted answers in order. Without an answer left, none comes. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Http, HttpRequest } from '../lib/http.ts'
-import type { Connection, Outgoing } from './channel.ts'
+import type { Connection, OutgoingMessage } from './channel.ts'
 
-export type Scripted = { status?: number; headers?: Record<string, string>; body?: unknown } | 'silence' | 'refused'
+export type ScriptedAnswer =
+  | { status?: number; headers?: Record<string, string>; body?: unknown }
+  | 'silence'
+  | 'refused'
 
-export type FakeHttp = Http & { asked: HttpRequest[]; bodies: Readable[]; json(index?: number): unknown }
+export type FakeHttp = Http & { requests: HttpRequest[]; bodies: Readable[]; json(index?: number): unknown }
 
-export function fakeHttp(...answers: Scripted[]): FakeHttp {
-  const asked: HttpRequest[] = []
+export function fakeHttp(...answers: ScriptedAnswer[]): FakeHttp {
+  const requests: HttpRequest[] = []
   const bodies: Readable[] = []
   const next = (request: HttpRequest) => {
-    const answer = answers[asked.push(request) - 1] ?? 'silence'
+    const answer = answers[requests.push(request) - 1] ?? 'silence'
     if (answer === 'silence') return { ok: false as const, message: 'no answer within 15 s', isWritten: true }
     if (answer === 'refused') return { ok: false as const, message: 'connection refused', isWritten: false }
     const { status = 200, headers = {}, body = '' } = answer
@@ -21,9 +24,9 @@ export function fakeHttp(...answers: Scripted[]): FakeHttp {
     return { ok: true as const, status, headers, body: bytes }
   }
   return {
-    asked,
+    requests,
     bodies,
-    json: (index = 0) => JSON.parse(String(asked[index]?.body)),
+    json: (index = 0) => JSON.parse(String(requests[index]?.body)),
     request: async (request) => next(request),
     stream: async (request) => {
       const answer = next(request)
@@ -42,7 +45,7 @@ export function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`./${channel}/fixtures/${path.join('/')}.json`, import.meta.url), 'utf8'))
 }
 
-/** A connection as the fixtures know it. */
+/** The connection that the fixtures belong to. */
 export function connectionOf(channel: ChannelName, changes: Partial<Connection> = {}): Connection {
   return {
     workspace_id: '019770a0-0000-7000-8000-0000000000aa',
@@ -61,7 +64,7 @@ export function connectionOf(channel: ChannelName, changes: Partial<Connection> 
   }
 }
 
-export function outgoing(changes: Partial<Outgoing> = {}): Outgoing {
+export function outgoing(changes: Partial<OutgoingMessage> = {}): OutgoingMessage {
   return {
     message_id: '019770a0-0000-7000-8000-000000000001',
     to: { phone: '+525512345678', user_id: '1234567890123456', name: null, username: null },

@@ -1,10 +1,10 @@
-/** Messages for tests: captured ones in which any field is missing or replaced. */
+/** Test data: captured messages in which any field is missing or replaced. */
 import { globSync } from 'node:fs'
 import fc from 'fast-check'
-import { fixture } from './test-http.ts'
 import { type Json, recordOf, recordsOf } from './reading.ts'
+import { fixture } from './test-http.ts'
 
-/** Values that readers stumble over. */
+/** Values that often break parsers. */
 export const odd: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     ...['', '\0', '\ud800', 'a\udc00b', '\0\0', 'x'.repeat(513), 'x'.repeat(70_000), '🙂'.repeat(33_000)],
@@ -19,13 +19,13 @@ export const odd: fc.Arbitrary<unknown> = fc.oneof(
 
 export type Change = { at: number; to: unknown }
 
-/** Where to change something, and into what; undefined removes it. */
+/** The position of a change and the new value; undefined removes the value. */
 export const change: fc.Arbitrary<Change> = fc.record({
   at: fc.nat(),
   to: fc.oneof(odd, fc.jsonValue(), fc.constant(undefined)),
 })
 
-/** Replace, or with undefined remove, the value at one of the positions of a JSON value. */
+/** Replaces the value at one position of a JSON value. Undefined removes it. */
 export function replaceAt(body: unknown, { at, to }: Change): unknown {
   const positions: [Record<string, unknown>, string][] = []
   const visit = (value: unknown, depth: number) => {
@@ -49,16 +49,16 @@ export const fixturesOf = (channel: 'msgapp' | 'social' | 'web'): unknown[] =>
     .toSorted()
     .map((file) => fixture(`${channel}/${file.replace('.json', '')}`))
 
-/** Fields that say who wrote and which message it is, and what makes a message of a customer something else. */
+/** The fields that identify the sender and the message, and those that make it something other than a customer's message. */
 const kept = {
   msgapp: ['id', 'from', 'from_user_id'],
   social: ['mid', 'is_echo', 'is_self', 'is_deleted'],
 } as const
 
-/** Types that are no new messages. */
+/** Types that are not new messages. */
 const corrections: readonly unknown[] = ['system', 'edit', 'revoke']
 
-/** Every captured message of a customer, with one to four changes inside; its sender and id stay usable. */
+/** Every captured message of a customer, with one to four changes. Its sender and id stay usable. */
 export function brokenMessages(channel: 'msgapp' | 'social'): fc.Arbitrary<Json> {
   const captured = fixturesOf(channel).flatMap((body): Json[] => {
     const [entry] = recordsOf(recordOf(body)?.entry)

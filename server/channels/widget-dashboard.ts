@@ -1,10 +1,10 @@
-/** How the chat on the workspace's site looks: everybody sees, owners and admins change. */
+/** The members' routes of the web chat widget: every member may read its settings, owners and admins may change them. */
 import { nameFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { detailWishes, maxOrigins, positions, requireWidget, updateWidget } from './widget.ts'
+import { detailPolicies, maxOrigins, positions, requireWidget, updateWidget } from './widget.ts'
 
 const WidgetView = Type.Object({
   id: Uuid,
@@ -12,7 +12,7 @@ const WidgetView = Type.Object({
   greeting: NullableText(),
   color: Type.String(),
   position: OneOf(positions),
-  ask_details: OneOf(detailWishes),
+  ask_details: OneOf(detailPolicies),
   allowed_origins: Type.Array(Type.String()),
 })
 
@@ -21,7 +21,7 @@ const WidgetChanges = Type.Object({
   greeting: Type.Optional(NullableText({ maxLength: 1_000 })),
   color: Type.Optional(Type.String({ maxLength: 100 })),
   position: Type.Optional(OneOf(positions)),
-  ask_details: Type.Optional(OneOf(detailWishes)),
+  ask_details: Type.Optional(OneOf(detailPolicies)),
   allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: maxOrigins })),
 })
 

@@ -1,10 +1,9 @@
 /**
- * The chat on somebody's site: how it looks, what it asks for, and which sites
- * may have it. Part of the web channel's connection, and gone with it.
+ * The settings of the web chat widget: its look, the details it asks for, and the sites that may embed it. They are part of
+ * the web channel's connection and are deleted with it.
  *
- * A title or greeting that is null is the widget's own, in the language of the
- * page it is on. Without allowed origins every site may have it; with some,
- * only those.
+ * A null title or greeting means the widget's own text, in the language of the page. Without allowed origins every site may
+ * embed the widget.
  */
 import type { JSONValue } from 'postgres'
 import type { Sql } from '../lib/db.ts'
@@ -13,7 +12,7 @@ import { lengthOf } from '../lib/text.ts'
 
 export const positions = ['right', 'left'] as const
 /** Whether visitors are asked for their name and e-mail before they write. */
-export const detailWishes = ['never', 'optional', 'required'] as const
+export const detailPolicies = ['never', 'optional', 'required'] as const
 
 export type Widget = {
   title: string | null
@@ -21,8 +20,8 @@ export type Widget = {
   /** `#rrggbb`, in lower case. */
   color: string
   position: (typeof positions)[number]
-  ask_details: (typeof detailWishes)[number]
-  /** As browsers say them: `https://shop.example`. */
+  ask_details: (typeof detailPolicies)[number]
+  /** In the form that browsers send: `https://shop.example`. */
   allowed_origins: string[]
 }
 
@@ -39,18 +38,21 @@ const maxTitle = 60
 const maxGreeting = 300
 export const maxOrigins = 50
 
-/** What was stored, with the defaults of what was not. */
+/** The stored settings, with defaults for the others. */
 export const readWidget = (stored: Partial<Widget>): Widget => ({ ...defaults, ...stored })
 
-/** The widget of a workspace, with the id of its site; 404 while the web channel is not connected. */
+/** The widget of a workspace, with the id of its connection. Throws 404 while the web channel is not connected. */
 export async function requireWidget(sql: Sql, workspaceId: string): Promise<Widget & { id: string }> {
   const [row] = await sql<Row[]>`
     select id, widget from channel_connections where workspace_id = ${workspaceId} and channel = 'web'`
   return toWidget(row)
 }
 
-/** Change what is given; the rest stays. */
-export async function updateWidget(sql: Sql, workspaceId: string, changes: Changes): Promise<Widget & { id: string }> {
+export async function updateWidget(
+  sql: Sql,
+  workspaceId: string,
+  changes: WidgetChanges,
+): Promise<Widget & { id: string }> {
   const [row] = await sql<Row[]>`
     update channel_connections set widget = widget || ${sql.json(readChanges(changes) as JSONValue)}, updated_at = now()
     where workspace_id = ${workspaceId} and channel = 'web'
@@ -58,8 +60,8 @@ export async function updateWidget(sql: Sql, workspaceId: string, changes: Chang
   return toWidget(row)
 }
 
-/** What a member may say; what is absent stays. */
-type Changes = { [Name in keyof Widget]?: Widget[Name] | undefined }
+/** Absent settings stay as they are. */
+type WidgetChanges = { [Name in keyof Widget]?: Widget[Name] | undefined }
 type Row = { id: string; widget: Partial<Widget> }
 
 function toWidget(row: Row | undefined): Widget & { id: string } {
@@ -67,7 +69,14 @@ function toWidget(row: Row | undefined): Widget & { id: string } {
   return { ...readWidget(row.widget), id: row.id }
 }
 
-function readChanges({ title, greeting, color, position, ask_details, allowed_origins }: Changes): Partial<Widget> {
+function readChanges({
+  title,
+  greeting,
+  color,
+  position,
+  ask_details,
+  allowed_origins,
+}: WidgetChanges): Partial<Widget> {
   return {
     ...(title === undefined ? {} : { title: readText('title', title, maxTitle) }),
     ...(greeting === undefined ? {} : { greeting: readText('greeting', greeting, maxGreeting) }),
@@ -78,26 +87,26 @@ function readChanges({ title, greeting, color, position, ask_details, allowed_or
   }
 }
 
-/** Blank is the same as none. */
-function readText(field: string, given: string | null, max: number): string | null {
-  const text = given?.trim() || null
+/** Blank text becomes null. */
+function readText(field: string, input: string | null, max: number): string | null {
+  const text = input?.trim() || null
   if (text && lengthOf(text) > max) throw badRequest(`${field}: must have at most ${max} characters`)
   return text
 }
 
-function readColor(given: string): string {
-  const color = given.trim().toLowerCase()
+function readColor(input: string): string {
+  const color = input.trim().toLowerCase()
   if (!/^#[0-9a-f]{6}$/.test(color)) throw badRequest('color: must be a colour such as #5442dc')
   return color
 }
 
-/** An address that somebody pastes has a slash at its end, and capitals; a browser's has neither. */
-function readOrigin(given: string, place: number): string {
-  const url = URL.parse(given.trim())
+/** Accepts a pasted URL with a trailing slash and capitals, and returns the origin as browsers send it. */
+function readOrigin(input: string, index: number): string {
+  const url = URL.parse(input.trim())
   const isBare = url && url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
   if (!isBare || !/^https?:$/.test(url.protocol)) {
     throw badRequest(
-      `allowed_origins[${place}]: must be the address of a site without a path, such as https://shop.example`,
+      `allowed_origins[${index}]: must be the URL of a site without a path, such as https://shop.example`,
     )
   }
   return url.origin

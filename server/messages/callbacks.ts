@@ -10,7 +10,7 @@
  * it for days: it is logged and counted.
  */
 import type { Channel, Report } from '../channels/channel.ts'
-import { getConnectionById, noteCallback } from '../channels/connections.ts'
+import { getConnectionById, recordCallback } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -55,7 +55,7 @@ export const callbackRoutes =
       if (challenge === undefined) {
         return reply.code(403).send(errorBody('forbidden', 'hub.verify_token: does not match this connection'))
       }
-      await noteCallback(db, connection, 'verified')
+      await recordCallback(db, connection, 'verified')
       return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
     })
 
@@ -66,7 +66,7 @@ export const callbackRoutes =
         count('unsigned')
         throw new ApiError('unauthorized', 'X-Hub-Signature-256: does not match the body')
       }
-      await noteCallback(db, connection, 'received')
+      await recordCallback(db, connection, 'received')
       const context = { channel: connection.channel, workspace: connection.workspace_id }
       let payload: unknown
       try {

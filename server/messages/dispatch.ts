@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Signals } from '../accounts/signals.ts'
-import type { Channel, Connection, Outgoing, Person, Sent } from '../channels/channel.ts'
-import { noteOutcome } from '../channels/connections.ts'
+import type { Channel, Connection, OutgoingMessage, Person, SendAnswer } from '../channels/channel.ts'
+import { recordConnectionOutcome } from '../channels/connections.ts'
 import { identitiesOf, type Learnt, learnPeople } from '../contacts/people.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
@@ -29,7 +29,7 @@ export type Dispatch = {
   channel: Channel
   connection: Connection
   message: Pick<OutboundMessage, 'workspace_id' | 'conversation_id' | 'id'>
-  outgoing: Omit<Outgoing, 'message_id'>
+  outgoing: Omit<OutgoingMessage, 'message_id'>
   contactId: string
   /** The contact's new name, stored if the channel accepts the message. */
   rename: string | undefined
@@ -61,7 +61,7 @@ export function createDispatcher({ sql, settle, signals, onSend }: DispatchOptio
   }
 }
 
-async function sendWithRetries(channel: Channel, connection: Connection, outgoing: Outgoing): Promise<Sent> {
+async function sendWithRetries(channel: Channel, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
   let sent = await channel.send(connection, outgoing)
   for (const delayMs of retryDelaysMs) {
     if (sent.ok || sent.outcome !== 'rejected' || !sent.again) return sent
@@ -84,13 +84,13 @@ export function createAnswerRecorder(sql: Sql) {
     { workspace_id, id, channel }: Connection,
     contact_id: string,
     recipient: Person,
-    sent: Sent,
+    sent: SendAnswer,
   ): Promise<void> => {
     if (!sent.ok) {
-      if (isConnectionFault(sent)) await noteOutcome(sql, workspace_id, id, sent.message)
+      if (isConnectionFault(sent)) await recordConnectionOutcome(sql, workspace_id, id, sent.message)
       return
     }
-    await noteOutcome(sql, workspace_id, id, null)
+    await recordConnectionOutcome(sql, workspace_id, id, null)
     if (sent.person && hasNewIdentity(sent.person, recipient)) {
       const { phone, user_id } = sent.person
       await learn({ workspace_id, contact_id, channel, phone, user_id, name: null })
@@ -105,7 +105,7 @@ function hasNewIdentity(reported: Person, used: Person): boolean {
 }
 
 /** Whether the connection caused the refusal, not the message: an expired token, a number that is not registered. */
-export function isConnectionFault(sent: Sent): boolean {
+export function isConnectionFault(sent: SendAnswer): boolean {
   if (sent.ok || sent.outcome !== 'rejected') return false
   if (sent.code === null) return sent.isDenied === true
   return connectionFaults.has(sent.code) || (sent.code >= 200 && sent.code < 300)
@@ -113,6 +113,6 @@ export function isConnectionFault(sent: Sent): boolean {
 const connectionFaults = new Set([0, 3, 10, 190, 368, 131005, 131031, 131042, 131045, 133006, 133010])
 
 /** Whether the template caused the refusal, for every recipient: it was deleted, paused or disabled. */
-export const isTemplateFault = (sent: Sent): boolean =>
+export const isTemplateFault = (sent: SendAnswer): boolean =>
   !sent.ok && sent.outcome === 'rejected' && sent.code !== null && templateFaults.has(sent.code)
 const templateFaults = new Set([132001, 132015, 132016])

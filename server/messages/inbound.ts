@@ -1,6 +1,6 @@
 /** Reads customers' messages from reports: the sender with their profile, the content, and whether it opts out. */
 import { type OptOutRequest, readOptOutRequest, toKeys } from '../accounts/opt-out-words.ts'
-import type { Channel, Report, Written } from '../channels/channel.ts'
+import type { Channel, Report, WrittenMessage } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Who } from '../contacts/people.ts'
@@ -16,7 +16,7 @@ export type InboundMessage = {
   /** Created on arrival, so that ids keep the order of arrival. */
   id: string
   from: Who
-  written: Written
+  written: WrittenMessage
   /** Whether the text opts out of broadcasts or in again. */
   wish?: OptOutRequest | undefined
 }
@@ -52,7 +52,7 @@ export async function readInbound(
 }
 
 /** A text or a tapped button on the primary channel can opt out or in. */
-function wishOf(channel: ChannelName, { content_type, content_text }: Written, words: ReadonlySet<string>) {
+function wishOf(channel: ChannelName, { content_type, content_text }: WrittenMessage, words: ReadonlySet<string>) {
   const isWord = content_type === 'text' || content_type === 'button' || content_type === 'interactive'
   return channel === 'msgapp' && isWord && content_text ? readOptOutRequest(content_text, words) : undefined
 }

@@ -9,7 +9,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, Report } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
-import { noteSignal } from '../channels/signals.ts'
+import { recordSignal } from '../channels/signals.ts'
 import { changeTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
@@ -99,7 +99,7 @@ export function createIntake(options: IntakeOptions): Intake {
       case 'template':
         return changeTemplate(db, workspaceId, report)
       case 'signal':
-        return noteSignal(db, connection, report)
+        return recordSignal(db, connection, report)
       case 'ignored':
         return log.info({ channel, workspace: workspaceId, reason: report.reason }, 'a report was ignored')
       case 'malformed':

@@ -6,7 +6,7 @@
  * unit. The same statement records the event and updates the daily counters and the recipient of a broadcast.
  */
 import { releaseQuotaOf } from '../accounts/quota.ts'
-import type { Sent } from '../channels/channel.ts'
+import type { SendAnswer } from '../channels/channel.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
 import { type Fragment, jsonObject, type Sql } from '../lib/db.ts'
 import { fold } from '../lib/text.ts'
@@ -28,7 +28,7 @@ export type SendOutcome = Pick<OutboundMessage, 'workspace_id' | 'conversation_i
 /** Translates the channel's answer into the outcome of the message. */
 export function toOutcome(
   { workspace_id, conversation_id, id }: Pick<OutboundMessage, 'workspace_id' | 'conversation_id' | 'id'>,
-  sent: Sent,
+  sent: SendAnswer,
 ): SendOutcome {
   const status = sent.ok ? 'sent' : sent.outcome === 'rejected' ? 'failed' : 'unknown'
   const external_id = sent.ok ? sent.external_id : null

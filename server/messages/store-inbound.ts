@@ -2,7 +2,7 @@
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
  * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
  */
-import { isNamedVisit } from '../channels/web/web.ts'
+import { isVisitMessageId } from '../channels/web/web.ts'
 import { type Decision, deciding } from '../contacts/opt-out.ts'
 import { contactJson } from '../contacts/resource.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
@@ -179,7 +179,7 @@ function toRow({ workspaceId, channel, id, written }: InboundMessage, { conversa
     content_text,
     content: written.content,
     // A web message has an external id only when the visitor's page gave it a `client_id`.
-    external_id: channel === 'web' && !isNamedVisit(external_id) ? null : external_id,
+    external_id: channel === 'web' && !isVisitMessageId(external_id) ? null : external_id,
     reply_to: written.reply_to,
     interactive_reply_id: written.interactive_reply_id,
     sent_at: at,

@@ -1,12 +1,12 @@
 /** Template messages: requires an approved template, fills in its values, and returns the content to send and store. */
-import type { Channel, Connection, Content, Filled, Template } from '../channels/channel.ts'
+import type { Channel, Connection, Content, FillResult, Template } from '../channels/channel.ts'
 import { getTemplate, refreshTemplates } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import type { OutboundMessage } from './prepare.ts'
 
 export type TemplateName = { name: string; language: string }
-export type FilledTemplate = Extract<Filled, { ok: true }>
+export type FilledTemplate = Extract<FillResult, { ok: true }>
 export type MessageContent = {
   content: Content
   row: Pick<OutboundMessage, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
@@ -35,7 +35,7 @@ export async function requireTemplate(
 }
 
 /** Returns the filled template. 400 for a wrong value, `template_malformed` for a broken template. */
-export function requireFilled({ name, language }: TemplateName, filled: Filled | undefined): FilledTemplate {
+export function requireFilled({ name, language }: TemplateName, filled: FillResult | undefined): FilledTemplate {
   if (!filled) throw badRequest('type: this channel has no templates')
   if (filled.ok) return filled
   if (filled.fault === 'params') throw badRequest(filled.message)

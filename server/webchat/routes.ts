@@ -15,8 +15,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
-import { nameOfVisit } from '../channels/web/web.ts'
-import { detailWishes, positions, readWidget, type Widget } from '../channels/widget.ts'
+import { toVisitMessageId } from '../channels/web/web.ts'
+import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
 import { networkOf } from '../lib/client-address.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -70,7 +70,7 @@ const WidgetSettings = Type.Object({
   greeting: NullableText(),
   color: Type.String(),
   position: OneOf(positions),
-  ask_details: OneOf(detailWishes),
+  ask_details: OneOf(detailPolicies),
 })
 const { content: _, error: __, broadcast_id: ___, ...visitorFields } = messageFields
 const VisitorMessage = Type.Object({ ...visitorFields, client_id: Type.Optional(Uuid) })
@@ -142,7 +142,7 @@ export const webChatRoutes =
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
-        const message_id = client_id ? nameOfVisit(visitorId, client_id) : newId()
+        const message_id = client_id ? toVisitMessageId(visitorId, client_id) : newId()
         const body = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
         const [report] = web.parse(site, body)
         if (report?.kind !== 'message') throw badRequest('text: cannot be stored')

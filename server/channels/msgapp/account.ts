@@ -1,7 +1,7 @@
 /**
- * What the provider reports about the account and its templates: restrictions, limits, quality, categories.
+ * Reads what the provider reports about the account and its templates: restrictions, limits, quality, categories.
  *
- * Each becomes a signal, which members see on the channel's card, and a change of a template also changes our copy. A
+ * Each report becomes a signal that members see on the channel's card. A change of a template also changes our copy. A
  * signal has one key per subject, so the card shows the latest state of each.
  */
 import { nowIso } from '../../lib/clock.ts'
@@ -19,7 +19,7 @@ export function signal(
   return { kind: 'signal', key, severity, text: textOf(text, maxText) ?? key, at, expires_at }
 }
 
-/** Customers write to an id that is not the connected one: their messages cannot be answered from here, and members should know. */
+/** Messages for an account or number that is not connected. They cannot be answered here, so members get a warning. */
 export const foreignMessages = (id: unknown, shown: string, reason: string): Report[] => [
   signal(`foreign:${textOf(id, 100) ?? ''}`, 'warning', `Messages for ${shown} were ignored: ${reason}.`),
   ignored(`messages for ${shown}: ${reason}`),
@@ -92,7 +92,7 @@ function readAccountUpdate(value: Json, at: string): Report {
     const text = `The provider found a policy violation${violation ? `: ${lower(violation)}` : ''}.`
     return signal('account_violation', 'warning', text, { at })
   }
-  return ignored('an account update we do not read', value.event)
+  return ignored('an unknown account update', value.event)
 }
 
 function readAlert(value: Json, at: string): Report {
@@ -143,7 +143,7 @@ function readNumberName(value: Json, at: string): Report {
   return signal(`number_name:${numberOf(value)}`, isBad ? 'warning' : 'info', `${text}${why}.`, { at })
 }
 
-/** Statuses in which a template needs the business to act. Others are usual, or are the business's own doing. */
+/** Statuses of a template that require an action of the business. */
 const badStatuses = new Set(['REJECTED', 'PAUSED', 'DISABLED', 'FLAGGED', 'LOCKED', 'LIMIT_EXCEEDED'])
 
 function readTemplateStatus(value: Json, at: string): Report[] {
@@ -222,14 +222,14 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 const numberOf = ({ display_phone_number: number }: Json): string =>
   phoneOf(number) ?? textOf(number, 50) ?? 'the number'
 
-/** `TIER_1K`: how many people may be written to first in 24 hours. */
+/** `TIER_1K`: the number of customers to whom the business may write first within 24 hours. */
 function tierOf(value: unknown): string | undefined {
   const [, count, thousand] = (typeof value === 'string' && /^TIER_(\d{1,9})(K?)$/.exec(value)) || []
   if (count) return `${(Number(count) * (thousand ? 1_000 : 1)).toLocaleString('en-US')} customers in 24 hours`
   return value === 'TIER_UNLIMITED' ? 'none' : undefined
 }
 
-/** When a restriction ends, however far away that is; `timeOf` is for what has happened. */
+/** The end of a restriction, any time in the future. `timeOf` accepts only times that have passed. */
 function futureOf(value: unknown): string | null {
   const seconds = typeof value === 'string' && /^\d{1,11}$/.test(value) ? Number(value) : value
   if (typeof seconds !== 'number' || !(seconds > 1e9) || seconds >= 1e11) return null

@@ -1,7 +1,6 @@
 /**
- * The provider's refusals as one plain sentence each, for people who answer
- * customers: what happened, and what helps. Codes that nobody can do anything
- * about but the operator are not here; they keep the provider's own words.
+ * The provider's error codes as one plain sentence each, for members: what happened and what helps. Codes that only the
+ * operator can resolve are not listed; members see the provider's text for them.
  */
 const sentences: Record<number, string> = {
   4: 'The channel is busy: too many messages were sent at once.',
@@ -47,7 +46,7 @@ const sentences: Record<number, string> = {
   133010: 'The number is not registered with the channel.',
 }
 
-/** The sentence for an error as we keep it, `131026: …`; undefined: the provider's own words say it best. */
+/** The sentence for a stored error, such as `131026: …`. Undefined when there is none: then the provider's text is shown. */
 export function explainError(error: string): string | undefined {
   const [, code] = /^(\d{1,9})\b/.exec(error) ?? []
   return code === undefined ? undefined : sentences[Number(code)]

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Content, MediaReference, Outgoing } from '../channel.ts'
-import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type Scripted } from '../test-http.ts'
+import type { Content, MediaReference, OutgoingMessage } from '../channel.ts'
+import { connectionOf, type FakeHttp, fakeHttp, fixture, outgoing, type ScriptedAnswer } from '../test-http.ts'
 import { createMsgapp } from './msgapp.ts'
 
 const connection = connectionOf('msgapp', { is_private: true })
-const sent: Scripted = { body: fixture('msgapp/answers/sent') }
-const error = (name: string, status = 400): Scripted => ({ status, body: fixture(`msgapp/answers/${name}`) })
+const sent: ScriptedAnswer = { body: fixture('msgapp/answers/sent') }
+const error = (name: string, status = 400): ScriptedAnswer => ({ status, body: fixture(`msgapp/answers/${name}`) })
 
-async function send(changes: Partial<Outgoing>, answer: Scripted = sent) {
+async function send(changes: Partial<OutgoingMessage>, answer: ScriptedAnswer = sent) {
   const http = fakeHttp(answer)
   const result = await createMsgapp(http).send(connection, outgoing(changes))
-  return { result, http, body: http.asked.length > 0 ? http.json() : undefined }
+  return { result, http, body: http.requests.length > 0 ? http.json() : undefined }
 }
 
 test('a send goes to the number, with the token and our message id', async () => {
   const { result, http, body } = await send({})
-  const [request] = http.asked
+  const [request] = http.requests
   assert.equal(request?.method, 'POST')
   assert.equal(request?.url, 'https://graph.example/v25.0/106540352242922/messages')
   assert.deepEqual(request?.headers, { authorization: 'Bearer the-token', 'content-type': 'application/json' })
@@ -81,7 +81,7 @@ test('a reply names the quoted message, and a contact without a number is addres
   assert.equal(to, undefined)
   assert.equal(recipient, 'MX.1')
   const withoutAddress = await send({ to: { phone: null, user_id: null, name: null, username: null } })
-  assert.deepEqual([withoutAddress.http.asked.length, withoutAddress.result.ok], [0, false])
+  assert.deepEqual([withoutAddress.http.requests.length, withoutAddress.result.ok], [0, false])
 })
 
 test('the outcome of a send is unknown unless it is certain', async () => {
@@ -93,7 +93,7 @@ test('the outcome of a send is unknown unless it is certain', async () => {
     message,
   })
   const unknown = (message: string) => ({ ok: false, outcome: 'unknown', message })
-  const cases: [Scripted, unknown][] = [
+  const cases: [ScriptedAnswer, unknown][] = [
     [error('undeliverable'), rejected(131026, '131026: Message undeliverable')],
     [
       error('parameter-count'),
@@ -138,7 +138,7 @@ test('what the provider says is bounded and can be kept', async () => {
 })
 
 const picture: MediaReference = { id: '1003383421387256', url: null, mime_type: null, filename: null }
-const resolved: Scripted = { body: fixture('msgapp/answers/media') }
+const resolved: ScriptedAnswer = { body: fixture('msgapp/answers/media') }
 const fetchWith = (http: FakeHttp, media = picture, changes = {}) =>
   createMsgapp(http).fetchMedia(connectionOf('msgapp', changes), media, 1_000)
 
@@ -148,10 +148,10 @@ test('media is found by its id and fetched with the token', async () => {
   assert.ok(fetched.ok)
   assert.equal(Buffer.concat(await fetched.bytes.toArray()).toString(), 'abc')
   assert.equal(fetched.mime_type, 'image/jpeg')
-  assert.equal(http.asked[0]?.url, 'https://graph.example/v25.0/1003383421387256')
-  assert.match(http.asked[1]?.url ?? '', /^https:\/\/lookaside\.fbsbx\.com\//)
-  assert.equal(http.asked[1]?.headers?.authorization, 'Bearer the-token')
-  assert.equal(http.asked[1]?.timeoutMs, 30_000)
+  assert.equal(http.requests[0]?.url, 'https://graph.example/v25.0/1003383421387256')
+  assert.match(http.requests[1]?.url ?? '', /^https:\/\/lookaside\.fbsbx\.com\//)
+  assert.equal(http.requests[1]?.headers?.authorization, 'Bearer the-token')
+  assert.equal(http.requests[1]?.timeoutMs, 30_000)
 })
 
 test('the token goes only to the provider, and private addresses are refused', async () => {
@@ -173,17 +173,17 @@ test('the token goes only to the provider, and private addresses are refused', a
     const http = fakeHttp({ body: 'abc' })
     const fetched = await fetchWith(http, { ...picture, id: null, url }, { is_private: true })
     assert.ok(fetched.ok)
-    assert.equal(http.asked[0]?.headers?.authorization, hasToken ? 'Bearer the-token' : undefined, url)
-    assert.equal(http.asked[0]?.isPrivate, isPrivate, url)
+    assert.equal(http.requests[0]?.headers?.authorization, hasToken ? 'Bearer the-token' : undefined, url)
+    assert.equal(http.requests[0]?.isPrivate, isPrivate, url)
   }
   const http = fakeHttp({ body: 'abc' })
   await fetchWith(http, { ...picture, id: null, url: 'https://graph.example/media/1' })
-  assert.equal(http.asked[0]?.isPrivate, false, 'of a connection that is not private')
+  assert.equal(http.requests[0]?.isPrivate, false, 'of a connection that is not private')
 })
 
 test('media that is gone or too large is not asked for again, media that may come is', async () => {
   const byUrl = { ...picture, id: null, url: 'https://lookaside.fbsbx.com/1' }
-  const cases: [MediaReference, Scripted[], boolean][] = [
+  const cases: [MediaReference, ScriptedAnswer[], boolean][] = [
     [picture, [error('no-such-object')], false],
     [picture, [error('token-expired', 401)], true],
     [picture, ['silence'], true],
@@ -206,7 +206,7 @@ test('media that is gone or too large is not asked for again, media that may com
     const fetched = await fetchWith(http, media)
     assert.ok(!fetched.ok)
     assert.equal(fetched.again, again, JSON.stringify(answers))
-    assert.equal(http.asked.length, answers.length)
+    assert.equal(http.requests.length, answers.length)
     assert.ok(
       http.bodies.every((body) => body.destroyed),
       'what is not read is let go',
@@ -238,10 +238,10 @@ test('templates are listed through all pages, by cursor and never at another hos
     'status',
   ])
   assert.ok(
-    http.asked.every(({ url }) => url.startsWith('https://graph.example/v25.0/102290129340398/message_templates?')),
+    http.requests.every(({ url }) => url.startsWith('https://graph.example/v25.0/102290129340398/message_templates?')),
   )
   assert.deepEqual(
-    http.asked.map(({ url }) => new URL(url).searchParams.get('after')),
+    http.requests.map(({ url }) => new URL(url).searchParams.get('after')),
     [null, 'c1'],
   )
 })
@@ -258,14 +258,14 @@ test('a list of templates that broke off is none', async () => {
   ]) {
     const http = fakeHttp(...answers)
     assert.equal(await createMsgapp(http).listTemplates?.(connection), undefined)
-    assert.ok(http.asked.length <= 100)
+    assert.ok(http.requests.length <= 100)
   }
 })
 
 test('a check names the setting that is wrong, and stops there', async () => {
-  const number: Scripted = { body: fixture('msgapp/answers/number') }
-  const templates: Scripted = { body: { data: [] } }
-  const cases: [Scripted[], string | null, number][] = [
+  const number: ScriptedAnswer = { body: fixture('msgapp/answers/number') }
+  const templates: ScriptedAnswer = { body: { data: [] } }
+  const cases: [ScriptedAnswer[], string | null, number][] = [
     [['silence'], 'base_url', 1],
     [[{ status: 404, body: '<html>' }], 'base_url', 1],
     [[{ status: 200, body: '<html>' }], 'base_url', 1],

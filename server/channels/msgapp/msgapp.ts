@@ -1,13 +1,12 @@
 /**
- * The primary channel: the provider's cloud API for numbers.
+ * The adapter of the primary channel: the provider's cloud API for phone numbers.
  *
- * Every send carries our message id, which comes back with every status report
- * of it: that is how a send without an answer is settled later. The answer to
- * a send means accepted, not delivered.
+ * Every send carries our message id, and every status report returns it. So a report can settle a send whose answer was
+ * lost. The answer to a send means accepted, not delivered.
  */
 import type { Http } from '../../lib/http.ts'
-import type { Channel, Connection, Content, Outgoing, Person, Sent, Template } from '../channel.ts'
-import { ask, errorOf, probe, refuse, settle } from '../graph.ts'
+import type { Channel, Connection, Content, OutgoingMessage, Person, SendAnswer, Template } from '../channel.ts'
+import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import {
   idOf,
@@ -25,7 +24,7 @@ import { explainError } from './errors.ts'
 import { parse } from './parse.ts'
 import { fillTemplate, previewTemplate } from './template.ts'
 
-/** Nothing was sent: the account's, the number's or the pair's limit, or a number in maintenance. */
+/** Temporary refusals; nothing was sent. Limits of the account, the number or the recipient, or a number in maintenance. */
 const throttleCodes = [4, 80007, 130429, 131056, 131057]
 
 export function createMsgapp(http: Http): Channel {
@@ -33,7 +32,7 @@ export function createMsgapp(http: Http): Channel {
     name: 'msgapp',
     windowMs: 24 * 60 * 60 * 1000,
     lateWindowMs: null,
-    // A message that came without an id, and a call, are unknown to the provider as messages.
+    // The provider cannot quote a call or a message that arrived without an id.
     quotableId: (id) => (id === null || isDerivedId(id) || id.startsWith('wacid.') ? null : id),
     send: (connection, outgoing) => send(http, connection, outgoing),
     answerHandshake,
@@ -45,7 +44,7 @@ export function createMsgapp(http: Http): Channel {
     previewTemplate,
     explainError,
     check: (connection) =>
-      probe(http, connection, [
+      checkReads(http, connection, [
         {
           step: 'Read the phone number',
           field: 'phone_number_id',
@@ -62,12 +61,12 @@ export function createMsgapp(http: Http): Channel {
   }
 }
 
-async function send(http: Http, connection: Connection, outgoing: Outgoing): Promise<Sent> {
+async function send(http: Http, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
   const { to, content, reply_to, message_id } = outgoing
-  // With both the provider takes the number, and so do we.
+  // With both, the provider uses the number.
   const recipient = to.phone ? { to: to.phone } : to.user_id ? { recipient: to.user_id } : undefined
   if (!recipient) return refuse('the recipient has neither a phone number nor a user id')
-  const answer = await ask(http, connection, {
+  const answer = await callProvider(http, connection, {
     method: 'POST',
     path: [connection.phone_number_id, 'messages'],
     body: {
@@ -75,20 +74,20 @@ async function send(http: Http, connection: Connection, outgoing: Outgoing): Pro
       recipient_type: 'individual',
       ...recipient,
       type: content.type,
-      [content.type]: wireOf(content),
+      [content.type]: toWire(content),
       ...(reply_to === null ? {} : { context: { message_id: reply_to } }),
       biz_opaque_callback_data: message_id,
     },
     timeoutMs: 15_000,
   })
-  return settle(answer, throttleCodes, (value) => {
+  return toSendAnswer(answer, throttleCodes, (value) => {
     const { messages, contacts } = recordOf(value) ?? {}
     const external_id = idOf(recordsOf(messages)[0]?.id)
-    return external_id ? { ok: true, external_id, person: calledOf(recordsOf(contacts)[0]) } : undefined
+    return external_id ? { ok: true, external_id, person: readRecipient(recordsOf(contacts)[0]) } : undefined
   })
 }
 
-function wireOf(content: Content): Json {
+function toWire(content: Content): Json {
   switch (content.type) {
     case 'text':
       return { body: content.text, preview_url: false }
@@ -109,20 +108,20 @@ function wireOf(content: Content): Json {
   }
 }
 
-/** What the provider calls the recipient: some countries' numbers are rewritten. */
-function calledOf(contact: Json | undefined): Person | null {
+/** The recipient's number and user id at the provider, which rewrites the numbers of some countries. */
+function readRecipient(contact: Json | undefined): Person | null {
   const person = { ...personOf(idOf(contact?.user_id) ?? null), phone: phoneOf(contact?.wa_id) }
   return person.phone === null && person.user_id === null ? null : person
 }
 
 const maxPages = 100
 
-/** Pages are followed by their cursor alone: the address that comes with it could lead the token elsewhere. */
+/** Follows pages by their cursor only: a URL from the response could send the token to another host. */
 async function listTemplates(http: Http, connection: Connection): Promise<Template[] | undefined> {
   const templates: Template[] = []
   let after: string | undefined
   for (let page = 0; page < maxPages; page++) {
-    const answer = await ask(http, connection, {
+    const answer = await callProvider(http, connection, {
       method: 'GET',
       path: [connection.account_id, 'message_templates'],
       query: {
@@ -146,7 +145,7 @@ async function listTemplates(http: Http, connection: Connection): Promise<Templa
   return undefined
 }
 
-/** One that has no name, language or status cannot be sent, so it is left out. */
+/** A template without a name, language or status cannot be sent, so it is skipped. */
 function readTemplate(item: Json): Template[] {
   const external_id = typeof item.id === 'number' ? String(item.id) : idOf(item.id)
   const [name, language, status] = [idOf(item.name), idOf(item.language), idOf(item.status)]
@@ -160,13 +159,13 @@ function readTemplate(item: Json): Template[] {
       category: textOf(item.category, 100) ?? '',
       parameter_format: textOf(item.parameter_format, 100) ?? 'POSITIONAL',
       components: storableJson(item.components ?? null),
-      ...healthOf(item),
+      ...readTemplateHealth(item),
     },
   ]
 }
 
-/** What the provider thinks of a template. It leaves out what does not apply, or writes `NONE` or `UNKNOWN`. */
-function healthOf(item: Json): Pick<Template, 'status_reason' | 'quality' | 'previous_category'> {
+/** The provider's rating of a template. A field that does not apply is absent, `NONE` or `UNKNOWN`. */
+function readTemplateHealth(item: Json): Pick<Template, 'status_reason' | 'quality' | 'previous_category'> {
   const word = (value: unknown) => (value === 'NONE' || value === 'UNKNOWN' ? null : textOf(value, 100))
   const status_reason = word(item.rejected_reason)
   const quality = word(recordOf(item.quality_score)?.score)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Person, Report, Signal, TemplateChanges, Written } from '../channel.ts'
+import type { Person, Report, Signal, TemplateChanges, WrittenMessage } from '../channel.ts'
 import { connectionOf, fixture } from '../test-http.ts'
 import { parse } from './parse.ts'
 
@@ -19,7 +19,7 @@ const unnamed = (phone: string | null, user_id: string | null = null): Person =>
   username: null,
 })
 
-const written = (external_id: string, said: Partial<Written>): Written => ({
+const written = (external_id: string, said: Partial<WrittenMessage>): WrittenMessage => ({
   external_id,
   at,
   content_type: 'text',
@@ -30,7 +30,7 @@ const written = (external_id: string, said: Partial<Written>): Written => ({
   content: null,
   ...said,
 })
-const message = (id: string, said: Partial<Written>, from = ana): Report => ({
+const message = (id: string, said: Partial<WrittenMessage>, from = ana): Report => ({
   kind: 'message',
   from,
   ...written(`wamid.IN.${id}`, said),
@@ -395,7 +395,7 @@ const expected: Record<string, Report[]> = {
   'account-banned': [signal('account_ban', 'restriction', 'The provider will disable this account on June 20, 2025.')],
   'account-reinstated': [signal('account_ban', 'info', 'The provider reinstated this account.')],
   'account-violation': [signal('account_violation', 'warning', 'The provider found a policy violation: adult.')],
-  'account-verified': [ignored('an account update we do not read: "VERIFIED_ACCOUNT"')],
+  'account-verified': [ignored('an unknown account update: "VERIFIED_ACCOUNT"')],
   'account-alert': [
     signal(
       'alert:INCREASED_CAPABILITIES_ELIGIBILITY_NEED_MORE_INFO',

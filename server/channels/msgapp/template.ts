@@ -1,34 +1,30 @@
 /**
- * Fills a stored template with a caller's values: the components for the wire
- * and the text a person reads. Pure.
+ * Fills a stored template with a caller's values: the components for the wire, and the text that a customer reads. Pure.
  *
- * Every variable of the template needs a value. The first faulty value is named
- * as the caller would write it: a required one that is missing, one that is
- * present but empty, a URL that is not http or https. Values the template has
- * no place for are ignored, whatever they are. Values are literal: text in them
- * that looks like a variable stays as it is. A preview collects the names of
- * missing values instead of refusing, and shows the variable in their place.
+ * Every variable needs a value. The first unusable value is reported with its path: a missing value, an empty one, or a URL
+ * that is not http or https. Values without a variable are ignored. Values are literal: a variable in a value is not
+ * expanded. A preview collects the paths of missing values instead, and shows the variable.
  */
 
 import { isHttpUrl } from '../../lib/text.ts'
-import type { Filled, Previewed, Shown, ShownCard, Template, TemplateParams } from '../channel.ts'
+import type { FillResult, ShownCard, ShownTemplate, Template, TemplateParams, TemplatePreview } from '../channel.ts'
 import { type Json, recordOf } from '../reading.ts'
 
-export function fillTemplate(template: Template, params: TemplateParams): Filled {
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack }, 'template.params.')
+export function fillTemplate(template: Template, params: TemplateParams): FillResult {
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), onUnusable }, 'template.params.')
   if ('fault' in part) return { ok: false, ...part }
   const { wire, shown } = part
   return { ok: true, components: wire, text: shown.body ?? '', content: shown }
 }
 
-/** `missing` names values as `params` does: `body[1]`, `cards[0].headerMediaUrl`. */
-export function previewTemplate(template: Template, params: TemplateParams): Previewed {
+/** `missing` has the paths of values in `params`: `body[1]`, `cards[0].headerMediaUrl`. */
+export function previewTemplate(template: Template, params: TemplateParams): TemplatePreview {
   const missing: string[] = []
-  const collect: Lacking = (name, placeholder, rule) => {
+  const collect: OnUnusable = (name, placeholder, rule) => {
     if (rule !== notEmpty) missing.push(name)
     return placeholder
   }
-  const part = fillPart(template.components, params, { isNamed: isNamed(template), lack: collect }, '')
+  const part = fillPart(template.components, params, { isNamed: isNamed(template), onUnusable: collect }, '')
   if ('fault' in part) return { ok: false, fault: 'template', message: part.message }
   return { ok: true, shown: part.shown, missing }
 }
@@ -36,15 +32,15 @@ export function previewTemplate(template: Template, params: TemplateParams): Pre
 const isNamed = ({ parameter_format }: Template) => parameter_format.toUpperCase() === 'NAMED'
 
 type Fault = { fault: 'params' | 'template'; message: string }
-/** Handles a value that cannot be used: refuses it, or gives the placeholder that a preview shows instead. */
-type Lacking = (name: string, placeholder: string, rule?: string) => string | Fault
-type Filling = { isNamed: boolean; lack: Lacking }
+/** Handles an unusable value: returns a fault, or the placeholder that a preview shows. */
+type OnUnusable = (name: string, placeholder: string, rule?: string) => string | Fault
+type FillOptions = { isNamed: boolean; onUnusable: OnUnusable }
 type Buttons = (Json & { text: string | null })[]
-type Part = { wire: Json[]; shown: Shown & { buttons: Buttons } }
+type Part = { wire: Json[]; shown: ShownTemplate & { buttons: Buttons } }
 
-/** The components of a template, or of one card of its carousel. `path` leads to their values. */
-function fillPart(components: unknown, params: TemplateParams, filling: Filling, path: string): Part | Fault {
-  if (!Array.isArray(components)) return unreadable('its components are no list')
+/** Fills the components of a template or of one card. `path` is the prefix of their values. */
+function fillPart(components: unknown, params: TemplateParams, options: FillOptions, path: string): Part | Fault {
+  if (!Array.isArray(components)) return unreadable('its components are not a list')
   const wire: Json[] = []
   const shown: Part['shown'] = { header: null, body: null, footer: null, buttons: [], cards: [] }
   for (const item of components) {
@@ -52,12 +48,12 @@ function fillPart(components: unknown, params: TemplateParams, filling: Filling,
     if (!component || typeof component.type !== 'string') return unreadable('a component has no type')
     const type = component.type.toUpperCase()
     if (type === 'HEADER') {
-      const header = fillHeader(component, params, filling, path)
+      const header = fillHeader(component, params, options, path)
       if ('fault' in header) return header
       wire.push(...header.wire)
       shown.header = header.shown
     } else if (type === 'BODY') {
-      const body = fillBody(component, params, filling, path)
+      const body = fillBody(component, params, options, path)
       if ('fault' in body) return body
       wire.push(...body.wire)
       shown.body = body.shown
@@ -65,12 +61,12 @@ function fillPart(components: unknown, params: TemplateParams, filling: Filling,
       if (typeof component.text !== 'string' || hasVariable(component.text)) return unreadable('its footer')
       shown.footer = component.text
     } else if (type === 'BUTTONS') {
-      const buttons = fillButtons(component, params, filling, path)
+      const buttons = fillButtons(component, params, options, path)
       if ('fault' in buttons) return buttons
       wire.push(...buttons.wire)
       shown.buttons = buttons.shown
     } else if (type === 'CAROUSEL') {
-      const carousel = fillCarousel(component, params, filling, path)
+      const carousel = fillCarousel(component, params, options, path)
       if ('fault' in carousel) return carousel
       wire.push(carousel.wire)
       shown.cards = carousel.shown
@@ -82,9 +78,9 @@ function fillPart(components: unknown, params: TemplateParams, filling: Filling,
 function fillHeader(
   component: Json,
   params: TemplateParams,
-  { isNamed, lack }: Filling,
+  { isNamed, onUnusable }: FillOptions,
   path: string,
-): { wire: Json[]; shown: Shown['header'] } | Fault {
+): { wire: Json[]; shown: ShownTemplate['header'] } | Fault {
   const format = typeof component.format === 'string' ? component.format.toUpperCase() : 'TEXT'
   if (format === 'TEXT') {
     const { text } = component
@@ -92,7 +88,7 @@ function fillHeader(
     const [name, another] = variablesOf(text, isNamed)
     if (another !== undefined) return unreadable('its header has more than one variable')
     if (name === undefined) return { wire: [], shown: { format, text } }
-    const value = params.headerText || lack(`${path}headerText`, `{{${name}}}`)
+    const value = params.headerText || onUnusable(`${path}headerText`, `{{${name}}}`)
     if (typeof value !== 'string') return value
     const parameter = textParameter(name, value, isNamed)
     return {
@@ -103,12 +99,12 @@ function fillHeader(
   if (format === 'IMAGE' || format === 'VIDEO' || format === 'DOCUMENT') {
     const { headerMediaId: id, headerMediaUrl: url, headerFilename } = params
     const optional = { headerMediaId: id, ...(format === 'DOCUMENT' ? { headerFilename } : {}) }
-    const fault = faultOfOptional({ ...optional, ...(id ? { headerMediaUrl: url } : {}) }, path, lack)
+    const fault = checkOptional({ ...optional, ...(id ? { headerMediaUrl: url } : {}) }, path, onUnusable)
     if (fault) return fault
     const isUsable = id || (url && isHttpUrl(url))
     const link = isUsable
       ? url?.trim()
-      : lack(`${path}headerMediaUrl`, '', url ? notHttp : 'required (or headerMediaId)')
+      : onUnusable(`${path}headerMediaUrl`, '', url ? notHttp : 'required (or headerMediaId)')
     if (typeof link === 'object') return link
     const filename = format === 'DOCUMENT' && headerFilename ? { filename: headerFilename } : {}
     const kind = format.toLowerCase()
@@ -119,14 +115,14 @@ function fillHeader(
   }
   if (format === 'LOCATION') {
     const input = params.headerLocation
-    const lacking = input ? undefined : lack(`${path}headerLocation`, '')
-    if (!input) return typeof lacking === 'object' ? lacking : { wire: [], shown: { format } }
+    const unusable = input ? undefined : onUnusable(`${path}headerLocation`, '')
+    if (!input) return typeof unusable === 'object' ? unusable : { wire: [], shown: { format } }
     const { name, address } = input
-    const latitude = input.latitude || lack(`${path}headerLocation.latitude`, '')
+    const latitude = input.latitude || onUnusable(`${path}headerLocation.latitude`, '')
     if (typeof latitude !== 'string') return latitude
-    const longitude = input.longitude || lack(`${path}headerLocation.longitude`, '')
+    const longitude = input.longitude || onUnusable(`${path}headerLocation.longitude`, '')
     if (typeof longitude !== 'string') return longitude
-    const fault = faultOfOptional({ name, address }, `${path}headerLocation.`, lack)
+    const fault = checkOptional({ name, address }, `${path}headerLocation.`, onUnusable)
     if (fault) return fault
     const location = { latitude, longitude, ...(name ? { name } : {}), ...(address ? { address } : {}) }
     return {
@@ -134,13 +130,13 @@ function fillHeader(
       shown: { format, location },
     }
   }
-  return unreadable(`its header is of a kind that cannot be filled: ${format}`)
+  return unreadable(`its header has a format that cannot be filled: ${format}`)
 }
 
 function fillBody(
   component: Json,
   params: TemplateParams,
-  { isNamed, lack }: Filling,
+  { isNamed, onUnusable }: FillOptions,
   path: string,
 ): { wire: Json[]; shown: string } | Fault {
   const { text } = component
@@ -150,9 +146,9 @@ function fillBody(
     const { bodyNamed = {}, body = [] } = params
     const isByName = Object.hasOwn(bodyNamed, name)
     const isListed = !isByName && (body[i] !== undefined || isPositional(name, isNamed))
-    // A name that `bodyNamed` carries decides, also when its value is empty.
+    // A key of `bodyNamed` takes precedence, even when its value is empty.
     const input = isByName ? bodyNamed[name] : body[i]
-    const value = input || lack(isListed ? `${path}body[${i}]` : `${path}bodyNamed.${name}`, `{{${name}}}`)
+    const value = input || onUnusable(isListed ? `${path}body[${i}]` : `${path}bodyNamed.${name}`, `{{${name}}}`)
     if (typeof value !== 'string') return value
     values.set(name, value)
   }
@@ -163,10 +159,10 @@ function fillBody(
 function fillButtons(
   component: Json,
   params: TemplateParams,
-  { lack }: Filling,
+  { onUnusable }: FillOptions,
   path: string,
 ): { wire: Json[]; shown: Buttons } | Fault {
-  if (!Array.isArray(component.buttons)) return unreadable('its buttons are no list')
+  if (!Array.isArray(component.buttons)) return unreadable('its buttons are not a list')
   const wire: Json[] = []
   const shown: Buttons = []
   for (const [i, item] of component.buttons.entries()) {
@@ -177,28 +173,28 @@ function fillButtons(
     const text = typeof button.text === 'string' ? button.text : null
     const emit = (sub_type: string, parameter: Json) =>
       wire.push({ type: 'button', sub_type, index: String(i), parameters: [parameter] })
-    const lacking = () => lack(`${path}buttonParams.${i}`, '{{1}}')
+    const unusable = () => onUnusable(`${path}buttonParams.${i}`, '{{1}}')
 
     if (type === 'URL') {
-      if (typeof button.url !== 'string') return unreadable('a button has no address')
+      if (typeof button.url !== 'string') return unreadable('a button has no URL')
       const names = variablesOf(button.url, false)
-      const value = names.length === 0 ? '' : input || lacking()
+      const value = names.length === 0 ? '' : input || unusable()
       if (typeof value !== 'string') return value
       if (names.length > 0) emit('url', { type: 'text', text: value })
       shown.push({ type, text, url: render(button.url, new Map(names.map((name) => [name, value]))) })
     } else if (type === 'COPY_CODE') {
-      const value = input || lacking()
+      const value = input || unusable()
       if (typeof value !== 'string') return value
       emit('copy_code', { type: 'coupon_code', coupon_code: value })
       shown.push({ type, text, code: value })
     } else if (type === 'OTP') {
-      // The code on the button is the one in the body, so the caller need not repeat it.
-      const code = (input ?? params.body?.[0]) || lacking()
+      // The code on the button defaults to the one in the body.
+      const code = (input ?? params.body?.[0]) || unusable()
       if (typeof code !== 'string') return code
       emit('url', { type: 'text', text: code })
       shown.push({ type, text, code })
     } else if (type === 'QUICK_REPLY' || type === 'FLOW') {
-      const fault = faultOfOptional({ [i]: input }, `${path}buttonParams.`, lack)
+      const fault = checkOptional({ [i]: input }, `${path}buttonParams.`, onUnusable)
       if (fault) return fault
       if (input && type === 'FLOW') emit('flow', { type: 'action', action: { flow_token: input } })
       else if (input) emit('quick_reply', { type: 'payload', payload: input })
@@ -213,18 +209,18 @@ function fillButtons(
   return { wire, shown }
 }
 
-/** As many cards go out as the template has: position decides, and one that needs nothing may be left empty. */
+/** Fills all cards of the template, by index. A card without variables needs no values. */
 function fillCarousel(
   component: Json,
   params: TemplateParams,
-  filling: Filling,
+  options: FillOptions,
   path: string,
 ): { wire: Json; shown: ShownCard[] } | Fault {
-  if (!Array.isArray(component.cards)) return unreadable('its cards are no list')
+  if (!Array.isArray(component.cards)) return unreadable('its cards are not a list')
   const wire: Json[] = []
   const shown: ShownCard[] = []
   for (const [i, card] of component.cards.entries()) {
-    const part = fillPart(recordOf(card)?.components, params.cards?.[i] ?? {}, filling, `${path}cards[${i}].`)
+    const part = fillPart(recordOf(card)?.components, params.cards?.[i] ?? {}, options, `${path}cards[${i}].`)
     if ('fault' in part) return part
     wire.push({ card_index: i, components: part.wire })
     const { header, body, buttons } = part.shown
@@ -237,13 +233,13 @@ const variable = /\{\{\s*(\w+)\s*\}\}/g
 
 const hasVariable = (text: string) => text.search(variable) !== -1
 
-/** Each variable once, in the order in which its values are given: by number, or where they have names, as they appear. */
+/** Each variable once, in the order of its values: numbers ascending, names by first occurrence. */
 function variablesOf(text: string, isNamed: boolean): string[] {
   const names = [...new Set(Array.from(text.matchAll(variable), ([, name = '']) => name))]
   return names.every((name) => isPositional(name, isNamed)) ? names.sort((a, b) => Number(a) - Number(b)) : names
 }
 
-/** A template that does not say so is known by its variables: only numbers are positions. */
+/** Without a parameter format, a variable that is a number is positional. */
 const isPositional = (name: string, isNamed: boolean) => !isNamed && /^\d+$/.test(name)
 
 function textParameter(name: string, text: string, isNamed: boolean): Json {
@@ -254,20 +250,27 @@ function render(text: string, values: ReadonlyMap<string, string>): string {
   return text.replace(variable, (whole, name: string) => values.get(name) ?? whole)
 }
 
-/** Whether something of a kind we do not know has a variable, or asks for a moment in time. */
+/** Whether a component of an unknown type has a variable or needs an expiry time. */
 function needsValue(component: Json): boolean {
   const { example, ...rest } = component
   return hasVariable(JSON.stringify(rest)) || recordOf(rest.limited_time_offer)?.has_expiration === true
 }
 
-/** Refuses the first of these values that is present but empty. */
-function faultOfOptional(values: Record<string, string | undefined>, path: string, lack: Lacking): Fault | undefined {
+/** Reports the first of these values that is present but empty. */
+function checkOptional(
+  values: Record<string, string | undefined>,
+  path: string,
+  onUnusable: OnUnusable,
+): Fault | undefined {
   const name = Object.keys(values).find((each) => values[each] === '')
-  const lacking = name === undefined ? undefined : lack(path + name, '', notEmpty)
-  return typeof lacking === 'object' ? lacking : undefined
+  const unusable = name === undefined ? undefined : onUnusable(path + name, '', notEmpty)
+  return typeof unusable === 'object' ? unusable : undefined
 }
 
 const notEmpty = 'must not be empty'
 const notHttp = 'must be an http or https URL'
-const lack: Lacking = (name, _placeholder, rule = 'required') => ({ fault: 'params', message: `${name}: ${rule}` })
-const unreadable = (what: string): Fault => ({ fault: 'template', message: what })
+const onUnusable: OnUnusable = (name, _placeholder, rule = 'required') => ({
+  fault: 'params',
+  message: `${name}: ${rule}`,
+})
+const unreadable = (message: string): Fault => ({ fault: 'template', message })

@@ -1,24 +1,21 @@
 /**
- * What the provider of `social` posts, in our words.
+ * Translates the callbacks of the `social` provider into reports.
  *
- * Each item of `messaging` is one event between the account and one person;
- * `standby` holds the same while another app answers the conversation. What the
- * account itself wrote, here or in the provider's app, comes back as an echo. A
- * message may hold several attachments and ours holds one, so the further ones
- * become messages of their own, with the attachment's index behind the id.
+ * Each item of `messaging` is one event between the account and one person. `standby` has the same items while another app
+ * answers the conversation. Messages of the account itself come back as echoes. Our message holds one attachment, so each
+ * further attachment becomes its own message, with the attachment's index appended to the id.
  *
- * Everything a known person sent becomes a message: what cannot be read is
- * `unsupported` with its parts as `content`.
+ * Every event of a known person becomes a message. One that cannot be read is `unsupported`, with its parts as `content`.
  */
 import { nowIso } from '../../lib/clock.ts'
-import type { Connection, ContentType, Person, Report, Written } from '../channel.ts'
+import type { Connection, ContentType, Person, Report, WrittenMessage } from '../channel.ts'
 import {
   contentOf,
   derivedIdOf,
   idOf,
   ignored,
   isDerivedId,
-  isOther,
+  isOtherId,
   itemsOf,
   type Json,
   malformed,
@@ -37,13 +34,13 @@ export function parse(connection: Connection, body: unknown): Report[] {
     return [ignored('of another product', callback.object)]
   }
   const reports = itemsOf(callback.entry, 'entry', (entry) => {
-    if (isOther(entry.id, connection.account_id)) {
-      return Array.isArray(entry.messaging) ? toOther(entry.id) : [ignored('of another account', entry.id)]
+    if (isOtherId(entry.id, connection.account_id)) {
+      return Array.isArray(entry.messaging) ? reportForeignAccount(entry.id) : [ignored('of another account', entry.id)]
     }
     return [
       ...itemsOf(entry.messaging, 'messaging', (item) => readItem(connection, item)),
       ...itemsOf(entry.standby, 'standby', (item) => readItem(connection, item)),
-      // The test button of the provider's console wraps the same item in another way.
+      // The test button of the provider's console wraps the item differently.
       ...itemsOf(entry.changes, 'change', (change) => {
         const item = recordOf(change.value)
         return item ? readItem(connection, item) : [malformed('a change without a value')]
@@ -53,8 +50,8 @@ export function parse(connection: Connection, body: unknown): Report[] {
   return reports.length > 0 ? reports : [malformed('no entries')]
 }
 
-/** Messages for an account that is not the connected one cannot be answered from here, and members should know. */
-function toOther(id: unknown): Report[] {
+/** Messages for an account that is not connected. They cannot be answered here, so members get a warning. */
+function reportForeignAccount(id: unknown): Report[] {
   const account = textOf(typeof id === 'number' ? String(id) : id, 100) ?? 'without an id'
   const text = `Messages for account ${account} were ignored: this account is not connected.`
   const at = nowIso()
@@ -69,10 +66,11 @@ function readItem({ account_id }: Connection, item: Json): Report[] {
   const recipient = recordOf(item.recipient)
   const message = recordOf(item.message)
   const isOurs = sender?.id === account_id
-  if (!isOurs && message?.is_echo !== true && isOther(recipient?.id, account_id)) return toOther(recipient?.id)
+  if (!isOurs && message?.is_echo !== true && isOtherId(recipient?.id, account_id))
+    return reportForeignAccount(recipient?.id)
   const at = timeOf(item.timestamp)
   if (message) return readMessage(message, item, { at, isOurs, sender, recipient })
-  const from = whoIs(sender)
+  const from = readPerson(sender)
   const { reaction, postback, message_edit: edit, referral, read } = item
   if (recordOf(edit) && isOurs) return [readEdit(edit, null, at) ?? malformed('an edit without a usable id or text')]
   if (isOurs) return [ignored('an event of the account itself', Object.keys(item).join(' '))]
@@ -85,11 +83,11 @@ function readItem({ account_id }: Connection, item: Json): Report[] {
     readReaction(reaction, from, at, item.timestamp) ?? readPostback(item, from, at) ?? readEdit(edit, from, at)
   if (readable) return [readable]
   const content = contentOf({ reaction, postback, message_edit: edit, referral, message: item.message })
-  if (!content) return [ignored('an event we do not read', Object.keys(item).join(' '))]
+  if (!content) return [ignored('an unknown event', Object.keys(item).join(' '))]
   return [{ kind: 'message', from, ...emptyMessage(derivedIdOf(item), at), content }]
 }
 
-const emptyMessage = (external_id: string, at: string): Written => ({
+const emptyMessage = (external_id: string, at: string): WrittenMessage => ({
   external_id,
   at,
   content_type: 'unsupported',
@@ -100,7 +98,7 @@ const emptyMessage = (external_id: string, at: string): Written => ({
   content: null,
 })
 
-/** Undoes what `parse` adds to ids: a further attachment is quoted by its message; what has no id there cannot be quoted. */
+/** Removes what `parse` appends to ids: an attachment is quoted by its message. An event without an id cannot be quoted. */
 export function quotableId(externalId: string | null): string | null {
   if (externalId === null || isDerivedId(externalId) || externalId.includes(':reaction:')) return null
   return externalId.replace(/:\d+$/, '')
@@ -111,14 +109,14 @@ type Parties = { at: string; isOurs: boolean; sender: Json | undefined; recipien
 function readMessage(message: Json, item: Json, { at, isOurs, sender, recipient }: Parties): Report[] {
   const mid = idOf(message.mid)
   if (message.is_deleted === true) {
-    const from = isOurs || message.is_echo === true ? null : (whoIs(sender) ?? null)
+    const from = isOurs || message.is_echo === true ? null : (readPerson(sender) ?? null)
     return [mid ? { kind: 'revoke', from, external_id: mid, at } : malformed('a deletion without a usable id')]
   }
   if (message.is_self === true) return [ignored('the account wrote to itself')]
   if (message.is_echo === true && !isOurs && sender?.id !== undefined)
     return [ignored('an echo of another account', sender.id)]
   const isEcho = message.is_echo === true || isOurs
-  const person = whoIs(isEcho ? recipient : sender)
+  const person = readPerson(isEcho ? recipient : sender)
   if (!person)
     return [malformed(isEcho ? 'an echo without a usable recipient' : 'a message without a usable sender', mid)]
   return readWritten(message, mid ?? derivedIdOf(item), at).map((part) =>
@@ -126,36 +124,41 @@ function readMessage(message: Json, item: Json, { at, isOurs, sender, recipient 
   )
 }
 
-/** The message, and one more for each attachment behind the first. */
-function readWritten(message: Json, mid: string, at: string): Written[] {
+/** The message, and one more for each attachment after the first. */
+function readWritten(message: Json, mid: string, at: string): WrittenMessage[] {
   const text = textOf(message.text)
   const [first, ...others] = attachmentsOf(message).map(readAttachment)
   const { mid: repliedMid, story } = recordOf(message.reply_to) ?? {}
   const base = { ...emptyMessage(mid, at), reply_to: idOf(repliedMid) ?? null }
   const extra = { story: recordOf(story), referral: recordOf(message.referral) }
-  const further = others.map(({ content_type, media, content }, i): Written => {
+  const further = others.map(({ content_type, media, content }, i): WrittenMessage => {
     const id = `${mid}:${i + 1}`
     const external_id = idOf(id) ?? derivedIdOf({ id })
     return { ...base, external_id, content_type, media, content: contentOf(content) }
   })
-  const say = (content_type: ContentType, said: Partial<Written>, content: Json = {}): Written[] => [
-    { ...base, content_type, content_text: text, ...said, content: contentOf({ ...content, ...extra }) },
+  const toMessages = (
+    content_type: ContentType,
+    fields: Partial<WrittenMessage>,
+    content: Json = {},
+  ): WrittenMessage[] => [
+    { ...base, content_type, content_text: text, ...fields, content: contentOf({ ...content, ...extra }) },
     ...further,
   ]
   const payload = textOf(recordOf(message.quick_reply)?.payload, 1_000)
-  if (message.quick_reply && (text ?? payload) !== null) return say('interactive', { interactive_reply_id: payload })
-  if (first?.media) return say(first.content_type, { media: first.media }, first.content)
-  if (text !== null) return say('text', {}, first?.content)
-  if (first) return say('unsupported', {}, first.content)
+  if (message.quick_reply && (text ?? payload) !== null)
+    return toMessages('interactive', { interactive_reply_id: payload })
+  if (first?.media) return toMessages(first.content_type, { media: first.media }, first.content)
+  if (text !== null) return toMessages('text', {}, first?.content)
+  if (first) return toMessages('unsupported', {}, first.content)
   const parts = Object.entries(message).filter(([name]) => !envelope.has(name))
-  const unread = Object.fromEntries(parts.map(([name, part]) => [name, withoutFileHandles(part, name)]))
-  return say('unsupported', {}, unread)
+  const unknownParts = Object.fromEntries(parts.map(([name, part]) => [name, withoutFileHandles(part, name)]))
+  return toMessages('unsupported', {}, unknownParts)
 }
 
-/** Fields of a message around its content; `reply_to` and `referral` are read for every message. */
+/** The fields around the content. `reply_to` and `referral` are read for every message. */
 const envelope = new Set(['mid', 'is_echo', 'app_id', 'metadata', 'is_unsupported', 'reply_to', 'referral'])
 
-/** The provider writes a list, an object or a single `attachment`. */
+/** The provider sends a list, an object or a single `attachment`. */
 const attachmentsOf = ({ attachments, attachment }: Json): unknown[] =>
   [attachments, attachment].flatMap((part) => part ?? [])
 
@@ -166,8 +169,8 @@ const mediaTypes: Readonly<Record<string, ContentType>> = {
   file: 'document',
 }
 
-/** Media; or a shared post, a reel, a mention in a story and the like, which `content` describes. */
-function readAttachment(attachment: unknown): Pick<Written, 'content_type' | 'media'> & { content: Json } {
+/** Media, or something that `content` describes: a shared post, a reel, a mention in a story. */
+function readAttachment(attachment: unknown): Pick<WrittenMessage, 'content_type' | 'media'> & { content: Json } {
   const { type, payload } = recordOf(attachment) ?? {}
   const { url, title, ig_post_media_id, reel_video_id } = recordOf(payload) ?? {}
   const content_type = typeof type === 'string' && Object.hasOwn(mediaTypes, type) ? mediaTypes[type] : undefined
@@ -201,7 +204,7 @@ function readPostback(item: Json, from: Person, at: string): Report | undefined 
   }
 }
 
-/** A reaction has no id of its own, so it gets one that is the same each time it is reported. */
+/** A reaction has no id. It gets one that is the same each time the provider reports it. */
 function readReaction(reaction: unknown, from: Person, at: string, timestamp: unknown): Report | undefined {
   const { mid, action, emoji, reaction: word } = recordOf(reaction) ?? {}
   const reply_to = idOf(mid)
@@ -218,7 +221,7 @@ function readReaction(reaction: unknown, from: Person, at: string, timestamp: un
   }
 }
 
-function whoIs(party: Json | undefined): Person | undefined {
+function readPerson(party: Json | undefined): Person | undefined {
   const id = idOf(party?.id)
   return id ? personOf(id, party?.name, party?.username) : undefined
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Content, Outgoing, Person, Report, Written } from '../channel.ts'
-import { connectionOf, fakeHttp, fixture, outgoing, type Scripted } from '../test-http.ts'
+import type { Content, OutgoingMessage, Person, Report, WrittenMessage } from '../channel.ts'
+import { connectionOf, fakeHttp, fixture, outgoing, type ScriptedAnswer } from '../test-http.ts'
 import { parse } from './parse.ts'
 import { createSocial } from './social.ts'
 
@@ -9,7 +9,7 @@ const connection = connectionOf('social')
 const at = '2025-06-15T15:06:40.876Z'
 const mid = 'aWdfZAG1faXRlbToxOklHTWVzc2FnZAUlEOjE3ODQxNDAwMDAwMDAwMDAw'
 const person: Person = { phone: null, user_id: '1234567890123456', name: null, username: null }
-const written = (said: Partial<Written>): Written => ({
+const written = (said: Partial<WrittenMessage>): WrittenMessage => ({
   external_id: mid,
   at,
   content_type: 'text',
@@ -20,7 +20,7 @@ const written = (said: Partial<Written>): Written => ({
   content: null,
   ...said,
 })
-const message = (said: Partial<Written>): Report => ({ kind: 'message', from: person, ...written(said) })
+const message = (said: Partial<WrittenMessage>): Report => ({ kind: 'message', from: person, ...written(said) })
 const media = (query: string) => ({
   id: null,
   url: `https://lookaside.fbsbx.com/ig_messaging_cdn/?${query}`,
@@ -189,11 +189,11 @@ test('an id that the index of an attachment makes too long is replaced', () => {
   assert.match(second.external_id, derived)
 })
 
-const sent: Scripted = { body: fixture('social/answers/sent') }
-async function send(changes: Partial<Outgoing>, answer: Scripted = sent) {
+const sent: ScriptedAnswer = { body: fixture('social/answers/sent') }
+async function send(changes: Partial<OutgoingMessage>, answer: ScriptedAnswer = sent) {
   const http = fakeHttp(answer)
   const result = await createSocial(http).send(connection, outgoing(changes))
-  return { result, asked: http.asked, body: http.asked.length > 0 ? http.json() : undefined }
+  return { result, asked: http.requests, body: http.requests.length > 0 ? http.json() : undefined }
 }
 
 test('a reply goes to the user id, from the account', async () => {
@@ -246,7 +246,7 @@ test('what this channel cannot carry is refused without asking', async () => {
 
 test('the outcomes of a send', async () => {
   const outside = '10: This message is sent outside of allowed window.'
-  const cases: [Scripted, unknown][] = [
+  const cases: [ScriptedAnswer, unknown][] = [
     [
       { status: 403, body: fixture('social/answers/outside-window') },
       { ok: false, outcome: 'rejected', again: false, code: 10, message: outside },
@@ -269,7 +269,7 @@ test('the outcomes of a send', async () => {
 })
 
 test('a profile contains what the provider returns', async () => {
-  const fetchWith = (answer: Scripted) => createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
+  const fetchWith = (answer: ScriptedAnswer) => createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
   assert.deepEqual(await fetchWith({ body: fixture('social/answers/profile') }), {
     name: 'Ana Ruiz',
     username: 'ana.r',
@@ -280,13 +280,17 @@ test('a profile contains what the provider returns', async () => {
     username: null,
     avatar_url: null,
   })
-  for (const answer of ['silence', { status: 400, body: { error: { code: 230 } } }, { body: '[]' }] as Scripted[]) {
+  for (const answer of [
+    'silence',
+    { status: 400, body: { error: { code: 230 } } },
+    { body: '[]' },
+  ] as ScriptedAnswer[]) {
     assert.equal(await fetchWith(answer), undefined)
   }
 })
 
 test('a check reads the account', async () => {
-  const check = (answer: Scripted) => createSocial(fakeHttp(answer)).check(connection)
+  const check = (answer: ScriptedAnswer) => createSocial(fakeHttp(answer)).check(connection)
   const steps = await check({ body: fixture('social/answers/account') })
   assert.ok(steps.every(({ ok }) => ok))
   assert.equal(steps.at(-1)?.message, 'Acme')

@@ -1,13 +1,12 @@
 /**
- * The social channel: direct messages to an account.
+ * The adapter of the social channel: direct messages to an account.
  *
- * People are opaque ids, scoped to the account. The provider reports no
- * delivery, only what was read, and it gives nothing of ours back: a send
- * whose answer was lost comes to light by its echo.
+ * People are opaque ids, scoped to the account. The provider reports reads but no deliveries, and it does not return our
+ * message id: a send whose answer was lost is found by its echo.
  */
 import type { Http } from '../../lib/http.ts'
-import type { Channel, Connection, Content, Outgoing, Profile, Sent } from '../channel.ts'
-import { ask, errorOf, probe, refuse, settle } from '../graph.ts'
+import type { Channel, Connection, Content, OutgoingMessage, Profile, SendAnswer } from '../channel.ts'
+import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
 import { answerHandshake, isSigned } from '../signature.ts'
@@ -30,7 +29,7 @@ export function createSocial(http: Http): Channel {
     fetchMedia: (connection, media, maxBytes) => fetchMedia(http, connection, media, maxBytes),
     fetchProfile: (connection, userId) => fetchProfile(http, connection, userId),
     check: (connection) =>
-      probe(http, connection, [
+      checkReads(http, connection, [
         {
           step: 'Read the account',
           field: 'account_id',
@@ -41,25 +40,25 @@ export function createSocial(http: Http): Channel {
   }
 }
 
-async function send(http: Http, connection: Connection, outgoing: Outgoing): Promise<Sent> {
+async function send(http: Http, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
   const { to, content, reply_to, late_reply } = outgoing
   if (!to.user_id) return refuse('the recipient has no user id on this channel')
   if (content.type === 'template') return refuse('this channel has no templates')
   if (content.type === 'text' && Buffer.byteLength(content.text) > maxTextBytes) {
-    return refuse(`text: longer than ${maxTextBytes} bytes, which is all this channel takes`)
+    return refuse(`text: must have at most ${maxTextBytes} bytes on this channel`)
   }
-  const answer = await ask(http, connection, {
+  const answer = await callProvider(http, connection, {
     method: 'POST',
     path: [connection.account_id, 'messages'],
     body: {
       recipient: { id: to.user_id },
       ...(late_reply ? { messaging_type: 'MESSAGE_TAG', tag: 'HUMAN_AGENT' } : { messaging_type: 'RESPONSE' }),
-      message: wireOf(content),
+      message: toWire(content),
       ...(reply_to === null ? {} : { reply_to: { mid: reply_to } }),
     },
     timeoutMs: 15_000,
   })
-  return settle(answer, throttleCodes, (value) => {
+  return toSendAnswer(answer, throttleCodes, (value) => {
     const { message_id, recipient_id } = recordOf(value) ?? {}
     const external_id = idOf(message_id)
     const userId = idOf(recipient_id)
@@ -67,17 +66,17 @@ async function send(http: Http, connection: Connection, outgoing: Outgoing): Pro
   })
 }
 
-/** Images go as a list, everything else alone; there are no captions here. */
-function wireOf(content: Exclude<Content, { type: 'template' }>): Json {
+/** Images are sent as a list, other types alone. The channel has no captions. */
+function toWire(content: Exclude<Content, { type: 'template' }>): Json {
   if (content.type === 'text') return { text: content.text }
   const type = content.type === 'document' ? 'file' : content.type
   const attachment = { type, payload: { url: content.media_url } }
   return type === 'image' ? { attachments: [attachment] } : { attachment }
 }
 
-/** Somebody's name and picture; undefined when the provider does not tell. The picture's address lives for days only. */
+/** A person's name and picture, or undefined when the provider does not answer. The URL of the picture expires after days. */
 async function fetchProfile(http: Http, connection: Connection, userId: string): Promise<Profile | undefined> {
-  const answer = await ask(http, connection, {
+  const answer = await callProvider(http, connection, {
     method: 'GET',
     path: [userId],
     query: { fields: 'name,username,profile_pic' },

@@ -1,16 +1,16 @@
 /**
- * The web channel: our own widget is the other side, so there is nobody to ask.
+ * The adapter of the web channel. The widget is our own, so there is no provider to call.
  *
- * A reply is sent when it is stored; the visitor's page takes it from there.
- * What a visitor writes comes through our own endpoint, already checked, and is
- * read like any provider's report so that the rest of the way is the same.
+ * A reply is sent when it is stored; the visitor's page reads it from our stream. A visitor's message comes through our own
+ * endpoint, already validated, and is parsed like a provider's report, so that all channels share the code behind it.
  */
 import type { Channel, Report } from '../channel.ts'
 import { idOf, ignored, personOf, recordOf, textOf, timeOf } from '../reading.ts'
 
-/** The name of a message to which a page gave one: nobody else's page can give the same. */
-export const nameOfVisit = (visitorId: string, clientId: string): string => `${visitorId}:${clientId.toLowerCase()}`
-export const isNamedVisit = (name: string): boolean => name.includes(':')
+/** The id of a message with a page's `client_id`. It includes the visitor, so two visitors' pages cannot collide. */
+export const toVisitMessageId = (visitorId: string, clientId: string): string =>
+  `${visitorId}:${clientId.toLowerCase()}`
+export const isVisitMessageId = (id: string): boolean => id.includes(':')
 
 export function createWeb(): Channel {
   return {
@@ -24,7 +24,12 @@ export function createWeb(): Channel {
     parse: (_connection, body) => [readVisit(body)],
     fetchMedia: async () => ({ ok: false, again: false, message: 'this channel has no media' }),
     check: async () => [
-      { step: 'Web chat is ready', ok: true, field: null, message: 'The channel is served here: nothing to reach.' },
+      {
+        step: 'Web chat is ready',
+        ok: true,
+        field: null,
+        message: 'This service provides the channel. No connection is needed.',
+      },
     ],
   }
 }
