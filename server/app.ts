@@ -54,7 +54,7 @@ import { createSender } from './messages/send.ts'
 import type { Pools } from './pools.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
-import { followTag, requireMembership } from './segments/segments.ts'
+import { replaceRenamedTag, requireMembership } from './segments/segments.ts'
 import { type SimulatorMountOptions, simulatorMount } from './simulator-host/mount.ts'
 import { describeApi } from './web/openapi.ts'
 import { type Pages, pageRoutes, readPages, sendPage } from './web/pages.ts'
@@ -198,7 +198,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
           signals,
           eraseContact: createEraser({ db, store, log }),
           inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
-          onTagRenamed: followTag,
+          onTagRenamed: replaceRenamedTag,
         }),
       )
       members.register(segmentDashboard(db, filterFields))

@@ -1,9 +1,9 @@
 /** Request and response types of the API. Generated from the OpenAPI document by `npm run sdk-types`. */
 export type AddSegmentContactsResult = {
   segment_id: string
-  /** How many ids were sent. */
+  /** The number of ids in the request. */
   requested: number
-  /** How many of them are new members. */
+  /** The number of contacts that were added. */
   added: number
 }
 
@@ -78,9 +78,9 @@ export type ContactChanges = {
   email?: string | null | undefined
   /** An empty text is stored as null. */
   company?: string | null | undefined
-  /** Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created. */
+  /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
-  /** Cannot be changed; the same number is ignored. */
+  /** Cannot be changed. The current number is accepted. */
   phone?: string | undefined
 }
 
@@ -150,7 +150,7 @@ export type CountedSegment = {
   filter: StoredFilter
   created_at: string
   updated_at: string
-  /** Exact at this read. */
+  /** The exact number of members now. */
   member_count: number
 }
 
@@ -373,7 +373,7 @@ export type NewBroadcast = {
 }
 
 export type NewContact = {
-  /** A phone number; without country code it is read with the default country of the workspace. */
+  /** A phone number. A number without a country code is in the default country of the workspace. */
   phone: string
   /** An empty text is stored as null. */
   name?: string | null | undefined
@@ -381,9 +381,9 @@ export type NewContact = {
   email?: string | null | undefined
   /** An empty text is stored as null. */
   company?: string | null | undefined
-  /** Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created. */
+  /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
-  /** What happens when the number is known: `keep` changes nothing, `update` applies the fields present. */
+  /** For a number that is known: `keep` changes nothing, `update` applies the fields present. */
   if_exists?: "keep" | "update" | undefined
 }
 
@@ -431,9 +431,9 @@ export type Recipient = {
 
 export type RemoveSegmentContactsResult = {
   segment_id: string
-  /** How many ids were sent. */
+  /** The number of ids in the request. */
   requested: number
-  /** How many of them were members. */
+  /** The number of contacts that were removed. */
   removed: number
 }
 

@@ -11,7 +11,7 @@
 
 import { moveQuota, releaseQuota } from '../accounts/quota.ts'
 import type { Channel, Connection, OutgoingMessage, Template } from '../channels/channel.ts'
-import type { Who } from '../contacts/people.ts'
+import type { PersonRef } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
@@ -126,7 +126,7 @@ async function prepareRecipients(
   judged: readonly JudgedRecipient[],
 ): Promise<PreparedRecipient[]> {
   const sending = judged.filter(({ message }) => message)
-  const people: Who[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
+  const people: PersonRef[] = sending.map(({ phone, given_phone, given_name, is_known }) => ({
     workspace_id,
     channel: 'msgapp',
     phone: phone ?? given_phone,

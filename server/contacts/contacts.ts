@@ -1,9 +1,8 @@
 /**
  * Contacts: the people a workspace talks to.
  *
- * A person is found by an identity on a channel (`contact_identities`), never
- * by a part of a phone number. Texts that are compared without regard to case
- * are stored a second time, folded (`…_key`), and together in `search`.
+ * A contact is found by an identity on a channel (`contact_identities`), never by a part of a phone number. Texts that are
+ * compared without regard to case are also stored folded (`…_key`), and together in `search`.
  */
 import { nowIso } from '../lib/clock.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
@@ -11,7 +10,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
-import { type deciders, switchOptOut } from './opt-out.ts'
+import { type deciders, setOptOut } from './opt-out.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
 import { contactColumns, emitCreated, recordCreated } from './resource.ts'
 import { readTagNames, replaceTags, resolveTags } from './tags.ts'
@@ -36,7 +35,7 @@ export type Contact = {
   tags: Tag[]
   created_at: string
   updated_at: string
-  /** No broadcasts since; for members only. */
+  /** The time of opting out of broadcasts; only members see it. */
   opted_out_at: string | null
   opted_out_by: (typeof deciders)[number] | null
 }
@@ -50,7 +49,7 @@ export type ContactFilters = {
   /** A tag's id or name. */
   tag?: string | undefined
   channel?: ChannelName | undefined
-  /** Only those who want no broadcasts. */
+  /** Only contacts that opted out of broadcasts. */
   isOptedOut?: boolean | undefined
 }
 
@@ -60,11 +59,11 @@ export async function listContacts(
   filters: ContactFilters,
   position: Position,
 ): Promise<Page<Contact>> {
-  return pageOfContacts(sql, workspaceId, meets(sql, workspaceId, filters), position)
+  return listContactsWhere(sql, workspaceId, matchesFilters(sql, workspaceId, filters), position)
 }
 
-/** Condition on contact `c`: it meets all of the filters. */
-export function meets(sql: Sql, workspaceId: string, filters: ContactFilters): Fragment {
+/** Condition on contact `c`: it matches all filters. */
+export function matchesFilters(sql: Sql, workspaceId: string, filters: ContactFilters): Fragment {
   const conditions: Fragment[] = []
   if (filters.search) conditions.push(matches(sql, filters.search))
   if (filters.phone) conditions.push(hasPhone(sql, workspaceId, filters.phone))
@@ -76,7 +75,7 @@ export function meets(sql: Sql, workspaceId: string, filters: ContactFilters): F
 }
 
 /** One page of the contacts `c` that meet a condition, newest first. */
-export async function pageOfContacts(
+export async function listContactsWhere(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
@@ -91,8 +90,8 @@ export async function pageOfContacts(
   return toPage(rows, limit)
 }
 
-/** All contacts `c` that meet a condition, newest first, a chunk at a time: nothing is held between two of them. */
-export async function* readContacts(
+/** All contacts `c` that meet a condition, newest first, in chunks. No connection is held between two chunks. */
+export async function* readContactChunks(
   sql: Sql,
   workspaceId: string,
   condition: Fragment,
@@ -100,7 +99,7 @@ export async function* readContacts(
 ): AsyncGenerator<Contact[]> {
   let before = top
   for (;;) {
-    const { data } = await pageOfContacts(sql, workspaceId, condition, { limit: chunkSize, before })
+    const { data } = await listContactsWhere(sql, workspaceId, condition, { limit: chunkSize, before })
     const last = data.at(-1)
     if (!last) return
     yield data
@@ -131,7 +130,7 @@ export type NewContact = {
   tags?: readonly string[] | undefined
 }
 
-/** What happens to a contact that is there already. */
+/** The treatment of a contact that exists already. */
 export const existsModes = ['keep', 'update'] as const
 export type ExistsMode = (typeof existsModes)[number]
 
@@ -146,10 +145,10 @@ export async function resolveContact(
   const phone = requirePhone(input.phone, defaultCountry, 'phone')
   const tagNames = readTagNames(input.tags ?? [])
   const identity = identityOfPhone(phone)
-  const known = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
-  const created = !known && (await createContact(db, workspaceId, phone, input, tagNames))
+  const existing = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
+  const created = !existing && (await createContact(db, workspaceId, phone, input, tagNames))
   const contact = requireRow(
-    known ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity)),
+    existing ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity)),
     'the new contact',
   )
   if (created || ifExists === 'keep') return { contact, created }
@@ -168,35 +167,35 @@ async function createContact(
 ): Promise<boolean> {
   const identity = identityOfPhone(phone)
   const id = newId()
-  // The identity decides: of two callers with the same new number, one makes the contact.
-  const make = async (sql: Sql, { emits }: { emits: boolean }): Promise<boolean> => {
-    const made = await sql`
-      with identity as (
+  // The identity is unique: of two callers with the same new number, one creates the contact.
+  const insert = async (sql: Sql, { emits }: { emits: boolean }): Promise<boolean> => {
+    const inserted = await sql`
+      with inserted_identity as (
         insert into contact_identities (workspace_id, channel, external_id, contact_id)
         values (${workspaceId}, 'msgapp', ${identity}, ${id})
         on conflict do nothing
         returning contact_id
       ),
-      made as (
+      inserted_contact as (
         insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
         select ${workspaceId}, contact_id, ${phone}, ${textOrNull(input.name)}, ${keyOf(input.name)}, ${textOrNull(input.email)},
           ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)}, ${timeOfId(id)}
-        from identity
+        from inserted_identity
         returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at,
           'msgapp' as channel
-      )${emits ? sql`, ${emitCreated(sql, sql`made`)}` : sql``}
-      select id from made`
-    return made.length > 0
+      )${emits ? sql`, ${emitCreated(sql, sql`inserted_contact`)}` : sql``}
+      select id from inserted_contact`
+    return inserted.length > 0
   }
-  // Only tags take more than one statement. The event shows them, so it is recorded last.
-  if (tagNames.size === 0) return make(db, { emits: true })
+  // Only tags need a transaction. The event contains them, so it is recorded last.
+  if (tagNames.size === 0) return insert(db, { emits: true })
   return db.begin(async (sql) => {
-    const isMade = await make(sql, { emits: false })
-    if (isMade) {
+    const isCreated = await insert(sql, { emits: false })
+    if (isCreated) {
       await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
       await recordCreated(sql, workspaceId, [id])
     }
-    return isMade
+    return isCreated
   })
 }
 
@@ -209,8 +208,8 @@ export type ContactChanges = {
 }
 
 /**
- * Change the fields that are present; `tags` replaces them all. `optedOut` is apart from them, as only a member may
- * switch it: a field of this name in a call of the public API is one nobody knows.
+ * Changes the fields that are present. `tags` replaces all tags. `optedOut` is a parameter of its own because only members
+ * may set it: the public API ignores a field of this name, like any unknown field.
  */
 export async function updateContact(
   db: Db,
@@ -232,20 +231,20 @@ export async function updateContact(
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
   if (Object.keys(columns).length > 0 || tagNames || optedOut !== undefined) {
     await db.begin(async (sql) => {
-      // This row's lock makes two callers who replace the tags of one contact take turns.
+      // The lock on this row serializes callers that replace the tags of the same contact.
       const changed = await sql`
         update contacts set ${sql({ ...columns, updated_at: nowIso() })}
         where workspace_id = ${workspaceId} and id = ${id}
         returning id`
       if (changed.length === 0) throw notFound('contact')
       if (tagNames) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
-      if (optedOut !== undefined) await switchOptOut(sql, workspaceId, id, optedOut)
+      if (optedOut !== undefined) await setOptOut(sql, workspaceId, id, optedOut)
     })
   }
   return requireContact(db, workspaceId, id)
 }
 
-/** Forget somebody, with their names, tags and places in segments; false: nobody is there, or no longer. */
+/** Deletes a contact with its identities, tags and memberships. Returns false when it does not exist. */
 export async function deleteContact(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
   const deleted = await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${id} returning id`
   return deleted.length > 0
@@ -253,7 +252,7 @@ export async function deleteContact(sql: Sql, workspaceId: string, id: string): 
 
 /** Condition on contact `c`: it has the tag with this id or name. */
 export function hasTag(sql: Sql, workspaceId: string, tag: string): Fragment {
-  // The tags come first, as an array, so that the planner sees which few rows of the index to read.
+  // The ids of the tags are an array, so that the planner reads only their rows of the index.
   return sql`
     exists (
       select from contact_tags ct
@@ -288,10 +287,10 @@ async function getContactByIdentity(
   return contact
 }
 
-/** The fields of contact `c` as members see them; the public API shows those of its schema. */
+/** The fields of contact `c` that members see. The public API shows those of its schema. */
 const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
 
-/** Condition on contact `c`: this is its number, in any spelling that means the same line. */
+/** Condition on contact `c`: this is its number, in any equivalent spelling. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {
   return sql`c.id = (
     select i.contact_id from contact_identities i

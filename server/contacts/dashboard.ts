@@ -1,7 +1,6 @@
 /**
- * What members do with contacts and tags: find, make, change, and switch
- * broadcasts off or on for them. Owners and admins also bring many at once, take
- * all of them away, and erase somebody.
+ * The members' routes of contacts and tags: list, create, change, and opt out of broadcasts. Owners and admins may also
+ * import, export and erase contacts.
  */
 
 import { Readable } from 'node:stream'
@@ -26,7 +25,7 @@ import {
   type ContactFilters,
   countContacts,
   listContacts,
-  meets,
+  matchesFilters,
   requireContact,
   resolveContact,
   updateContact,
@@ -37,16 +36,16 @@ import { deciders } from './opt-out.ts'
 import { ContactSchema, changeFields, contactFilters, NewContact, TagSchema } from './routes.ts'
 import { deleteTag, listTags, renameTag } from './tags.ts'
 
-/** With what is no part of the public contact. */
+/** The public contact with the fields that only members see. */
 export const ContactView = Type.Object({
   ...ContactSchema.properties,
   opted_out_at: NullableDateTime,
   opted_out_by: Type.Unsafe<(typeof deciders)[number] | null>({ type: ['string', 'null'], enum: [...deciders, null] }),
 })
 
-const Changes = Type.Object({ ...changeFields, opted_out: Type.Optional(Type.Boolean()) })
+const ContactChanges = Type.Object({ ...changeFields, opted_out: Type.Optional(Type.Boolean()) })
 
-const whatChanged = (_: unknown, body: Static<typeof Changes>) =>
+const describeChanges = (_: unknown, body: Static<typeof ContactChanges>) =>
   nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'opted_out')
 
 const filters = { ...contactFilters, opted_out: Type.Optional(OneOf(['true'])) }
@@ -57,25 +56,25 @@ const TagView = Type.Object({
   has_more_contacts: Type.Boolean(),
 })
 
-/** A million lines may take their time on a slow line, but not for ever. */
+/** A limit for the download of a million lines over a slow connection. */
 const downloadMs = 30 * 60_000
-/** Somebody with a hundred thousand messages is erased in some ten seconds where the disk is fast. */
+/** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
 const eraseMs = 10 * 60_000
 
-export type Wiring = {
+export type ContactDashboardOptions = {
   db: Db
   signals: Signals
-  /** Somebody and all that there is of them, in whatever room; 404 when nobody is there. */
+  /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
-  /** Condition on contact `c`: it is in this segment; 404 when there is none. */
+  /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
   inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
-  /** A tag has another name: whoever remembers it by the old one is to know it by its id, in the same transaction. */
+  /** Replaces references to the old name of a tag with its id, in the same transaction. */
   onTagRenamed: (sql: Sql, workspaceId: string, tag: { id: string; key_before: string }) => Promise<void>
 }
 
-export const contactDashboard = (wiring: Wiring) => async (app: App) => {
-  const { db, signals, eraseContact, inSegment } = wiring
-  app.register(importDashboard(wiring))
+export const contactDashboard = (options: ContactDashboardOptions) => async (app: App) => {
+  const { db, signals, eraseContact, inSegment } = options
+  app.register(importDashboard(options))
   app.get(
     '/contacts',
     { schema: { querystring: ListQuery(filters), response: { 200: ListOf(ContactView) } } },
@@ -84,7 +83,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   app.post(
     '/contacts',
     {
-      // Somebody who was there already is answered with 200.
+      // An existing contact is returned with 200.
       config: { audit: { action: 'contact.created', when: (_, statusCode) => statusCode === 201 } },
       schema: { body: NewContact, response: { 200: DataOf(ContactView), 201: DataOf(ContactView) } },
     },
@@ -101,7 +100,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
         members: managers,
         audit: {
           action: 'contacts.exported',
-          summary: ({ count, segment }: Exported) => [segment, `${count} contacts`].filter(Boolean).join(': '),
+          summary: ({ count, segment }: ExportSummary) => [segment, `${count} contacts`].filter(Boolean).join(': '),
         },
       },
       handlerTimeout: downloadMs,
@@ -110,13 +109,13 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     async (request, reply) => {
       const { session, query } = request
       const { workspaceId } = session
-      const asked = meets(db, workspaceId, toFilters(query))
+      const filtered = matchesFilters(db, workspaceId, toFilters(query))
       const { segment_id: segmentId } = query
       const segment = segmentId === undefined ? undefined : await inSegment(db, workspaceId, segmentId)
-      const condition = segment ? db`${asked} and ${segment.condition}` : asked
-      // A stream has no answer that the audit log could read.
-      const exported: Exported = { count: await countContacts(db, workspaceId, condition), segment: segment?.name }
-      request.handlerResult = { data: exported }
+      const condition = segment ? db`${filtered} and ${segment.condition}` : filtered
+      // The audit log cannot read a streamed response.
+      const summary: ExportSummary = { count: await countContacts(db, workspaceId, condition), segment: segment?.name }
+      request.handlerResult = { data: summary }
       reply.headers({
         'content-type': 'text/csv; charset=utf-8',
         'content-disposition': 'attachment; filename="contacts.csv"',
@@ -133,8 +132,8 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   app.patch(
     '/contacts/:id',
     {
-      config: { audit: { action: 'contact.changed', summary: whatChanged } },
-      schema: { params: IdParams, body: Changes, response: { 200: DataOf(ContactView) } },
+      config: { audit: { action: 'contact.changed', summary: describeChanges } },
+      schema: { params: IdParams, body: ContactChanges, response: { 200: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, params, body }) => {
       return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out) }
@@ -164,7 +163,7 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
     async ({ session: { workspaceId }, params, body }) => {
       const data = await db.begin(async (sql) => {
         const renamed = await renameTag(sql, workspaceId, params.id, body.name)
-        await wiring.onTagRenamed(sql, workspaceId, renamed)
+        await options.onTagRenamed(sql, workspaceId, renamed)
         return renamed
       })
       return { data }
@@ -183,12 +182,12 @@ export const contactDashboard = (wiring: Wiring) => async (app: App) => {
   )
 }
 
-/** For the audit log. */
-type Exported = { count: number; segment: string | undefined }
+/** The summary for the audit log. */
+type ExportSummary = { count: number; segment: string | undefined }
 
-type Query = Pick<ContactFilters, 'search' | 'tag' | 'channel'> & { opted_out?: 'true' }
+type FilterQuery = Pick<ContactFilters, 'search' | 'tag' | 'channel'> & { opted_out?: 'true' }
 
-const toFilters = ({ search, tag, channel, opted_out }: Query): ContactFilters => ({
+const toFilters = ({ search, tag, channel, opted_out }: FilterQuery): ContactFilters => ({
   ...{ search, tag, channel },
   isOptedOut: opted_out === 'true',
 })

@@ -1,13 +1,12 @@
 /**
- * `POST /contacts/import`: a file in, lines of JSON out.
+ * `POST /contacts/import`: a CSV file in, lines of JSON out.
  *
- * The file is the body, as it is. What is wrong with the file as a whole is an
- * ordinary refusal; from then on the answer is a line for each chunk that is
- * done and a last one with what came of it, or with what went wrong. Whoever
- * hangs up stops the import after the chunk under way.
+ * The file is the request body. An error of the file as a whole is an ordinary error response. Otherwise the response has a
+ * line for each chunk that is done, and a last line with the result or the error. A client that disconnects stops the import
+ * after the current chunk.
  *
- * Who it is, and whether they may, is asked before the body is read. A file is
- * in memory as long as it is imported, so a workspace imports one at a time.
+ * Session and role are checked before the body is read. The file is in memory during the import, so a workspace runs one
+ * import at a time.
  */
 
 import { Readable } from 'node:stream'
@@ -18,21 +17,21 @@ import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, errorBody } from '../lib/errors.ts'
 import { OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { type Importing, importContacts } from './import.ts'
+import { type ImportContext, importContacts } from './import.ts'
 import { readImport } from './import-file.ts'
 
 const maxMiB = 20
 const maxBytes = maxMiB * 1024 * 1024
 
-/** A hundred thousand rows take some 20 s, and longer where much else is going on. */
+/** 100,000 rows take about 20 s, and longer on a busy machine. */
 const importMs = 10 * 60_000
 
-const faults: Record<string, string> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: `body: over ${maxMiB} MiB`,
+const errorMessages: Record<string, string> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: `body: must have at most ${maxMiB} MiB`,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content-type: must be text/csv',
 }
 
-/** Exactly one of them a line: `progress`, and at the end `data` or `error`. */
+/** Each line has exactly one of these: `progress`, and at the end `data` or `error`. */
 const ImportLine = Type.Object({
   progress: Type.Optional(Type.Object({ done: Type.Integer(), total: Type.Integer() })),
   data: Type.Optional(
@@ -45,30 +44,30 @@ const ImportLine = Type.Object({
       failed: Type.Integer(),
       ignored_columns: Type.Array(Type.String()),
       failures: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String(), text: Type.String() }), {
-        description: 'The first 1,000.',
+        description: 'The first 1,000 failures.',
       }),
     }),
   ),
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
 })
 
-export type Wiring = {
+export type ImportDashboardOptions = {
   db: Db
   signals: Signals
 }
 
 export const importDashboard =
-  ({ db, signals }: Wiring) =>
+  ({ db, signals }: ImportDashboardOptions) =>
   async (app: App) => {
-    const underWay = new Map<string, string>()
+    const runningImports = new Map<string, string>()
     const release = (workspaceId: string, requestId: string) => {
-      if (underWay.get(workspaceId) === requestId) underWay.delete(workspaceId)
+      if (runningImports.get(workspaceId) === requestId) runningImports.delete(workspaceId)
     }
     app.addContentTypeParser(['text/csv', 'text/plain'], { parseAs: 'buffer' }, (_request, body, done) =>
       done(null, body),
     )
     app.setErrorHandler<{ code?: string } & Error>((error) => {
-      throw faults[error.code ?? ''] ? badRequest(faults[error.code ?? ''] ?? '') : error
+      throw errorMessages[error.code ?? ''] ? badRequest(errorMessages[error.code ?? ''] ?? '') : error
     })
     app.post(
       '/contacts/import',
@@ -84,14 +83,14 @@ export const importDashboard =
           },
           answers: ImportLine,
           takesFile: true,
-          // The answer is a stream. Importing a file again changes nothing that is imported already.
+          // The response is a stream. Importing the file again does not change rows that are imported already.
           storeAnswer: false,
         },
         schema: { querystring: Type.Object({ dry_run: Type.Optional(OneOf(['true', 'false'])) }) },
         onRequest: async ({ session: { workspaceId }, id }, reply) => {
-          if (underWay.has(workspaceId))
-            throw new ApiError('rate_limited', 'another import of this workspace is under way; wait for its end')
-          underWay.set(workspaceId, id)
+          if (runningImports.has(workspaceId))
+            throw new ApiError('rate_limited', 'another import of this workspace is running; wait until it ends')
+          runningImports.set(workspaceId, id)
           reply.raw.once('close', () => release(workspaceId, id))
         },
       },
@@ -100,29 +99,29 @@ export const importDashboard =
         const { workspaceId, defaultCountry } = session
         if (!Buffer.isBuffer(body)) throw badRequest('content-type: must be text/csv')
         const file = await readImport(body, defaultCountry)
-        // A stream has no answer that the audit log could read.
+        // The audit log cannot read a streamed response.
         request.handlerResult = { data: { rows: file.rows.length } }
         const onCreated = () => {
           signals.deliveriesQueued()
           // Members see the contacts while the import runs.
           signals.changed(workspaceId)
         }
-        const importing = { workspaceId, file, isDryRun: query.dry_run === 'true', onCreated }
-        // Whoever has read the last line may begin the next import at once.
+        const context = { workspaceId, file, isDryRun: query.dry_run === 'true', onCreated }
+        // A client that has read the last line may start the next import at once.
         const onEnd = () => release(workspaceId, id)
         reply.headers({ 'content-type': 'application/x-ndjson; charset=utf-8', 'x-content-type-options': 'nosniff' })
-        return reply.send(Readable.from(toLines(db, importing, onEnd, log), { objectMode: false }))
+        return reply.send(Readable.from(toLines(db, context, onEnd, log), { objectMode: false }))
       },
     )
   }
 
 async function* toLines(
   db: Db,
-  importing: Importing,
+  context: ImportContext,
   onEnd: () => void,
   log: FastifyBaseLogger,
 ): AsyncGenerator<string> {
-  const steps = importContacts(db, importing)
+  const steps = importContacts(db, context)
   let done = 0
   try {
     for (;;) {
@@ -135,9 +134,9 @@ async function* toLines(
       yield toLine({ progress: step.value })
     }
   } catch (error) {
-    log.error({ err: error }, 'an import broke off')
-    const kept = importing.isDryRun ? '' : `; the first ${done} rows are imported, and the same file goes on from there`
-    yield toLine(errorBody('internal', `something went wrong on our side${kept}`))
+    log.error({ err: error }, 'an import failed')
+    const progress = context.isDryRun ? '' : `; the first ${done} rows are imported, and the same file continues there`
+    yield toLine(errorBody('internal', `something went wrong on our side${progress}`))
   }
 }
 

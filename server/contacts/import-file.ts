@@ -1,19 +1,16 @@
 /**
- * A file of people, from bytes to rows. Nothing is read from the database.
+ * Reads an import file: bytes in, rows out. It does not use the database.
  *
- * The first row names the columns: `phone` must be there, `name`, `email`,
- * `company` and `tags` may be, compared without regard to case, spaces and
- * hyphens; others are ignored. What makes the whole file doubtful (no UTF-8, a
- * quote in the wrong place, no phone column) is thrown, with the line where
- * there is one, before anything is imported. What is wrong with one row is that
- * row's fault, in words.
+ * The first row names the columns: `phone` is required; `name`, `email`, `company` and `tags` are optional. Names are
+ * compared without regard to case, spaces and hyphens. Other columns are ignored. An error that concerns the whole file (not
+ * UTF-8, a misplaced quote, no phone column) is thrown before anything is imported, with the line if there is one. An error
+ * in a row is the fault of that row.
  *
- * Only UTF-8 is read. Spreadsheet programs also write the code page of the
- * machine they are on, which a file does not name: a guess would turn names
- * into nonsense without a word.
+ * Only UTF-8 is read. Spreadsheet programs may also write the code page of their machine, which a file does not name: a
+ * guess would garble names silently.
  */
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { byteOrderMark, CsvError, type CsvRow, guessDelimiter, readCsv, withoutGuard } from '../lib/csv.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import { fold, isStorable, lengthOf } from '../lib/text.ts'
@@ -24,23 +21,23 @@ import { readTagNames } from './tags.ts'
 export const textFields = ['name', 'email', 'company'] as const
 export type TextField = (typeof textFields)[number]
 
-/** What a row says of a person; an empty cell says nothing. */
-export type GivenPerson = {
+/** The values of a row. An empty cell has none. */
+export type ImportedPerson = {
   identity: string
   phone: string
   texts: Partial<Record<TextField, string>>
-  /** By their folded names. */
+  /** Tag names, by their folded form. */
   tags: Map<string, string>
 }
 
-export type ImportRow = { line: number; text: string } & ({ person: GivenPerson } | { fault: string })
+export type ImportRow = { line: number; text: string } & ({ person: ImportedPerson } | { fault: string })
 
 export type ImportFile = { rows: ImportRow[]; ignored_columns: string[] }
 
 const maxRows = 100_000
-/** A column of remarks taken for tags would make thousands of them. */
+/** A limit, because a column of remarks used as tags would create thousands of them. */
 const maxTagNames = 1_000
-/** So long the event loop is ours at a time. */
+/** The longest time before the event loop may run other work. */
 const sliceMs = 10
 
 export async function readImport(bytes: Buffer, defaultCountry: string): Promise<ImportFile> {
@@ -49,12 +46,12 @@ export async function readImport(bytes: Buffer, defaultCountry: string): Promise
   let columns: Columns | undefined
   const rows: ImportRow[] = []
   const tagNames = new Set<string>()
-  let since = performance.now()
+  let sliceStart = performance.now()
   try {
     for (const row of lines) {
-      if (performance.now() - since > sliceMs) {
-        await nextTurn()
-        since = performance.now()
+      if (performance.now() - sliceStart > sliceMs) {
+        await yieldToEventLoop()
+        sliceStart = performance.now()
       }
       if (row.cells.every((cell) => cell.trim() === '')) continue
       if (!columns) {
@@ -78,13 +75,13 @@ export async function readImport(bytes: Buffer, defaultCountry: string): Promise
 }
 
 function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw badRequest(`file: line ${lineOfFault(bytes)}: not UTF-8; save it as “CSV UTF-8”`)
+  if (!isUtf8(bytes)) throw badRequest(`file: line ${findInvalidLine(bytes)}: not UTF-8; save it as “CSV UTF-8”`)
   const text = bytes.toString('utf8')
   return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
-/** The first line that is not UTF-8. No line end is a part of another character, so lines can be looked at one by one. */
-function lineOfFault(bytes: Buffer): number {
+/** The first line that is not UTF-8. A line feed is never part of another character, so lines can be checked one by one. */
+function findInvalidLine(bytes: Buffer): number {
   let line = 1
   for (let start = 0; start < bytes.length; line++) {
     const end = bytes.indexOf(10, start)
@@ -102,32 +99,32 @@ const maxIgnored = 100
 function readHeader(cells: readonly string[]): Columns {
   const known = ['phone', 'tags', ...textFields] as const
   const names = cells.map((cell) => (cell.length > maxShown ? '' : fold(withoutGuard(cell)).replace(/[\s-]/gu, '')))
-  const placeOf = (name: string) => names.indexOf(name)
+  const indexOf = (name: string) => names.indexOf(name)
   for (const name of known) {
-    if (names.lastIndexOf(name) !== placeOf(name)) throw badRequest(`file: has two columns named ${name}`)
+    if (names.lastIndexOf(name) !== indexOf(name)) throw badRequest(`file: has two columns named ${name}`)
   }
-  if (placeOf('phone') < 0) throw badRequest('file: has no column named phone; its first row must name the columns')
+  if (indexOf('phone') < 0) throw badRequest('file: has no column named phone; its first row must name the columns')
   const ignored = cells.filter((cell, i) => cell.trim() !== '' && !known.some((name) => name === names[i]))
   return {
     count: cells.length,
-    phone: placeOf('phone'),
-    tags: placeOf('tags'),
-    texts: textFields.flatMap((name): [TextField, number][] => (placeOf(name) < 0 ? [] : [[name, placeOf(name)]])),
+    phone: indexOf('phone'),
+    tags: indexOf('tags'),
+    texts: textFields.flatMap((name): [TextField, number][] => (indexOf(name) < 0 ? [] : [[name, indexOf(name)]])),
     ignored: ignored.slice(0, maxIgnored).map((cell) => shorten(cell.trim())),
   }
 }
 
-function readRow({ cells }: CsvRow, columns: Columns, country: string): { person: GivenPerson } | { fault: string } {
+function readRow({ cells }: CsvRow, columns: Columns, country: string): { person: ImportedPerson } | { fault: string } {
   if (cells.slice(columns.count).some((cell) => cell.trim() !== ''))
-    return { fault: 'row: has more cells than the first row names' }
-  const textOf = (place: number) => withoutGuard(cells[place] ?? '').trim()
-  const given = textOf(columns.phone)
-  if (given === '') return { fault: 'phone: missing' }
-  const phone = parsePhone(given, country)
+    return { fault: 'row: has more cells than the first row' }
+  const textOf = (index: number) => withoutGuard(cells[index] ?? '').trim()
+  const phoneText = textOf(columns.phone)
+  if (phoneText === '') return { fault: 'phone: missing' }
+  const phone = parsePhone(phoneText, country)
   if (!phone) return { fault: 'phone: not a phone number' }
-  const texts: GivenPerson['texts'] = {}
-  for (const [field, place] of columns.texts) {
-    const text = textOf(place)
+  const texts: ImportedPerson['texts'] = {}
+  for (const [field, index] of columns.texts) {
+    const text = textOf(index)
     if (text === '') continue
     if (!isStorable(text)) return { fault: `${field}: contains a character that is not text` }
     if (lengthOf(text) > contactLimits[field])
@@ -139,7 +136,7 @@ function readRow({ cells }: CsvRow, columns: Columns, country: string): { person
   return { person: { identity: identityOfPhone(phone), phone, texts, tags } }
 }
 
-/** The names in a cell, or what is wrong with them. */
+/** The tag names of a cell, or the error. */
 function readTags(cell: string): Map<string, string> | string {
   const names = splitTags(cell).filter((name) => name.trim() !== '')
   if (!isStorable(cell)) return 'tags: contains a character that is not text'
@@ -151,7 +148,7 @@ function readTags(cell: string): Map<string, string> | string {
   }
 }
 
-/** Names are separated by `;` or `|`; behind a backslash these are a part of a name, and so is a backslash. */
+/** Splits names at `;` or `|`. A backslash escapes these and itself. */
 export function splitTags(cell: string): string[] {
   const names = ['']
   for (const [token, escaped, plain = ''] of cell.matchAll(/\\([\\;|])|([^\\;|]+|\\)|[;|]/gu)) {

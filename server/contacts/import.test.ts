@@ -119,7 +119,7 @@ test('an import creates, updates and tags contacts, and each failed row has a re
       [11, 'name: must have at most 500 characters'],
       [12, 'tags[0]: must have at most 80 characters'],
       [13, 'tags: must have at most 100 different names'],
-      [15, 'row: has more cells than the first row names'],
+      [15, 'row: has more cells than the first row'],
       [16, 'name: contains a character that is not text'],
     ],
   )
@@ -191,7 +191,7 @@ test('an invalid file is rejected with the fault and its line, and nothing is im
   await refusal(`phone\n${'1\n'.repeat(100_001)}`, /^file: has more than 100000 rows; .*\(line 100002\)$/)
   const tags = Array.from({ length: 1_001 }, (_, i) => `+14155550101,t${i}`)
   await refusal(`phone,tags\n${tags.join('\n')}`, /^file: has more than 1000 different tags \(line 1002\)$/)
-  await refusal('x'.repeat(20 * 1024 * 1024 + 1), 'body: over 20 MiB')
+  await refusal('x'.repeat(20 * 1024 * 1024 + 1), 'body: must have at most 20 MiB')
   const json = await upload('{}', '', { 'content-type': 'application/json' })
   assert.deepEqual([json.status, /must be text\/csv/.test(json.text)], [400, true])
   const xml = await upload('<x/>', '', { 'content-type': 'text/xml' })

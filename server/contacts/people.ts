@@ -1,11 +1,9 @@
 /**
- * People in bulk, as channels name them: found by any of their names, made
- * once however many callers meet them first, and known by every name that
- * came along.
+ * Resolves people in bulk, as channels identify them.
  *
- * A person on the primary channel has a number, a user id of the channel, or
- * both; on the others a user id. The first of a person's names decides: of two
- * that make the same person at once, the one whose name is entered first does.
+ * A person on the primary channel has a number, a user id of the channel, or both; on the other channels a user id. Any of
+ * these identities finds the contact, and further identities are added as they arrive. The first identity of a person is
+ * unique: of concurrent callers that create the same person, the one that inserts it creates the contact.
  */
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
@@ -14,7 +12,7 @@ import type { ChannelName } from './contacts.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
 import { emitCreated } from './resource.ts'
 
-export type Who = {
+export type PersonRef = {
   workspace_id: string
   channel: ChannelName
   phone: string | null
@@ -26,111 +24,122 @@ export type Who = {
   avatar_url?: string | null
 }
 
-/** Every name of a person, the deciding one first. */
-export function identitiesOf({ phone, user_id }: Pick<Who, 'phone' | 'user_id'>): string[] {
+/** The identities of a person, the deciding one first. */
+export function identitiesOf({ phone, user_id }: Pick<PersonRef, 'phone' | 'user_id'>): string[] {
   return [phone && identityOfPhone(phone), user_id].filter(
-    (name) => typeof name === 'string' && name !== '',
+    (identity) => typeof identity === 'string' && identity !== '',
   ) as string[]
 }
 
-/** The primary channel has user names too, but they are no social ones. */
-const usernameOf = ({ channel, username }: Pick<Who, 'channel' | 'username'>): string | null =>
+/** Only user names of the social channel are stored; the primary channel has others. */
+const usernameOf = ({ channel, username }: Pick<PersonRef, 'channel' | 'username'>): string | null =>
   (channel === 'social' && username) || null
-const foldedOf = (text: string | null): string | null => (text === null ? null : fold(text))
+const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))
 
-export type Made = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
+export type CreatedPerson = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
 
 /**
- * Make those who are not there yet; answers only those made by this very call. Without `emits` the caller records the
+ * Creates the contacts that do not exist. Returns only those that this call created. Without `emits` the caller records the
  * events in the same transaction.
  */
-export async function makePeople(sql: Sql, people: readonly Who[], { emits = true } = {}): Promise<Made[]> {
-  const rows = people.map((who) => {
+export async function createPeople(
+  sql: Sql,
+  people: readonly PersonRef[],
+  { emits = true } = {},
+): Promise<CreatedPerson[]> {
+  const rows = people.map((person) => {
     const id = newId()
-    const [external_id = ''] = identitiesOf(who)
+    const [external_id = ''] = identitiesOf(person)
     return {
-      workspace_id: who.workspace_id,
-      channel: who.channel,
+      workspace_id: person.workspace_id,
+      channel: person.channel,
       external_id,
       id,
-      phone: who.phone && withoutOldPrefix(who.phone),
-      name: textOrNull(who.name),
-      name_key: foldedOf(textOrNull(who.name)),
-      email: textOrNull(who.email),
-      email_key: foldedOf(textOrNull(who.email)),
-      company: textOrNull(who.company),
-      company_key: foldedOf(textOrNull(who.company)),
-      social_username: usernameOf(who),
-      social_username_key: foldedOf(usernameOf(who)),
-      avatar_url: who.avatar_url || null,
+      phone: person.phone && withoutOldPrefix(person.phone),
+      name: textOrNull(person.name),
+      name_key: foldOrNull(textOrNull(person.name)),
+      email: textOrNull(person.email),
+      email_key: foldOrNull(textOrNull(person.email)),
+      company: textOrNull(person.company),
+      company_key: foldOrNull(textOrNull(person.company)),
+      social_username: usernameOf(person),
+      social_username_key: foldOrNull(usernameOf(person)),
+      avatar_url: person.avatar_url || null,
       created_at: timeOfId(id),
     }
   })
-  return sql<Made[]>`
-    with given as (
+  return sql<CreatedPerson[]>`
+    with
+    -- Each person once. Sorted, so that two batches cannot deadlock.
+    input as (
       select distinct on (workspace_id, channel, external_id) *
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
         email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
         created_at timestamptz
       )
       order by workspace_id, channel, external_id, id
     ),
-    named as (
+    -- The identities that no contact had: they decide which contacts are created.
+    inserted_identities as (
       insert into contact_identities (workspace_id, channel, external_id, contact_id)
-      select workspace_id, channel, external_id, id from given
+      select workspace_id, channel, external_id, id from input
       on conflict do nothing
       returning contact_id
     ),
-    made as (
+    -- Their contacts.
+    inserted_contacts as (
       insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
         social_username, social_username_key, avatar_url, created_at, updated_at)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
         social_username_key, avatar_url, created_at, created_at
-      from given join named on named.contact_id = given.id
+      from input join inserted_identities on inserted_identities.contact_id = input.id
       returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at
     ),
+    -- With the channel and the identity, for the event and the caller.
     created as (
       select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.created_at,
-        m.updated_at, g.channel, g.external_id
-      from made m join given g on g.id = m.id
+        m.updated_at, i.channel, i.external_id
+      from inserted_contacts m join input i on i.id = m.id
     )${emits ? sql`, ${emitCreated(sql, sql`created`)}` : sql``}
     select workspace_id, channel, external_id, id as contact_id from created`
 }
 
-export type Learnt = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<
-  Who,
+export type PersonDetails = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<
+  PersonRef,
   'phone' | 'user_id' | 'name' | 'email' | 'username' | 'avatar_url'
 >
 
-/** Enter further names of people, and what was not known of them. A name that is somebody else's stays theirs. */
-export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<void> {
-  const names = people.flatMap((person) =>
+/** Adds identities, and fields that are still empty. An identity that belongs to another contact stays there. */
+export async function enrichPeople(sql: Sql, people: readonly PersonDetails[]): Promise<void> {
+  const identities = people.flatMap((person) =>
     identitiesOf(person).map((external_id) => ({ ...person, external_id, phone: undefined })),
   )
   const rows = people.map((person) => ({
     ...person,
     phone: person.phone && withoutOldPrefix(person.phone),
     name: textOrNull(person.name),
-    name_key: foldedOf(textOrNull(person.name)),
+    name_key: foldOrNull(textOrNull(person.name)),
     email: textOrNull(person.email),
-    email_key: foldedOf(textOrNull(person.email)),
+    email_key: foldOrNull(textOrNull(person.email)),
     username: usernameOf(person),
-    username_key: foldedOf(usernameOf(person)),
+    username_key: foldOrNull(usernameOf(person)),
     phone_identity: person.phone && identityOfPhone(person.phone),
   }))
   await sql`
     insert into contact_identities (workspace_id, channel, external_id, contact_id)
     select workspace_id, channel, external_id, contact_id
-    from json_to_recordset(${JSON.stringify(names)}::text::json) as g (
+    from json_to_recordset(${JSON.stringify(identities)}::text::json) as i (
       workspace_id uuid, channel text, external_id text, contact_id uuid
     )
-    -- Whoever was erased meanwhile has no names any more.
-    where exists (select from contacts c where c.workspace_id = g.workspace_id and c.id = g.contact_id)
+    -- A contact that was erased meanwhile gets no identities.
+    where exists (select from contacts c where c.workspace_id = i.workspace_id and c.id = i.contact_id)
     order by workspace_id, channel, external_id
     on conflict do nothing`
   await sql`
-    with given as (
+    with
+    -- Each contact once.
+    input as (
       select distinct on (workspace_id, contact_id) *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as g (
         workspace_id uuid, contact_id uuid, channel text, phone text, phone_identity text, name text, name_key text,
@@ -146,8 +155,8 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
       social_username_key = coalesce(c.social_username_key, g.username_key),
       avatar_url = coalesce(c.avatar_url, g.avatar_url),
       updated_at = now()
-    from given g
-    -- The number is theirs only if its name is.
+    from input g
+    -- The number belongs to the contact only if its identity does.
     left join lateral (
       select g.phone from contact_identities i
       where i.workspace_id = g.workspace_id and i.channel = 'msgapp' and i.external_id = g.phone_identity
@@ -155,20 +164,21 @@ export async function learnPeople(sql: Sql, people: readonly Learnt[]): Promise<
     ) i on true
     where c.workspace_id = g.workspace_id and c.id = g.contact_id and (
       c.phone is null and i.phone is not null or c.name is null and g.name is not null
-      or c.email is null and g.email is not null or c.social_username is null and g.username is not null or c.avatar_url is null and g.avatar_url is not null
+      or c.email is null and g.email is not null or c.social_username is null and g.username is not null
+      or c.avatar_url is null and g.avatar_url is not null
     )`
 }
 
 /**
- * A person got a new number or a new user id, and keeps what was not replaced. The new name is theirs unless it is
- * somebody else's already; only then the old one of its kind goes.
+ * Replaces the number or user id of a person. A new identity that belongs to another contact stays there, and then the old
+ * one is kept.
  */
 export async function movePerson(
   sql: Sql,
   workspaceId: string,
   channel: ChannelName,
-  from: Pick<Who, 'phone' | 'user_id'>,
-  to: Pick<Who, 'phone' | 'user_id'>,
+  from: Pick<PersonRef, 'phone' | 'user_id'>,
+  to: Pick<PersonRef, 'phone' | 'user_id'>,
 ): Promise<void> {
   const before = identitiesOf(from)
   const moves = [
@@ -178,30 +188,35 @@ export async function movePerson(
   if (before.length === 0 || moves.length === 0) return
   const phone = to.phone && withoutOldPrefix(to.phone)
   await sql`
-    with person as (
+    with
+    -- The contact with one of the old identities.
+    person as (
       select i.contact_id from contact_identities i
       where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = any(${before})
       order by array_position(${before}, i.external_id)
       limit 1
     ),
+    -- The old and new identities.
     moves as (
       select m.old, m.new
       from json_to_recordset(${JSON.stringify(moves)}::text::json) as m (old text, new text)
     ),
-    added as (
+    -- The new identities that no contact had.
+    inserted_identities as (
       insert into contact_identities (workspace_id, channel, external_id, contact_id)
       select ${workspaceId}, ${channel}, moves.new, person.contact_id from person, moves
       order by moves.new
       on conflict do nothing
       returning contact_id, external_id
     ),
-    dropped as (
-      delete from contact_identities i using added a, moves
+    -- The old identities that they replace.
+    deleted_identities as (
+      delete from contact_identities i using inserted_identities a, moves
       where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = moves.old
         and moves.new = a.external_id and i.contact_id = a.contact_id
     )
     update contacts c set phone = ${phone}, updated_at = now()
-    from added a
+    from inserted_identities a
     where c.workspace_id = ${workspaceId} and c.id = a.contact_id
       and a.external_id = ${phone && identityOfPhone(phone)}`
 }

@@ -1,8 +1,8 @@
-/** Phone numbers: read as people write them, kept and shown in E.164. */
+/** Phone numbers: parsed from any common spelling, stored and shown in E.164. */
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { badRequest } from '../lib/errors.ts'
 
-/** A possible number (length, country code) in E.164, or 400 naming `field`. Without `+` it is read with the default country. */
+/** A possible number (length, country code) in E.164. Throws 400 for `field`. The default country applies without a `+`. */
 export function requirePhone(text: string, defaultCountry: string, field: string): string {
   const phone = parsePhone(text, defaultCountry)
   if (!phone) throw badRequest(`${field}: not a phone number`)
@@ -17,8 +17,8 @@ export function parsePhone(text: string, defaultCountry: string): string | undef
 }
 
 /**
- * Mexico's mobile numbers had a 1 behind the country code until 2019. Channels still write it, and so do address books,
- * but it is no part of the number any more.
+ * Mexican mobile numbers had a 1 after the country code until 2019. Channels and address books still write it, but it is no
+ * longer part of the number.
  */
 export function withoutOldPrefix(text: string): string {
   const digits = text.replace(/[\s().-]/g, '')
@@ -26,8 +26,8 @@ export function withoutOldPrefix(text: string): string {
 }
 
 /**
- * The one spelling by which a number's owner is known. Brazil's mobile numbers are written with or without a 9 behind the
- * area code, and channels rewrite one into the other.
+ * The canonical spelling of a number, for identities. Brazilian mobile numbers are written with or without a 9 after the area
+ * code, and channels convert one to the other.
  */
 export function identityOfPhone(phone: string): string {
   const brazilian = /^\+55(\d\d)([6-9]\d{7})$/.exec(phone)

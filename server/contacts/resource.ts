@@ -1,8 +1,8 @@
-/** A contact as the API shows it, built in SQL: for answers and for events, which are recorded by the same statements. */
+/** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
 
-/** The fields of contact `c`. `channels`: those of a contact whose identities this very statement enters. */
+/** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
   const stored = sql`array(
     select distinct i.channel from contact_identities i
@@ -27,7 +27,7 @@ export const contactJson = (sql: Sql, workspaceId: Fragment, id: Fragment): Frag
 
 /**
  * Members of a `with` list: `contact.created` for each row of `created c`, which has the columns of `contacts` that
- * `contactColumns` reads, and `channel`: where the contact comes from.
+ * `contactColumns` reads, and the `channel` that created the contact.
  */
 export function emitCreated(sql: Sql, created: Fragment): Fragment {
   const keys = sql`c.id as contact_id, c.phone, c.name`
@@ -45,8 +45,8 @@ export function emitCreated(sql: Sql, created: Fragment): Fragment {
 }
 
 /**
- * Record the creation of these contacts of the primary channel. In the transaction that created them without an event,
- * after what belongs to them besides: their tags.
+ * Records `contact.created` for contacts of the primary channel. The transaction that created them without an event calls it
+ * last, because the event contains the tags.
  */
 export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
   await sql`

@@ -1,4 +1,4 @@
-/** `/contacts`: find or make, list and search, read, change. */
+/** `/contacts`: find or create, list and search, read, change. */
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -62,21 +62,20 @@ const fields = {
 }
 const TagNames = Type.Array(Type.String(), {
   maxItems: 1_000,
-  description: 'Tag names, 1 to 80 characters each, at most 100; those the workspace lacks are created.',
+  description: 'Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created.',
 })
 
 export const NewContact = Type.Object(
   {
     phone: Type.String({
-      description: 'A phone number; without country code it is read with the default country of the workspace.',
+      description: 'A phone number. A number without a country code is in the default country of the workspace.',
     }),
     ...fields,
     tags: Type.Optional(TagNames),
     if_exists: Type.Optional(
       OneOf(existsModes, {
         default: 'keep',
-        description:
-          'What happens when the number is known: `keep` changes nothing, `update` applies the fields present.',
+        description: 'For a number that is known: `keep` changes nothing, `update` applies the fields present.',
       }),
     ),
   },
@@ -89,7 +88,7 @@ export const NewContact = Type.Object(
 export const changeFields = {
   ...fields,
   tags: Type.Optional(TagNames),
-  phone: Type.Optional(Type.String({ description: 'Cannot be changed; the same number is ignored.' })),
+  phone: Type.Optional(Type.String({ description: 'Cannot be changed. The current number is accepted.' })),
 }
 const ContactChanges = Type.Object(changeFields, {
   title: 'ContactChanges',
@@ -133,7 +132,7 @@ export const contactRoutes = (db: Db, signals: Signals) => async (app: App) => {
         operationId: 'createContact',
         summary: 'Find or create a contact',
         description:
-          'A known number answers 200 with the contact: unchanged, or with the fields present applied (`if_exists: "update"`). A new number answers 201.',
+          'Returns 201 for a new number. Returns 200 for a known number: the contact unchanged, or with the fields present applied (`if_exists: "update"`).',
         tags,
         body: NewContact,
         response: {

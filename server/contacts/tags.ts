@@ -1,8 +1,8 @@
 /**
- * Tags: names a workspace gives to its contacts.
+ * Tags: labels that a workspace gives to its contacts.
  *
- * A name is unique without regard to case; whoever wrote it first decides the
- * spelling. A tag is made by its first use, and stays until somebody deletes it.
+ * A name is unique without regard to case, in the spelling of its first use. The first use creates the tag, and it stays
+ * until a member deletes it.
  */
 import { type Db, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
@@ -12,11 +12,11 @@ import { colorOf, fold, lengthOf } from '../lib/text.ts'
 export const maxTags = 100
 const maxNameLength = 80
 
-/** Names as they may be stored: trimmed, each once, in the order given; keyed by their folded form. */
+/** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. */
 export function readTagNames(names: readonly string[]): Map<string, string> {
   const byKey = new Map<string, string>()
-  names.forEach((given, i) => {
-    const name = given.trim()
+  names.forEach((input, i) => {
+    const name = input.trim()
     if (name === '') throw badRequest(`tags[${i}]: must not be blank`)
     if (lengthOf(name) > maxNameLength) throw badRequest(`tags[${i}]: must have at most ${maxNameLength} characters`)
     const key = fold(name)
@@ -26,7 +26,7 @@ export function readTagNames(names: readonly string[]): Map<string, string> {
   return byKey
 }
 
-/** The ids of these tags, making those the workspace lacks. */
+/** Returns the ids of these tags, and creates those that do not exist. */
 export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<string, string>): Promise<string[]> {
   if (byKey.size === 0) return []
   const tags = [...byKey].map(([key, name]) => ({ key, name, id: newId(), color: colorOf(key) }))
@@ -37,9 +37,9 @@ export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<stri
     from unnest(
       ${tags.map(({ id }) => id)}::uuid[], ${tags.map(({ name }) => name)}::text[], ${keys}::text[],
       ${tags.map(({ color }) => color)}::text[], ${tags.map(({ id }) => timeOfId(id))}::timestamptz[]
-    ) as given (id, name, key, color, created_at)
-    where not exists (select from tags t where t.workspace_id = ${workspaceId} and t.name_key = given.key)
-    -- So that two callers who make the same tags never lock each other out.
+    ) as i (id, name, key, color, created_at)
+    where not exists (select from tags t where t.workspace_id = ${workspaceId} and t.name_key = i.key)
+    -- Sorted, so that two callers that create the same tags cannot deadlock.
     order by key collate "C"
     on conflict (workspace_id, name_key) do nothing`
   const rows = await sql<{ id: string }[]>`
@@ -47,7 +47,7 @@ export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<stri
   return rows.map(({ id }) => id)
 }
 
-/** Give a contact exactly these tags. */
+/** Gives a contact exactly these tags. */
 export async function replaceTags(
   sql: Sql,
   workspaceId: string,
@@ -59,11 +59,11 @@ export async function replaceTags(
     where workspace_id = ${workspaceId} and contact_id = ${contactId} and tag_id <> all(${[...tagIds]}::uuid[])`
   await sql`
     insert into contact_tags (workspace_id, contact_id, tag_id)
-    select ${workspaceId}, ${contactId}, tag_id from unnest(${[...tagIds]}::uuid[]) as given (tag_id)
+    select ${workspaceId}, ${contactId}, tag_id from unnest(${[...tagIds]}::uuid[]) as i (tag_id)
     on conflict do nothing`
 }
 
-/** Give contacts tags that are there, besides those they have. */
+/** Adds existing tags to contacts. */
 export async function addTags(
   sql: Sql,
   workspaceId: string,
@@ -75,7 +75,7 @@ export async function addTags(
     from json_to_recordset(${JSON.stringify(additions)}::text::json) as g (contact_id uuid, key text)
     join tags t on t.workspace_id = ${workspaceId} and t.name_key = g.key
     order by g.contact_id, t.id
-    -- One that is deleted meanwhile is nobody's.
+    -- A tag that is deleted meanwhile is not added.
     for key share of t
     on conflict do nothing`
 }
@@ -90,10 +90,10 @@ export type CountedTag = {
 }
 
 const maxListed = 1_000
-/** Ten thousand entries of the index are read in a millisecond; a page of tags is not to read millions. */
+/** 10,000 entries of the index are read in a millisecond; a list of tags must not read millions. */
 const maxCounted = 10_000
 
-/** The first thousand by name, with how many contacts have each. */
+/** The first 1,000 by name, with the number of contacts of each. */
 export async function listTags(sql: Sql, workspaceId: string): Promise<CountedTag[]> {
   return sql<CountedTag[]>`
     select t.id, t.name, t.color, least(n.count, ${maxCounted})::int as contact_count,
@@ -107,40 +107,40 @@ export async function listTags(sql: Sql, workspaceId: string): Promise<CountedTa
         select from contact_tags ct
         where ct.workspace_id = ${workspaceId} and ct.tag_id = t.id
         limit ${maxCounted + 1}
-      ) few
+      ) counted
     ) n
     order by t.name_key`
 }
 
-/** With the words by which it was known until now. */
-export type Renamed = CountedTag & { key_before: string }
+/** A tag with the key of its previous name. */
+export type RenamedTag = CountedTag & { key_before: string }
 
-/** Another name for a tag. Only the case or the spelling may change as well. */
-export async function renameTag(sql: Sql, workspaceId: string, id: string, given: string): Promise<Renamed> {
-  const name = given.trim()
+/** Renames a tag. A change of case only is allowed. */
+export async function renameTag(sql: Sql, workspaceId: string, id: string, input: string): Promise<RenamedTag> {
+  const name = input.trim()
   if (name === '') throw badRequest('name: must not be blank')
   if (lengthOf(name) > maxNameLength) throw badRequest(`name: must have at most ${maxNameLength} characters`)
   if (!isUuid(id)) throw notFound('tag')
   try {
-    const [tag] = await sql<Renamed[]>`
-      with before as (
+    const [tag] = await sql<RenamedTag[]>`
+      with locked_tag as (
         select id, name_key from tags where workspace_id = ${workspaceId} and id = ${id} for no key update
       ),
-      renamed as (
+      renamed_tag as (
         update tags t set name = ${name}, name_key = ${fold(name)}
-        from before b
+        from locked_tag b
         where t.workspace_id = ${workspaceId} and t.id = b.id
         returning t.id, t.name, t.color, b.name_key as key_before
       )
       select r.id, r.name, r.color, r.key_before, least(n.count, ${maxCounted})::int as contact_count,
         n.count > ${maxCounted} as has_more_contacts
-      from renamed r
+      from renamed_tag r
       cross join (
         select count(*) as count from (
           select from contact_tags ct
           where ct.workspace_id = ${workspaceId} and ct.tag_id = ${id}
           limit ${maxCounted + 1}
-        ) few
+        ) counted
       ) n`
     if (!tag) throw notFound('tag')
     return tag
@@ -150,20 +150,20 @@ export async function renameTag(sql: Sql, workspaceId: string, id: string, given
   }
 }
 
-/** So many contacts lose it at a time: no statement takes long, however many there are. */
+/** Contacts per statement, so that no statement takes long. */
 const chunkSize = 5_000
 
 /** Removes a tag from all contacts, then deletes it. Returns its name. */
 export async function deleteTag(db: Db, workspaceId: string, id: string): Promise<string> {
   for (let isMore = isUuid(id); isMore; ) {
-    // By their place on disk, whatever the statistics say: as a list of contacts it took a minute where there were none.
-    const taken = await db`
+    // By row location, so that wrong statistics do not matter: by a list of contacts, it took a minute for a tag without any.
+    const removed = await db`
       delete from contact_tags where workspace_id = ${workspaceId} and tag_id = ${id} and ctid = any(array(
         select ct.ctid from contact_tags ct
         where ct.workspace_id = ${workspaceId} and ct.tag_id = ${id}
         limit ${chunkSize}
       ))`
-    isMore = taken.count === chunkSize
+    isMore = removed.count === chunkSize
   }
   const [deleted] = isUuid(id)
     ? await db<{ name: string }[]>`delete from tags where workspace_id = ${workspaceId} and id = ${id} returning name`

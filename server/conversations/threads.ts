@@ -6,7 +6,7 @@
  * conversation; the next message creates it.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { identitiesOf, learnPeople, type Made, makePeople, type Who } from '../contacts/people.ts'
+import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
 import { jsonObject, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { emit } from '../webhooks/emit.ts'
@@ -32,7 +32,7 @@ export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & 
 }
 
 /** The threads of these people, in order; undefined for an unknown person. */
-export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(FoundThread | undefined)[]> {
+export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promise<(FoundThread | undefined)[]> {
   const indexes: number[] = []
   const workspaceIds: string[] = []
   const channels: string[] = []
@@ -68,14 +68,14 @@ export async function findThreads(sql: Sql, people: readonly Who[]): Promise<(Fo
 /** The contacts of these people, created where missing, and those that this call created. `known`: as below. */
 export async function resolvePeople(
   sql: Sql,
-  people: readonly Who[],
+  people: readonly PersonRef[],
   known?: readonly (FoundThread | undefined)[],
-): Promise<{ found: readonly (FoundThread | undefined)[]; made: readonly Made[] }> {
+): Promise<{ found: readonly (FoundThread | undefined)[]; made: readonly CreatedPerson[] }> {
   const found = known ?? (await findThreads(sql, people))
   await storeNewDetails(sql, people, found)
   const unknown = people.filter((_, i) => !found[i])
   if (unknown.length === 0) return { found, made: [] }
-  const made = await makePeople(sql, unknown)
+  const made = await createPeople(sql, unknown)
   const all = await findThreads(sql, people)
   await storeNewDetails(sql, people, all)
   return { found: all, made }
@@ -84,7 +84,7 @@ export async function resolvePeople(
 /** The threads of these people, created where missing. `known`: the result of a `findThreads` just before. */
 export async function resolveThreads(
   sql: Sql,
-  people: readonly Who[],
+  people: readonly PersonRef[],
   known?: readonly (FoundThread | undefined)[],
 ): Promise<Thread[]> {
   const resolved = await resolvePeople(sql, people, known)
@@ -120,7 +120,7 @@ export async function lockThreadsOf(sql: Sql, workspaceId: string, contactId: st
 /** Stores details that the contacts did not have yet: a further id, a name, a phone number, an e-mail address. */
 async function storeNewDetails(
   sql: Sql,
-  people: readonly Who[],
+  people: readonly PersonRef[],
   found: readonly (FoundThread | undefined)[],
 ): Promise<void> {
   const learnt = people.flatMap((who, i) => {
@@ -134,7 +134,7 @@ async function storeNewDetails(
       (who.channel === 'social' && !thread.social_username && who.username)
     return hasNews ? [{ ...who, contact_id: thread.contact_id }] : []
   })
-  if (learnt.length > 0) await learnPeople(sql, learnt)
+  if (learnt.length > 0) await enrichPeople(sql, learnt)
 }
 
 type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }

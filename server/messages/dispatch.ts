@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection, OutgoingMessage, Person, SendAnswer } from '../channels/channel.ts'
 import { recordConnectionOutcome } from '../channels/connections.ts'
-import { identitiesOf, type Learnt, learnPeople } from '../contacts/people.ts'
+import { enrichPeople, identitiesOf, type PersonDetails } from '../contacts/people.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -61,7 +61,11 @@ export function createDispatcher({ sql, settle, signals, onSend }: DispatchOptio
   }
 }
 
-async function sendWithRetries(channel: Channel, connection: Connection, outgoing: OutgoingMessage): Promise<SendAnswer> {
+async function sendWithRetries(
+  channel: Channel,
+  connection: Connection,
+  outgoing: OutgoingMessage,
+): Promise<SendAnswer> {
   let sent = await channel.send(connection, outgoing)
   for (const delayMs of retryDelaysMs) {
     if (sent.ok || sent.outcome !== 'rejected' || !sent.again) return sent
@@ -74,8 +78,8 @@ async function sendWithRetries(channel: Channel, connection: Connection, outgoin
 /** Records what an answer shows besides the outcome: whether the connection works, and further ids of the recipient. */
 export function createAnswerRecorder(sql: Sql) {
   const learn = createBatch({
-    run: async (people: readonly Learnt[]) => {
-      await learnPeople(sql, people)
+    run: async (people: readonly PersonDetails[]) => {
+      await enrichPeople(sql, people)
       return people.map(() => undefined)
     },
     lanes: 1,

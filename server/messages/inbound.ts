@@ -3,7 +3,7 @@ import { type OptOutRequest, readOptOutRequest, toKeys } from '../accounts/opt-o
 import type { Channel, Report, WrittenMessage } from '../channels/channel.ts'
 import type { CallbackConnection } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import type { Who } from '../contacts/people.ts'
+import type { PersonRef } from '../contacts/people.ts'
 import type { FoundThread } from '../conversations/threads.ts'
 import { newId } from '../lib/id.ts'
 import { within } from '../lib/time.ts'
@@ -15,7 +15,7 @@ export type InboundMessage = {
   channel: ChannelName
   /** Created on arrival, so that ids keep the order of arrival. */
   id: string
-  from: Who
+  from: PersonRef
   written: WrittenMessage
   /** Whether the text opts out of broadcasts or in again. */
   wish?: OptOutRequest | undefined
@@ -28,7 +28,7 @@ export function toInbound(
   workspaceId: string,
   channel: ChannelName,
   { from, ...written }: MessageReport,
-  details: Partial<Who> = {},
+  details: Partial<PersonRef> = {},
 ): InboundMessage {
   const sender = { workspace_id: workspaceId, channel, ...from, ...details }
   return { workspaceId, channel, id: newId(), from: sender, written }
@@ -39,7 +39,7 @@ export async function readInbound(
   adapter: Channel,
   connection: CallbackConnection,
   reports: readonly MessageReport[],
-  findThread: (who: Who) => Promise<FoundThread | undefined>,
+  findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<InboundMessage[]> {
   const { workspace_id: workspaceId, channel } = connection
   const words = toKeys(connection.opt_out_words)
@@ -62,7 +62,7 @@ async function addProfiles(
   adapter: Channel,
   connection: CallbackConnection,
   messages: readonly InboundMessage[],
-  findThread: (who: Who) => Promise<FoundThread | undefined>,
+  findThread: (who: PersonRef) => Promise<FoundThread | undefined>,
 ): Promise<void> {
   const threads = await Promise.all(messages.map(({ from }) => findThread(from)))
   const userIds = new Set(messages.flatMap(({ from }, i) => (threads[i]?.social_username ? [] : (from.user_id ?? []))))

@@ -13,7 +13,7 @@ import { recordSignal } from '../channels/signals.ts'
 import { changeTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
-import { identitiesOf, learnPeople, movePerson, type Who } from '../contacts/people.ts'
+import { enrichPeople, identitiesOf, movePerson, type PersonRef } from '../contacts/people.ts'
 import { findThreads, resolvePeople } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
@@ -45,7 +45,7 @@ export type Intake = {
 
 export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower } = options
-  const findThread = createBatch({ run: (people: readonly Who[]) => findThreads(db, people) })
+  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people) })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages),
     max: 1_000,
@@ -136,7 +136,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** A status report may carry a further id of the recipient. */
   async function learnRecipients({ workspace_id, channel }: Connection, reports: readonly Report[]): Promise<void> {
-    const recipients = new Map<string, Who>()
+    const recipients = new Map<string, PersonRef>()
     for (const report of reports) {
       // The first of the three reports of a message is enough.
       const isFirst = report.kind === 'status' && report.status === 'sent'
@@ -150,7 +150,7 @@ export function createIntake(options: IntakeOptions): Intake {
       const hasNewIdentity = thread && thread.identity_count < identitiesOf(person).length
       return hasNewIdentity ? [{ ...person, contact_id: thread.contact_id }] : []
     })
-    if (learnt.length > 0) await learnPeople(db, learnt)
+    if (learnt.length > 0) await enrichPeople(db, learnt)
   }
 }
 

@@ -5,7 +5,7 @@
  * channel's reports carry our message id and settle it, or the sweep does (`settle.ts`).
  */
 import { countQuota, quotaError, requireQuota } from '../accounts/quota.ts'
-import type { Who } from '../contacts/people.ts'
+import type { PersonRef } from '../contacts/people.ts'
 import { resolveThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, requireRow, type Sql, withRetries } from '../lib/db.ts'
@@ -32,11 +32,11 @@ export type Preparer = {
   /** Writes a message of an existing conversation. 402 when the plan is used up, 404 when the conversation was erased. */
   prepare(message: OutboundMessage): Promise<void>
   /** Creates the contact or the conversation that does not exist yet, and writes the first message. 402 as above. */
-  prepareFirst(who: Who, message: Omit<OutboundMessage, 'conversation_id'>): Promise<Thread>
+  prepareFirst(who: PersonRef, message: Omit<OutboundMessage, 'conversation_id'>): Promise<Thread>
 }
 
 export function createPreparer(db: Db): Preparer {
-  const resolveThread = createBatch({ run: (people: readonly Who[]) => resolveThreads(db, people) })
+  const resolveThread = createBatch({ run: (people: readonly PersonRef[]) => resolveThreads(db, people) })
   // One statement at a time: each counts in the same quota row, so a second one would only wait, with a smaller batch.
   const prepareOne = createBatch({
     run: (messages: readonly OutboundMessage[]) => prepareMessages(db, messages),
@@ -74,7 +74,7 @@ export async function prepareReserved(sql: Sql, messages: readonly OutboundMessa
  */
 async function prepareWithContact(
   db: Db,
-  who: Who,
+  who: PersonRef,
   message: Omit<OutboundMessage, 'conversation_id'>,
 ): Promise<Thread> {
   const run = async (sql: Sql) => {

@@ -8,7 +8,7 @@ import type { Channel, Connection, Person } from '../channels/channel.ts'
 import { getConnection, requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import type { Who } from '../contacts/people.ts'
+import type { PersonRef } from '../contacts/people.ts'
 import { requirePhone } from '../contacts/phone.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import { findThreads, type Thread } from '../conversations/threads.ts'
@@ -94,7 +94,7 @@ const cacheMs = 200
 export function createSender(options: SenderOptions): Sender {
   const { pools, sealer, channels, signals, publicUrl, follower, onSend = () => {} } = options
   const sql = pools.messages
-  const findThread = createBatch({ run: (people: readonly Who[]) => findThreads(sql, people), lanes: 1 })
+  const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(sql, people), lanes: 1 })
   const settle = createSettler(pools.settle, { publicUrl, follower })
   const getEarlierSend = createRepeatReader({ sql, settle, signals })
   const preparer = createPreparer(sql)
@@ -110,7 +110,7 @@ export function createSender(options: SenderOptions): Sender {
   async function readTarget({ workspaceId, defaultCountry, to, name, draft }: SendRequest) {
     const phone = requirePhone(to, defaultCountry, 'to')
     const newName = name?.trim() || null
-    const who: Who = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: newName }
+    const who: PersonRef = { workspace_id: workspaceId, channel: 'msgapp', phone, user_id: null, name: newName }
     const [found, connection, template] = await Promise.all([
       findThread(who),
       readMsgapp(workspaceId),

@@ -3,7 +3,7 @@
  * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
  */
 import { isVisitMessageId } from '../channels/web/web.ts'
-import { type Decision, deciding } from '../contacts/opt-out.ts'
+import { type Decision, recordDecisions } from '../contacts/opt-out.ts'
 import { contactJson } from '../contacts/resource.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
@@ -62,7 +62,7 @@ async function insertMessages(
   const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
-  const decided = decisions.length > 0 ? sql`${deciding(sql, decisions, isInserted)},` : sql``
+  const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
   const inserted = await sql<{ id: string }[]>`
     with
     -- The messages to store, with their media.

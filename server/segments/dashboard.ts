@@ -1,6 +1,6 @@
 /**
- * What members do with segments: all that the public API does, and look at a
- * filter before it is saved. Every member may.
+ * The members' routes of segments: all operations of the public API, and a preview of a filter before it is saved. Every
+ * member may call them.
  */
 import { ContactView } from '../contacts/dashboard.ts'
 import type { Db } from '../lib/db.ts'
@@ -8,7 +8,15 @@ import { readPosition } from '../lib/page.ts'
 import { DataOf, Deleted, IdParams, ListOf, ListQuery, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { describeFields, type FilterFields, valueKinds } from './filter.ts'
-import { Added, ContactIds, createSchemas, dropStaticFilter, filterSchema, Removed, SegmentsQuery } from './routes.ts'
+import {
+  AddedMembers,
+  ContactIds,
+  createSchemas,
+  dropStaticFilter,
+  filterSchema,
+  RemovedMembers,
+  SegmentsQuery,
+} from './routes.ts'
 import {
   addMembers,
   countMembers,
@@ -16,9 +24,9 @@ import {
   deleteSegment,
   listMembers,
   listSegments,
+  previewFilter,
   removeMembers,
   requireSegment,
-  tryFilter,
   updateSegment,
 } from './segments.ts'
 
@@ -51,7 +59,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
         response: { 200: DataOf(Type.Object({ count: Type.Integer(), sample: Type.Array(ContactView) })) },
       },
     },
-    async ({ session, body }) => ({ data: await tryFilter(db, session.workspaceId, fields, body.filter) }),
+    async ({ session, body }) => ({ data: await previewFilter(db, session.workspaceId, fields, body.filter) }),
   )
   app.get(
     '/segments',
@@ -109,7 +117,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
     '/segments/:id/contacts',
     {
       config: { audit: { action: 'segment.contacts_added', summary: nameAndCount } },
-      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Added) } },
+      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(AddedMembers) } },
     },
     async ({ session, params, body }) => {
       const { workspaceId } = session
@@ -122,7 +130,7 @@ export const segmentDashboard = (db: Db, fields: FilterFields) => async (app: Ap
     '/segments/:id/contacts',
     {
       config: { audit: { action: 'segment.contacts_removed', summary: nameAndCount } },
-      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(Removed) } },
+      schema: { params: IdParams, body: ContactIds, response: { 200: DataOf(RemovedMembers) } },
     },
     async ({ session, params, body }) => {
       const { workspaceId } = session

@@ -1,10 +1,8 @@
 /**
- * A segment's filter as a condition on contact `c`. Pure: nothing is read.
+ * Translates the filter of a segment into a SQL condition on contact `c`. Pure.
  *
- * A field is a table of ops. An op checks its value and turns it into SQL.
- * A rule may itself be a filter, so a filter is two levels deep at most.
- * Fields about contacts are here. A room to the right that knows more about a
- * contact adds its own fields when the application is assembled.
+ * A field is a table of operators (ops). An op validates its value and turns it into SQL. A rule may be a group of rules, so
+ * a filter has at most two levels. Fields of contacts are here. A room to the right adds its own fields in `app.ts`.
  */
 import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -17,19 +15,19 @@ export type Rule = { field: string; op: string; value?: string | undefined }
 export type RuleGroup = { match: 'all' | 'any'; rules: Rule[] }
 export type Filter = { match: 'all' | 'any'; rules: (Rule | RuleGroup)[] }
 
-/** The most rules in a filter and in a group, and in all of a filter's groups together. */
+/** The most rules in a filter or a group, and in a filter with all its groups. */
 export const maxRules = 50
-const maxRulesInAll = 200
+const maxTotalRules = 200
 
-/** What a value is, for whoever asks for one: any text, or one of those there are. */
+/** The kind of a value, for the input of the dashboard. */
 export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean'] as const
 
-/** Checks a value: what is wrong with it, in words. */
-type Taking = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
+/** The kind of value of an op. `fault` returns the error of an invalid value. */
+type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
 
 export type Op = {
   /** Absent: the op takes no value. */
-  takes?: Taking
+  takes?: ValueRule
   condition: (sql: Sql, workspaceId: string, value: string) => Fragment
 }
 export type FilterFields = Record<string, Record<string, Op>>
@@ -37,7 +35,7 @@ export type FilterFields = Record<string, Record<string, Op>>
 /** Checks every rule and drops unknown properties. A 400 names the rule by its position, from 0. */
 export function requireFilter(fields: FilterFields, { match, rules }: Filter): Filter {
   const ruleCount = rules.reduce((count, rule) => count + (isGroup(rule) ? rule.rules.length : 1), 0)
-  if (ruleCount > maxRulesInAll) throw badRequest(`filter: must have at most ${maxRulesInAll} rules in all`)
+  if (ruleCount > maxTotalRules) throw badRequest(`filter: must have at most ${maxTotalRules} rules in total`)
   const checked = rules.map((rule, i) => {
     const path = `filter.rules[${i}]`
     if (!isGroup(rule)) return requireRule(fields, rule, path)
@@ -49,9 +47,9 @@ export function requireFilter(fields: FilterFields, { match, rules }: Filter): F
 
 function requireRule(fields: FilterFields, { field, op, value }: Rule, path: string): Rule {
   const ops = own(fields, field)
-  if (!ops) throw badRequest(`${path}.field: unknown; there are ${Object.keys(fields).join(', ')}`)
+  if (!ops) throw badRequest(`${path}.field: unknown; use one of ${Object.keys(fields).join(', ')}`)
   const known = own(ops, op)
-  if (!known) throw badRequest(`${path}.op: unknown; ${field} has ${Object.keys(ops).join(', ')}`)
+  if (!known) throw badRequest(`${path}.op: unknown for ${field}; use one of ${Object.keys(ops).join(', ')}`)
   if (value === undefined && known.takes) throw badRequest(`${path}.value: required`)
   const text = value ?? ''
   const fault = known.takes ? known.takes.fault(text) : tooLong(text)
@@ -72,7 +70,7 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
     if (isGroup(rule)) return toCondition(sql, workspaceId, fields, rule)
     const { field, op, value = '' } = rule
     const known = own(own(fields, field) ?? {}, op)
-    if (!known) throw new Error(`a stored filter has ${field} ${op}, which is not known`)
+    if (!known) throw new Error(`a stored filter has the unknown rule ${field} ${op}`)
     return known.condition(sql, workspaceId, value)
   })
   const joined = conditions.reduce((one, other) =>
@@ -81,7 +79,7 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
   return sql`(${joined})`
 }
 
-/** Every field with its ops, and what each takes. */
+/** Every field with its ops and the kind of value of each. */
 export function describeFields(fields: FilterFields) {
   return Object.entries(fields).map(([field, ops]) => ({
     field,
@@ -89,17 +87,17 @@ export function describeFields(fields: FilterFields) {
   }))
 }
 
-const aText: Taking = { value: 'text', fault: blank }
-const aTag: Taking = { value: 'tag', fault: blank }
-const aChannel: Taking = { value: 'channel', fault: notOneOf(channels) }
-const aTime: Taking = { value: 'time', fault: notATime }
-const aBoolean: Taking = { value: 'boolean', fault: notOneOf(['true', 'false']) }
+const textValue: ValueRule = { value: 'text', fault: blank }
+const tagValue: ValueRule = { value: 'tag', fault: blank }
+const channelValue: ValueRule = { value: 'channel', fault: notOneOf(channels) }
+const timeValue: ValueRule = { value: 'time', fault: notATime }
+const booleanValue: ValueRule = { value: 'boolean', fault: notOneOf(['true', 'false']) }
 
-/** What every contact can be asked. */
+/** The fields of contacts. */
 export const contactFields: FilterFields = {
   tag: {
-    has: { takes: aTag, condition: hasTag },
-    not_has: { takes: aTag, condition: (sql, workspaceId, value) => sql`not ${hasTag(sql, workspaceId, value)}` },
+    has: { takes: tagValue, condition: hasTag },
+    not_has: { takes: tagValue, condition: (sql, workspaceId, value) => sql`not ${hasTag(sql, workspaceId, value)}` },
   },
   name: textOps((sql) => sql`c.name_key`),
   email: textOps((sql) => sql`c.email_key`),
@@ -107,13 +105,13 @@ export const contactFields: FilterFields = {
   phone: textOps((sql) => sql`c.phone`),
   social_username: textOps((sql) => sql`c.social_username_key`),
   channel: {
-    has: { takes: aChannel, condition: (sql, _, value) => hasChannel(sql, value) },
-    not_has: { takes: aChannel, condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
+    has: { takes: channelValue, condition: (sql, _, value) => hasChannel(sql, value) },
+    not_has: { takes: channelValue, condition: (sql, _, value) => sql`not ${hasChannel(sql, value)}` },
   },
   created_at: timeOps((sql) => sql`c.created_at`),
   opted_out: {
     is: {
-      takes: aBoolean,
+      takes: booleanValue,
       condition: (sql, _, value) => (value === 'true' ? sql`c.opted_out_at is not null` : sql`c.opted_out_at is null`),
     },
   },
@@ -121,29 +119,29 @@ export const contactFields: FilterFields = {
 
 type Expression = (sql: Sql) => Fragment
 
-/** Ops on a folded text. A missing text is unlike any text: it meets `is_not` and `not_contains`. */
+/** Ops on a folded text. A missing text differs from every text: it matches `is_not` and `not_contains`. */
 function textOps(key: Expression): Record<string, Op> {
   const anywhere = (value: string) => `%${escapeLike(fold(value))}%`
   const beginning = (value: string) => `${escapeLike(fold(value))}%`
   return {
-    is: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
-    is_not: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
-    contains: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
+    is: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
+    is_not: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
+    contains: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
     not_contains: {
-      takes: aText,
+      takes: textValue,
       condition: (sql, _, value) => sql`(${key(sql)} like ${anywhere(value)}) is not true`,
     },
-    starts_with: { takes: aText, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
+    starts_with: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
     is_set: { condition: (sql) => sql`${key(sql)} is not null` },
     is_not_set: { condition: (sql) => sql`${key(sql)} is null` },
   }
 }
 
-/** Ops on a time, against a date-time or an age: `before 30d` is longer ago than thirty days. Never met without a time. */
+/** Ops on a time, with a date-time or an age: `before 30d` is more than thirty days ago. A missing time matches neither. */
 export function timeOps(time: Expression): Record<string, Op> {
   return {
-    before: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
-    after: { takes: aTime, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
+    before: { takes: timeValue, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
+    after: { takes: timeValue, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
     is_set: { condition: (sql) => sql`${time(sql)} is not null` },
     is_not_set: { condition: (sql) => sql`${time(sql)} is null` },
   }
@@ -175,7 +173,7 @@ function momentOf(sql: Sql, value: string): Fragment {
   return sql`now() - make_interval(hours => ${Number(count) * (unit === 'd' ? 24 : 1)})`
 }
 
-/** A field of a plain table, not one it inherited: `constructor` is no filter field. */
+/** An own property, not an inherited one: `constructor` is not a filter field. */
 function own<Value>(table: Record<string, Value>, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

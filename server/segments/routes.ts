@@ -1,4 +1,4 @@
-/** `/segments`: named audiences and who is in them. */
+/** `/segments`: named audiences and their members. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ContactSchema, contactExample } from '../contacts/routes.ts'
 import type { Db } from '../lib/db.ts'
@@ -63,7 +63,7 @@ export function filterSchema(fields: FilterFields) {
   const rulesOf = <Schema extends TSchema>(item: Schema) => Type.Array(item, { minItems: 1, maxItems: maxRules })
   const group = Type.Object(
     { match, rules: rulesOf(rule) },
-    { title: 'FilterGroup', description: 'Rules that count as one rule of the filter.' },
+    { title: 'FilterGroup', description: 'A group of rules that counts as one rule of the filter.' },
   )
   return Type.Object({ match, rules: rulesOf(Type.Union([rule, group])) }, { title: 'Filter' })
 }
@@ -107,7 +107,7 @@ export function createSchemas(fields: FilterFields) {
   return {
     Segment: Type.Object(segment, { title: 'Segment', examples: [segmentExample] }),
     CountedSegment: Type.Object(
-      { ...segment, member_count: Type.Integer({ description: 'Exact at this read.' }) },
+      { ...segment, member_count: Type.Integer({ description: 'The exact number of members now.' }) },
       { title: 'CountedSegment', examples: [{ ...segmentExample, member_count: 42 }] },
     ),
     NewSegment: Type.Object(
@@ -127,7 +127,7 @@ export function createSchemas(fields: FilterFields) {
   }
 }
 
-/** A static segment drops whatever filter it is given, so that filter is not validated. */
+/** Removes the filter of a static segment, which has none, before validation. */
 export function dropStaticFilter({ body }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   const { kind = 'static' } = (body ?? {}) as { kind?: unknown }
   if (kind === 'static' && typeof body === 'object' && body !== null) Reflect.deleteProperty(body, 'filter')
@@ -138,15 +138,15 @@ export const ContactIds = Type.Object(
   { contact_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1_000 }) },
   { title: 'ContactIds', examples: [{ contact_ids: [contactExample.id] }] },
 )
-const changed = { segment_id: Uuid, requested: Type.Integer({ description: 'How many ids were sent.' }) }
-const changedExample = { segment_id: segmentExample.id, requested: 1 }
-export const Added = Type.Object(
-  { ...changed, added: Type.Integer({ description: 'How many of them are new members.' }) },
-  { examples: [{ ...changedExample, added: 1 }] },
+const memberChange = { segment_id: Uuid, requested: Type.Integer({ description: 'The number of ids in the request.' }) }
+const memberChangeExample = { segment_id: segmentExample.id, requested: 1 }
+export const AddedMembers = Type.Object(
+  { ...memberChange, added: Type.Integer({ description: 'The number of contacts that were added.' }) },
+  { examples: [{ ...memberChangeExample, added: 1 }] },
 )
-export const Removed = Type.Object(
-  { ...changed, removed: Type.Integer({ description: 'How many of them were members.' }) },
-  { examples: [{ ...changedExample, removed: 1 }] },
+export const RemovedMembers = Type.Object(
+  { ...memberChange, removed: Type.Integer({ description: 'The number of contacts that were removed.' }) },
+  { examples: [{ ...memberChangeExample, removed: 1 }] },
 )
 
 export const SegmentsQuery = ListQuery({ kind: Type.Optional(OneOf(kinds)) })
@@ -164,7 +164,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'createSegment',
         summary: 'Create a segment',
-        description: 'A dynamic segment needs a `filter`; a static one drops it.',
+        description: 'A dynamic segment requires a `filter`. A static segment ignores it.',
         tags,
         body: NewSegment,
         response: { 201: DataOf(CountedSegment) },
@@ -198,7 +198,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'getSegment',
         summary: 'Read a segment',
-        description: 'One segment, with the exact number of its members at this moment.',
+        description: 'One segment, with the exact number of its members.',
         tags,
         params: IdParams,
         response: { 200: DataOf(CountedSegment) },
@@ -215,7 +215,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'updateSegment',
         summary: 'Change a segment',
-        description: 'Only the fields present change. The kind never does.',
+        description: 'Only the fields present change. The kind cannot change.',
         tags,
         params: IdParams,
         body: SegmentChanges,
@@ -234,7 +234,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'deleteSegment',
         summary: 'Delete a segment',
-        description: 'Its contacts stay.',
+        description: 'Deletes the segment. Its contacts stay.',
         tags,
         params: IdParams,
         response: { 200: DataOf(Deleted) },
@@ -269,11 +269,11 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
         operationId: 'addSegmentContacts',
         summary: 'Add contacts to a static segment',
         description:
-          'Ids that are members already, and ids of another workspace, add nothing: compare `added` with `requested`. A dynamic segment answers 400.',
+          'Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a dynamic segment.',
         tags,
         params: IdParams,
         body: ContactIds,
-        response: { 200: DataOf(Added) },
+        response: { 200: DataOf(AddedMembers) },
       },
     },
     async ({ caller, params, body }) => {
@@ -288,11 +288,11 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
       schema: {
         operationId: 'removeSegmentContacts',
         summary: 'Remove contacts from a static segment',
-        description: 'Ids that are no members are ignored. A dynamic segment answers 400.',
+        description: 'Ids that are not members are ignored. Returns 400 for a dynamic segment.',
         tags,
         params: IdParams,
         body: ContactIds,
-        response: { 200: DataOf(Removed) },
+        response: { 200: DataOf(RemovedMembers) },
       },
     },
     async ({ caller, params, body }) => {

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { assertRefused, type Json, startSignedIn } from '../../tests/support.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
 import { type FilterFields, requireFilter } from './filter.ts'
-import { tryFilter } from './segments.ts'
+import { previewFilter } from './segments.ts'
 
 async function signedIn(t: TestContext) {
   const world = await startSignedIn(t)
@@ -114,7 +114,7 @@ test('members build segments: every field describes its operators, and a filter 
   const slow: FilterFields = { slow: { is_set: { condition: (sql) => sql`(select true from pg_sleep(30))` } } }
   const began = performance.now()
   await assert.rejects(
-    tryFilter(db, api.workspaceId, slow, { match: 'all', rules: [{ field: 'slow', op: 'is_set' }] }, 200),
+    previewFilter(db, api.workspaceId, slow, { match: 'all', rules: [{ field: 'slow', op: 'is_set' }] }, 200),
     /^Error: filter: takes too long to count/,
   )
   assert.ok(performance.now() - began < 10_000)

@@ -1,11 +1,11 @@
 /**
  * Segments: named audiences.
  *
- * A static segment is a list of members. A dynamic one is a saved filter that
- * is computed on every read, so it is never stale. The kind is for life.
+ * A static segment is a list of members. A dynamic segment is a stored filter that is evaluated on every read, so it is
+ * never stale. The kind cannot change.
  */
 import type { JSONValue } from 'postgres'
-import { type Contact, countContacts, pageOfContacts } from '../contacts/contacts.ts'
+import { type Contact, countContacts, listContactsWhere } from '../contacts/contacts.ts'
 import { nowIso } from '../lib/clock.ts'
 import { type Db, type Fragment, isDuplicate, isTimeout, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
@@ -70,25 +70,25 @@ export async function countMembers(
 }
 
 const sampleSize = 5
-/** A filter is counted while somebody looks on, and again with each change. */
+/** The timeout of a preview: the dashboard counts a filter after each change. */
 const countMs = 5_000
 
-/** How many people a filter would find now, and the newest of them. */
-export async function tryFilter(
+/** The number of contacts that match a filter now, and the newest of them. */
+export async function previewFilter(
   db: Db,
   workspaceId: string,
   fields: FilterFields,
-  given: Filter,
+  input: Filter,
   timeoutMs = countMs,
 ): Promise<{ count: number; sample: Contact[] }> {
-  const filter = requireFilter(fields, given)
+  const filter = requireFilter(fields, input)
   try {
     return await db.begin(async (sql) => {
       await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`
       const condition = toCondition(sql, workspaceId, fields, filter)
       const count = await countContacts(sql, workspaceId, condition)
       const position = { ...readPosition({}), limit: sampleSize }
-      const { data } = await pageOfContacts(sql, workspaceId, condition, position)
+      const { data } = await listContactsWhere(sql, workspaceId, condition, position)
       return { count, sample: data }
     })
   } catch (error) {
@@ -98,10 +98,10 @@ export async function tryFilter(
 }
 
 /**
- * A tag was renamed: rules that named it by its old name now name its id. Otherwise the filters would silently find other
- * contacts, and a `not_has` rule would find all of them.
+ * Replaces the old name of a renamed tag with its id in all filters. Otherwise the filters would silently match other
+ * contacts, and a `not_has` rule would match all of them.
  */
-export async function followTag(
+export async function replaceRenamedTag(
   sql: Sql,
   workspaceId: string,
   { id, key_before: key }: { id: string; key_before: string },
@@ -133,17 +133,17 @@ export async function createSegment(
   sql: Sql,
   workspaceId: string,
   fields: FilterFields,
-  given: NewSegment,
+  input: NewSegment,
 ): Promise<Segment> {
-  const name = requireName(given.name)
-  const kind = given.kind ?? 'static'
-  if (kind === 'dynamic' && !given.filter) throw badRequest('filter: required for a dynamic segment')
-  const filter = kind === 'dynamic' && given.filter ? requireFilter(fields, given.filter) : null
+  const name = requireName(input.name)
+  const kind = input.kind ?? 'static'
+  if (kind === 'dynamic' && !input.filter) throw badRequest('filter: required for a dynamic segment')
+  const filter = kind === 'dynamic' && input.filter ? requireFilter(fields, input.filter) : null
   const id = newId()
   const time = timeOfId(id)
-  return saving(sql<Segment[]>`
+  return requireSaved(sql<Segment[]>`
     insert into segments (workspace_id, id, name, name_key, description, color, kind, filter, created_at, updated_at)
-    values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${given.description ?? null}, ${colorOf(id)}, ${kind},
+    values (${workspaceId}, ${id}, ${name}, ${fold(name)}, ${input.description ?? null}, ${colorOf(id)}, ${kind},
       ${filter && sql.json(filter as JSONValue)}, ${time}, ${time})
     returning ${segmentColumns(sql)}`)
 }
@@ -164,9 +164,9 @@ export async function updateSegment(
   const name = changes.name === undefined ? undefined : requireName(changes.name)
   const filter = changes.filter && requireFilter(fields, changes.filter)
   const segment = await requireSegment(sql, workspaceId, id)
-  if (filter && segment.kind === 'static') throw badRequest('filter: a static segment has none')
+  if (filter && segment.kind === 'static') throw badRequest('filter: a static segment has no filter')
   if (name === undefined && changes.description === undefined && !filter) return segment
-  return saving(sql<Segment[]>`
+  return requireSaved(sql<Segment[]>`
     update segments set ${sql({
       ...(name === undefined ? {} : { name, name_key: fold(name) }),
       ...(changes.description === undefined ? {} : { description: changes.description }),
@@ -196,7 +196,7 @@ export async function listMembers(
   position: Position,
 ): Promise<Page<Contact>> {
   const segment = await requireSegment(sql, workspaceId, id)
-  return pageOfContacts(sql, workspaceId, memberCondition(sql, workspaceId, fields, segment), position)
+  return listContactsWhere(sql, workspaceId, memberCondition(sql, workspaceId, fields, segment), position)
 }
 
 /** Condition on contact `c`: it is a member. */
@@ -210,7 +210,7 @@ export function memberCondition(
   return sql`c.id in (select contact_id from segment_members where workspace_id = ${workspaceId} and segment_id = ${id})`
 }
 
-/** The same, of a segment by its id; 404 when there is none. In an object, as whoever awaits a fragment runs it. */
+/** The same for the id of a segment; 404 when it does not exist. The result is an object: awaiting a fragment would run it. */
 export async function requireMembership(
   sql: Sql,
   workspaceId: string,
@@ -221,10 +221,10 @@ export async function requireMembership(
   return { name: segment.name, condition: memberCondition(sql, workspaceId, fields, segment) }
 }
 
-/** Add contacts of this workspace; answers how many were not members before. */
+/** Adds contacts of this workspace. Returns the number of new members. */
 export function addMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
   return changeMembers(db, workspaceId, id, async (sql) => {
-    // In order of id, so that two callers who add the same people never lock each other out.
+    // Sorted, so that two callers that add the same contacts cannot deadlock.
     const added = await sql`
       insert into segment_members (workspace_id, segment_id, contact_id)
       select c.workspace_id, ${id}, c.id from contacts c
@@ -235,7 +235,7 @@ export function addMembers(db: Db, workspaceId: string, id: string, contactIds: 
   })
 }
 
-/** Remove members; answers how many there were. */
+/** Removes members. Returns how many were removed. */
 export function removeMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
   return changeMembers(db, workspaceId, id, async (sql) => {
     const removed = await sql`
@@ -245,7 +245,7 @@ export function removeMembers(db: Db, workspaceId: string, id: string, contactId
   })
 }
 
-/** Change the members of a static segment, which cannot be deleted meanwhile. */
+/** Changes the members of a static segment. Its lock prevents that it is deleted meanwhile. */
 function changeMembers(
   db: Db,
   workspaceId: string,
@@ -259,7 +259,7 @@ function changeMembers(
       : []
     if (!segment) throw notFound('segment')
     if (segment.kind === 'dynamic')
-      throw badRequest('contact_ids: a dynamic segment has no list, its filter decides who is in it')
+      throw badRequest('contact_ids: a dynamic segment has no list of members; change its filter')
     return change(sql)
   })
 }
@@ -268,15 +268,15 @@ function segmentColumns(sql: Sql): Fragment {
   return sql`id, name, description, color, kind, filter, created_at, updated_at`
 }
 
-function requireName(given: string): string {
-  const name = given.trim()
+function requireName(input: string): string {
+  const name = input.trim()
   if (name === '') throw badRequest('name: must not be blank')
   if (lengthOf(name) > 80) throw badRequest('name: must have at most 80 characters')
   return name
 }
 
-/** The one row a statement wrote; a name already used is the caller's mistake. */
-async function saving(statement: Promise<readonly Segment[]>): Promise<Segment> {
+/** The row that a statement wrote. Throws 400 when the name is used by another segment. */
+async function requireSaved(statement: Promise<readonly Segment[]>): Promise<Segment> {
   try {
     const [segment] = await statement
     if (segment) return segment
