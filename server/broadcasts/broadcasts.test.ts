@@ -198,7 +198,7 @@ test('an invalid broadcast is rejected with the field name, and nothing is writt
     ],
     [
       { recipients: [{ to: phoneOf(1), params: ['{{contact.x}}'] }] },
-      /^recipients\[0\]\.params\.body\[0\]: there is no/,
+      /^recipients\[0\]\.params\.body\[0\]: unknown field/,
     ],
     [{ template: values, recipients: [{ to: phoneOf(1), params: ['a'] }] }, 'recipients[0].params.body[1]: required'],
   ] as const) {
