@@ -269,7 +269,8 @@ test('the outcomes of a send', async () => {
 })
 
 test('a profile contains what the provider returns', async () => {
-  const fetchWith = (answer: ScriptedAnswer) => createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
+  const fetchWith = (answer: ScriptedAnswer) =>
+    createSocial(fakeHttp(answer)).fetchProfile?.(connection, '1234567890123456')
   assert.deepEqual(await fetchWith({ body: fixture('social/answers/profile') }), {
     name: 'Ana Ruiz',
     username: 'ana.r',
