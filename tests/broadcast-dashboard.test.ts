@@ -309,7 +309,10 @@ test('a preview rejects an invalid broadcast with the same error', async (t) => 
   const recipients = people(1)
   for (const [body, message] of [
     [{ template: hello }, 'recipients: required, unless there is a segment_id'],
-    [{ template: hello, recipients, segment_id: crypto.randomUUID() }, 'segment_id: must not be combined with recipients'],
+    [
+      { template: hello, recipients, segment_id: crypto.randomUUID() },
+      'segment_id: must not be combined with recipients',
+    ],
     [{ recipients }, 'template: required'],
     [{ template: hello, recipients: [] }, /^recipients: /],
     [{ template: hello, recipients: [{ to: 'x' }] }, 'recipients[0].to: not a phone number'],
