@@ -1,8 +1,8 @@
 /**
- * The key that seals stored secrets: given, or made once and kept beside the embedded database.
+ * The key that seals stored secrets: configured, or generated once and stored beside the embedded database.
  *
- * A text sealed with it is in the database, so that whoever comes with another
- * key is told so before anything is sealed twice over or given up as unreadable.
+ * The database has a text sealed with the key. A process with another key refuses to start, before it seals anything with
+ * that key or treats stored secrets as unreadable.
  */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,12 +23,12 @@ export async function resolveEncryptionKey({
   if (encryptionKey) return encryptionKey
   if (databaseUrl) throw new StartError('ENCRYPTION_KEY: required with DATABASE_URL, the same as the service has')
   const file = join(dataDir, 'encryption.key')
-  const key = readKey(file) ?? (await makeKey(file, dataDir))
+  const key = readKey(file) ?? (await createKey(file, dataDir))
   if (!/^[0-9a-f]{64}$/i.test(key)) throw new StartError(`${file} must hold 64 hex characters`)
   return key
 }
 
-/** Stop whoever's key is not the one of this database; the first to come decides which that is. */
+/** Throws when the key is not the one of this database. The first process that starts stores the check. */
 export async function requireSameKey(sql: Sql, sealer: Sealer): Promise<void> {
   const kept = await readCheck(sql)
   const samples = kept === undefined ? await listSealed(sql) : [kept]
@@ -39,14 +39,14 @@ export async function requireSameKey(sql: Sql, sealer: Sealer): Promise<void> {
   if (first === undefined || !opens(sealer, first)) throw anotherKey()
 }
 
-/** From now on this is the key: the one before is gone, and what was sealed with it is entered again. */
+/** Makes this the key of the database. The previous key is lost, and secrets sealed with it must be entered again. */
 export async function acceptKey(sql: Sql, sealer: Sealer): Promise<void> {
   await sql`
     insert into encryption_checks (sealed) values (${sealer.seal(checked, checkContext)})
     on conflict (is_only) do update set sealed = excluded.sealed`
 }
 
-/** What is sealed does not matter; that it opens does. */
+/** Any text will do: only whether it opens matters. */
 const checked = 'Parley'
 const checkContext: SealContext = ['encryption_checks']
 
@@ -64,7 +64,7 @@ async function readCheck(sql: Sql): Promise<Sample | undefined> {
   return check && { sealed: check.sealed, context: checkContext }
 }
 
-/** Some of what was sealed before there was a check: the newest, in case the key was another once. */
+/** The newest secrets that were sealed before the check existed. Older ones may have another key. */
 async function listSealed(sql: Sql): Promise<Sample[]> {
   const connections = await sql<{ workspace_id: string; channel: string; secrets: string }[]>`
     select workspace_id, channel, secrets from channel_connections order by id desc limit 20`
@@ -86,8 +86,8 @@ function opens(sealer: Sealer, { sealed, context }: Sample): boolean {
   }
 }
 
-/** Written aside and linked into place, so that nobody ever reads half a key and of two makers one wins. */
-async function makeKey(file: string, dataDir: string): Promise<string> {
+/** Writes a draft and links it to `file`: no process reads a partial key, and of two concurrent processes one wins. */
+async function createKey(file: string, dataDir: string): Promise<string> {
   const draft = `${file}.${process.pid}`
   mkdirSync(dataDir, { recursive: true })
   writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600, flush: true })
