@@ -1,8 +1,8 @@
 /**
- * How the pages are built, and served while somebody works on them.
+ * The build of the dashboard, and its development server.
  *
- * `npm start` builds what is stale (see `server/web/pages.ts`). For work on the pages, `npm run dashboard` beside a running service
- * serves them from source on a port of its own and passes every call on.
+ * `npm start` builds the pages when their sources changed (`server/web/pages.ts`). For work on the pages, `npm run dashboard`
+ * serves them from source on a port of its own and forwards every call to the running service.
  */
 import { defineConfig } from 'vite'
 

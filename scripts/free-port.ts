@@ -1,4 +1,4 @@
-/** A port nobody listens on, for a service that is about to. */
+/** Finds a free port for a service that a test or a benchmark starts. */
 import { createServer } from 'node:net'
 
 export function freePort(): Promise<number> {

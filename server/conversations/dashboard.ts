@@ -63,7 +63,7 @@ const Counts = Type.Object({
   open: count('`status=open`.'),
   pending: count('`status=pending`.'),
   mine: count('`assigned=me&status=open`.'),
-  unassigned: count('`assigned=nobody&status=open`.'),
+  unassigned: count('Open conversations without an assigned member.'),
   unread: count('`unread=true`.'),
 })
 
@@ -76,7 +76,7 @@ const summarizeChanges = (
   { assigned_agent: agent }: Static<typeof MemberConversation>,
   { status, assigned_agent_id: agentId }: Static<typeof Changes>,
 ) => {
-  const assigned = agentId === undefined ? [] : [`assigned to ${agent?.email ?? 'nobody'}`]
+  const assigned = agentId === undefined ? [] : [agent ? `assigned to ${agent.email}` : 'unassigned']
   return [...(status ? [status] : []), ...assigned].join(', ')
 }
 
@@ -121,7 +121,7 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
 function readFilters({ member }: Session, query: Static<typeof InboxQuery>) {
   const { status, channel, contact_id, assigned, unread, search } = query
   const isKnown = assigned === undefined || assigned === 'me' || assigned === 'nobody' || isUuid(assigned)
-  if (!isKnown) throw badRequest("assigned: must be me, nobody or a member's id")
+  if (!isKnown) throw badRequest("assigned: must be `me`, `nobody` or a member's id")
   const agent = assigned === 'me' ? member.id : assigned
   return { status, channel, contact_id, agent, unread: unread === 'true', search: search?.trim() }
 }
