@@ -747,7 +747,7 @@ test('a person with one e-mail and password in two workspaces has a session in o
 
 /** Statements that may read across workspaces, identified by a part of their text, each with its reason. */
 const across: Record<string, string> = {
-  'with asked as': 'a key is found by its hash: it is what says which workspace the caller is of',
+  'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
   'select 1 from invitations where token_hash': 'and so is whether it is there at all',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
@@ -766,20 +766,20 @@ const across: Record<string, string> = {
   "from channel_connections where simulator = 'built_in' order by id limit 1":
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
-  'with recursive waiting as (': 'the engine claims the deliveries of all',
-  'from webhook_deliveries where endpoint_id = o.endpoint_id': 'the same, of one endpoint at a time',
+  'with recursive queued_endpoints as (': 'the engine claims the deliveries of all',
+  'select ctid as row_location, is_retry, next_attempt_at from webhook_deliveries': 'the same, of one endpoint at a time',
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
-  'there as ( select workspace_id, endpoint_id, id, ctid': 'the same, to settle it',
+  'with attempts as ( select workspace_id, endpoint_id, id, row_location': 'the same, to settle it',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",
   'count(*) filter (where is_active)::int as active': "the operator's gauge, over all",
-  'with recursive busy as ( select workspace_id, in_flight, most': 'the worker fetches media for all',
+  'with recursive busy_workspaces as (': 'the worker fetches media for all',
   'select id, mime_type, filename, size_bytes::int as size_bytes from media where token':
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
-  'with old as ( select workspace_id, id from uploads': 'sweep of unsent files, for all',
-  "with settled as ( update messages m set status = 'failed'": 'sweep of what got no outcome, for all',
+  'with expired_uploads as (': 'sweep of unsent files, for all',
+  "with settled_messages as ( update messages m set status = 'failed', error = coalesce": 'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',
@@ -788,7 +788,7 @@ const across: Record<string, string> = {
     'reports whose message has come are applied for all',
   'select id from messages where id > ${from}': 'the digest reads the messages of all',
   'where m.id > ${from} and m.id <= ${to} and w.is_read is null': 'and those it has not read',
-  'from message_revisits r order by r.created_at': 'and those to look at again, of all',
+  'from message_revisits r order by r.created_at': 'and those that are requested again, of all',
   'as id, c.name, c.social_username as username, v.last_inbound_at from channel_connections k':
     'the built-in simulator serves the connections of all workspaces that use it',
 }
@@ -824,12 +824,13 @@ test('every statement on tenant rows is scoped to a workspace, or is listed as a
 })
 
 /** The SQL of a source file: every tagged template with what is nested in it, comments gone, in single spaces. */
-function statementsOf(source: string): string[] {
+function statementsOf(text: string): string[] {
+  const source = text.replace(/\/\*\*[\s\S]*?\*\//g, '')
   const statements: string[] = []
-  for (const tag of source.matchAll(/\b(?:sql|db|connection|tx)(?:<[^`]*?>)?`/g)) {
+  for (const tag of source.matchAll(/\b(?:sql|db|connection|tx)(?:<[^`]*?>)?`(?!\))/g)) {
     const start = tag.index + tag[0].length
-    const text = source.slice(start, endOf(source, start))
-    const bare = text.replace(/--.*$/gm, ' ').replace(/on conflict \([\w, ]+\)/g, 'on conflict')
+    const statement = source.slice(start, endOf(source, start))
+    const bare = statement.replace(/--.*$/gm, ' ').replace(/on conflict \([\w, ]+\)/g, 'on conflict')
     statements.push(bare.replace(/\s+/g, ' ').trim())
   }
   return statements
