@@ -108,7 +108,7 @@ test('the first run creates a workspace with the setup code from the link or typ
   await page.getByLabel('Password', { exact: true }).fill('long enough')
   const create = page.getByRole('button', { name: 'Create workspace' })
   await create.click()
-  await page.getByRole('alert').filter({ hasText: 'Wrong; the right one is in what the service printed' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'Wrong; use the link that the service printed' }).waitFor()
   await page.getByLabel('Setup code').fill(setupToken)
   await create.click()
   await page.waitForURL('**/settings/channels')

@@ -767,7 +767,8 @@ const across: Record<string, string> = {
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
   'with recursive queued_endpoints as (': 'the engine claims the deliveries of all',
-  'select ctid as row_location, is_retry, next_attempt_at from webhook_deliveries': 'the same, of one endpoint at a time',
+  'select ctid as row_location, is_retry, next_attempt_at from webhook_deliveries':
+    'the same, of one endpoint at a time',
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
   'with attempts as ( select workspace_id, endpoint_id, id, row_location': 'the same, to settle it',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',
@@ -779,7 +780,8 @@ const across: Record<string, string> = {
     "media are found by their link's token, which says whose they are",
   'select (select count(*)::int from media where state': "the operator's gauge, over all",
   'with expired_uploads as (': 'sweep of unsent files, for all',
-  "with settled_messages as ( update messages m set status = 'failed', error = coalesce": 'sweep of what got no outcome, for all',
+  "with settled_messages as ( update messages m set status = 'failed', error = coalesce":
+    'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',

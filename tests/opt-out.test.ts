@@ -319,6 +319,6 @@ test('an invalid contact or workspace is rejected by field, and a missing role b
     assertRefused(await createBrowser(url).call(method, path, body), 401, 'unauthorized')
     if (method === 'GET') continue
     const elsewhere = { origin: 'https://evil.test' }
-    assertRefused(await browser.call(method, path, body, elsewhere), 403, 'forbidden', /origin/)
+    assertRefused(await browser.call(method, path, body, elsewhere), 403, 'forbidden', /a page of this service/)
   }
 })

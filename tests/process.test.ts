@@ -273,7 +273,7 @@ test('SIGTERM lets a request in flight finish, and ends streams at once', async 
   service.child.stderr?.destroy()
   const stopped = service.stop()
   // To their end: one that is cut off throws.
-  assert.match(await phones.text(), /hello/)
+  assert.match(await phones.text(), /connected/)
   assert.match(await events.text(), /ready/)
   await until('it to refuse new callers', async () => !(await fetch(`${service.url}/healthz`).catch(() => undefined)))
   release()

@@ -5,7 +5,7 @@ import pino from 'pino'
 import type { Connection } from '../server/channels/channel.ts'
 import type { ChannelName } from '../server/contacts/contacts.ts'
 import { createSimulator } from '../simulator/simulator.ts'
-import type { Json, Owner } from './support.ts'
+import type { Json, Owner } from './owner.ts'
 
 type SentMessage = { message_id: string; channel: string; to: string; at: string; body: Json }
 

@@ -44,6 +44,7 @@ import { keepDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
+import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
 
 export const publicUrl = 'http://parley.test'
@@ -102,9 +103,6 @@ export type TestDatabase = {
   connect: (max: number, options?: { hot: boolean; byIndex?: boolean }) => Db
 }
 
-/** A test, or the whole file: owns databases, services and folders until it ends. */
-export type Owner = { after(run: () => unknown): void; diagnostic(message: string): void; readonly passed?: boolean }
-
 /** Creates a database that lives as long as its owner; `empty` has no tables yet. */
 export async function createDatabase(owner: Owner, { empty = false } = {}): Promise<TestDatabase> {
   const address = await resolveServer()
@@ -130,9 +128,9 @@ export async function createDatabase(owner: Owner, { empty = false } = {}): Prom
   }
 }
 
+export type { Json, Owner } from './owner.ts'
+
 export type Answer = { status: number; headers: Headers; body: Json; text: string }
-// biome-ignore lint/suspicious/noExplicitAny: a test reads answers as it finds them, and fails where they are not so.
-export type Json = any
 
 type Call = {
   body?: unknown

@@ -6,7 +6,7 @@ import { FieldRow, FieldTree } from './fields.tsx'
 import { contentOf, type Operation, type WebhookEvent } from './openapi.ts'
 import { prettyJson, type SampleRequest, samples } from './samples.ts'
 import type { Schema, Schemas } from './schema.ts'
-import { TryForm } from './try.tsx'
+import { type Draft, TryForm } from './try.tsx'
 
 /** What the reader typed into the form. */
 export type Draft = { values: Record<string, string>; body: string | undefined }
