@@ -10,7 +10,10 @@ import { readFileSync } from 'node:fs'
 const ruledOut: readonly [RegExp, string][] = [
   [/\bwho(?:m|se)?ever\b/i, 'name the actor: the caller, the worker, the member'],
   // The quoted word alone is the system user `nobody`.
-  [/(?<![`'](?=nobody[`':]))\b(?:some|no|every)body(?:'s)?\b/i, 'name the actor: the contact, all recipients'],
+  [
+    /(?<![`'](?=nobody[`':]))(?<!assigned=)\b(?:some|no|every)body(?:'s)?\b/i,
+    'name the actor: the contact, all recipients',
+  ],
   [/\bthose who\b/i, 'name the actors'],
   [/\bunder ?way\b/i, 'in flight, running'],
   [/\bmend(?:s|ed|ing)?\b/i, 'fix'],

@@ -202,7 +202,7 @@ test('guessing at many e-mails from one network is limited, and delays no other 
 
 test('an unknown e-mail and a wrong password get the same answer', async (t) => {
   const { url, owner } = await start(t)
-  const unknown = await createBrowser(url).signIn({ email: 'nobody@acme.test', password: 'x' })
+  const unknown = await createBrowser(url).signIn({ email: 'unknown@acme.test', password: 'x' })
   const wrong = await createBrowser(url).signIn({ ...owner, password: 'x' })
   assert.equal(unknown.text, wrong.text)
   assert.equal(unknown.status, wrong.status)

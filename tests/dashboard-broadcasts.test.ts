@@ -56,12 +56,12 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
     page,
     'phone,name',
     '+14155550100,Ann Lee',
-    'nobody at all',
+    'not a number',
     '+15005550001,Uma Away',
     '+14155550100',
   )
   await page.getByText('2 recipients · 1 duplicate removed').waitFor()
-  await page.getByText('Line 3: nobody at all').waitFor()
+  await page.getByText('Line 3: not a number').waitFor()
   await value(page, 'Value {{1}}').fill('#4711 of ')
   await page.getByRole('button', { name: 'Insert a contact field into Value {{1}}' }).click()
   await page.getByRole('menuitem', { name: /^Name/ }).click()
@@ -207,7 +207,7 @@ test('a template preview shows the values that the member enters', { skip }, asy
       { type: 'HEADER', format: 'TEXT', text: 'News for {{1}}', example: { header_text: ['Ann'] } },
       { type: 'BODY', text: 'It is *really {{1}}*, <b>not _so_</b>.', example: { body_text: [['spring']] } },
       { type: 'FOOTER', text: 'Reply STOP to end' },
-      { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Tell me more' }] },
+      { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'More about this' }] },
     ],
   })
   await refresh(page)
@@ -227,7 +227,7 @@ test('a template preview shows the values that the member enters', { skip }, asy
   assert.equal(await preview.locator('em').innerText(), 'so')
   await preview.getByText('<b>not').waitFor()
   await preview.getByText('Reply STOP to end').waitFor()
-  await preview.getByText('Tell me more').waitFor()
+  await preview.getByText('More about this').waitFor()
   await value(page, 'Value {{1}}').fill('autumn')
   await preview.getByText('really autumn').waitFor()
   await preview.getByText('News for {{1}}').waitFor()

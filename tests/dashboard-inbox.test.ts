@@ -79,8 +79,8 @@ test('an inbound message appears live, and a reply shows its status up to read',
 
 test('an event during the first load of the inbox is shown', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')
-  const told = page.evaluate<unknown>(
-    "new Promise((told) => { const line = new EventSource('/app/api/stream'); line.onerror = told; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', told) })",
+  const notified = page.evaluate<unknown>(
+    "new Promise((notified) => { const line = new EventSource('/app/api/stream'); line.onerror = notified; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', notified) })",
   )
   await until('the stream', () => page.evaluate<boolean>('window.isReady === true'))
   // The response is held until the customer has written and the page received the event.
@@ -95,7 +95,7 @@ test('an event during the first load of the inbox is shown', { skip }, async (t)
   await page.getByRole('link', { name: /^Inbox/ }).click()
   await asked.promise
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Just now' })
-  await told
+  await notified
   held.resolve()
   await rowOf(page, 'Ann Porter').getByText('Just now').waitFor()
   await page.unroute(/app\/api\/conversations\?/)

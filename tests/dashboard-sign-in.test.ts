@@ -46,7 +46,7 @@ test('after sign-in a visitor reaches the requested page, and can sign out again
 test('after too many wrong passwords the page shows when to try again', { skip }, async (t) => {
   const { window, db } = await openDashboard(t)
   const page = await window({ as: null, width: 390, height: 844, dark: true })
-  const email = 'nobody@acme.test'
+  const email = 'unknown@acme.test'
   await db`
     insert into sign_in_failures (address, email_key, started_at, failure_count)
     values ('127.0.0.1', ${sha256(email)}, now(), 10)`

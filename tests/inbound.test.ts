@@ -364,7 +364,7 @@ test('a new user id keeps the number, a number of another contact stays with tha
   assert.equal((await conversationsOf(api)).length, 1)
 
   const other = '+14155550188'
-  await provider.writes({ from: other, text: 'I am somebody else' })
+  await provider.writes({ from: other, text: 'I am another person' })
   const moved = { type: 'user_changed_number', body: 'x', wa_id: other.slice(1), user_id: 'US.3333333333' }
   await provider.callback(envelope({ messages: [system(moved)] }))
   const phones = (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone)

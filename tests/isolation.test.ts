@@ -40,7 +40,7 @@ type Estate = {
   secrets: Set<string>
 }
 
-const shared = { tag: 'Shared', segment: 'Everybody', phone: '+14155550100', userId: '90000001' }
+const shared = { tag: 'Shared', segment: 'All contacts', phone: '+14155550100', userId: '90000001' }
 
 /** Fill a workspace. `word` is in every text that is its own, so that a leak is seen. */
 async function furnish({ db, url, connect }: World, api: Api, word: string): Promise<Estate> {

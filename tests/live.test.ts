@@ -136,7 +136,7 @@ test('a live stream sends at most about five updates a second, and always the la
 
 test('a live stream requires a session and ends with it; a member can have fifty', async (t) => {
   const { url, owner } = await start(t, { limits: { heartbeatMs: 200 } })
-  for (const cookie of ['', 'parley_session=nobody']) {
+  for (const cookie of ['', 'parley_session=unknown']) {
     assert.equal((await openStream(t, url, cookie)).status, 401)
   }
   const page = await openPage(url, owner)

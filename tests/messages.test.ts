@@ -272,7 +272,7 @@ test('a reply quotes a message of the same conversation, in both directions', as
   const { api, connect } = await start(t)
   const provider = await connect()
   const first = await provider.writes({ from: phone, text: 'a question' })
-  const other = await provider.writes({ from: '+14155550101', text: 'somebody else' })
+  const other = await provider.writes({ from: '+14155550101', text: 'another person' })
   const conversations = (await api.get('/conversations')).body.data
   const [theirs, ours] = (await Promise.all(conversations.map(({ id }: Json) => messagesOf(api, id)))) as Json[][]
   assert.deepEqual([theirs?.[0].message_id, ours?.[0].message_id], [other, first])

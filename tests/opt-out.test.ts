@@ -69,7 +69,7 @@ test('STOP opts the contact out and START in again; both are stored as messages,
   assert.deepEqual([conversation.unread_count, conversation.status], [2, 'open'])
   assert.equal((await eventsOf('message.received')).length, 2)
 
-  assert.equal((await api.post('/messages', { to: phone, text: 'we heard you' })).status, 201)
+  assert.equal((await api.post('/messages', { to: phone, text: 'we read it' })).status, 201)
   assert.equal((await api.post('/messages', { to: phone, ...hello })).status, 201)
   const reply = await browser.call('POST', `/conversations/${conversation.id}/messages`, { text: 'bye' })
   assert.equal(reply.status, 201)

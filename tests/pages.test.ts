@@ -126,7 +126,7 @@ test('every string of the pages is in words/', () => {
   assert.ok(files.length > 20)
   for (const file of files) {
     const text = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-    // Text between tags, and text of the attributes people read or hear.
+    // Text between tags, and text of the attributes people read, or screen readers speak.
     const written = [
       ...text.matchAll(/>\s*([A-Z][a-z]+(?: [a-z]+)*[^<>{}()=;]*)\s*<\//g),
       ...text.matchAll(/\s(?:label|title|placeholder|aria-label|alt|hint|lead)="([^"]*[A-Za-z][^"]*)"/g),

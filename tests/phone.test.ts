@@ -37,7 +37,7 @@ type Phone = {
 const ann = '+14155550100'
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
 
-/** A message of the business, unless told otherwise. */
+/** A message of the business, unless the test says otherwise. */
 const bubble = (id: string, given: Record<string, unknown> = {}): Bubble => ({
   id,
   from: 'business',
@@ -105,7 +105,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     /** Why inbound messages are refused, if they are. */
     refuse: '',
     /** What the answer to an inbound message waits for. */
-    patience: Promise.resolve(),
+    delay: Promise.resolve(),
   }
   const streams = new Set<ServerResponse>()
   const waiting: (() => void)[] = []
@@ -152,7 +152,7 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     }
     if (path === '/inbound') {
       const nth = state.calls.filter((known) => known.path === path).length
-      await state.patience
+      await state.delay
       return state.refuse
         ? json({ error: { code: 'bad_request', message: state.refuse } }, 400)
         : json({ data: { message_id: `wamid.in.${nth}` } })
@@ -176,8 +176,8 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
   return {
     state,
     url: `http://127.0.0.1:${port}`,
-    /** Tell every open page. */
-    tell(event: 'bubble' | 'status', data: Record<string, unknown>) {
+    /** Sends an event to every open page. */
+    publish(event: 'bubble' | 'status', data: Record<string, unknown>) {
       const text = JSON.stringify({ channel: 'msgapp', phone: ann, name: 'Ann Okafor', ...data })
       for (const stream of streams) stream.write(`event: ${event}\ndata: ${text}\n\n`)
     },
@@ -186,13 +186,13 @@ async function startSimulator(t: TestContext, phones: Phone[], workspaces = 1) {
     },
     /** The `nth` call to a path, waited for. */
     async called(path: string, { method = 'POST', nth = 1 } = {}): Promise<Call> {
-      const patience = AbortSignal.timeout(10_000)
+      const delay = AbortSignal.timeout(10_000)
       for (;;) {
         const found = state.calls.filter((call) => call.path === path && call.method === method)[nth - 1]
         if (found) return found
         await new Promise<void>((resolve, reject) => {
           waiting.push(resolve)
-          patience.addEventListener('abort', () => reject(new Error(`${method} ${path} was not called ${nth} times`)))
+          delay.addEventListener('abort', () => reject(new Error(`${method} ${path} was not called ${nth} times`)))
         })
       }
     },
@@ -286,15 +286,17 @@ test('a template is shown as the customer sees it', { skip }, async (t) => {
 })
 
 test('ticks follow the reports and never go back, and a failure shows its reason', { skip }, async (t) => {
-  const { page, tell } = await open(t, [phone([bubble('a', { status: 'accepted' }), bubble('b', { status: 'sent' })])])
+  const { page, publish } = await open(t, [
+    phone([bubble('a', { status: 'accepted' }), bubble('b', { status: 'sent' })]),
+  ])
   const tick = (id: string) => message(page, id).locator('.tick')
   assert.equal(await tick('a').textContent(), 'Accepted, not sent yet')
 
-  tell('status', { id: 'a', status: 'sent', error: null })
+  publish('status', { id: 'a', status: 'sent', error: null })
   await tick('a').getByText('Sent').waitFor({ state: 'attached' })
-  tell('status', { id: 'a', status: 'read', error: null })
-  tell('status', { id: 'a', status: 'delivered', error: null })
-  tell('status', { id: 'b', status: 'failed', error: { code: 131026, message: 'Message undeliverable' } })
+  publish('status', { id: 'a', status: 'read', error: null })
+  publish('status', { id: 'a', status: 'delivered', error: null })
+  publish('status', { id: 'b', status: 'failed', error: { code: 131026, message: 'Message undeliverable' } })
 
   await message(page, 'b').getByText('Not delivered. This number cannot be reached').waitFor()
   assert.ok(await message(page, 'b').getByText('131026 Message undeliverable').isVisible())
@@ -305,13 +307,13 @@ test('a message that arrives is shown, announced, and counted where it is not se
   const others = Array.from({ length: 6 }, (_, at) =>
     phone([bubble(`o${at}`, { at: minutesAgo(5 + at) })], { id: `+1415555011${at}`, name: `Person ${at}` }),
   )
-  const { page, tell } = await open(t, [phone([bubble('first', { at: minutesAgo(1) })]), ...others])
+  const { page, publish } = await open(t, [phone([bubble('first', { at: minutesAgo(1) })]), ...others])
 
-  tell('bubble', { bubble: bubble('second', { text: 'hello *you*', at: minutesAgo(0), status: 'accepted' }) })
+  publish('bubble', { bubble: bubble('second', { text: 'hello *you*', at: minutesAgo(0), status: 'accepted' }) })
 
   assert.equal(await message(page, 'second').locator('.text').textContent(), 'hello you')
   await page.locator('#announcer').getByText('To Ann Okafor: hello you').waitFor({ state: 'attached' })
-  tell('bubble', { phone: '+14155550115', name: 'Person 5', bubble: bubble('unseen', { at: minutesAgo(0) }) })
+  publish('bubble', { phone: '+14155550115', name: 'Person 5', bubble: bubble('unseen', { at: minutesAgo(0) }) })
   const chip = page.getByRole('button', { name: 'Person 5 1 unread' })
   await chip.click()
   await page.getByRole('button', { name: /Person 5$/ }).waitFor()
@@ -319,9 +321,9 @@ test('a message that arrives is shown, announced, and counted where it is not se
 })
 
 test('a customer the page does not know gets a phone when a message comes', { skip }, async (t) => {
-  const { page, tell } = await open(t, [phone([bubble('a')])])
+  const { page, publish } = await open(t, [phone([bubble('a')])])
 
-  tell('bubble', {
+  publish('bubble', {
     channel: 'social',
     phone: '178400',
     name: 'Bo',
@@ -335,7 +337,7 @@ test('a customer the page does not know gets a phone when a message comes', { sk
 })
 
 test('a tapped quick reply is sent with its payload and the message it answers', { skip }, async (t) => {
-  const { page, called, tell } = await open(t, [phone([richTemplate])])
+  const { page, called, publish } = await open(t, [phone([richTemplate])])
 
   await page.getByRole('button', { name: 'Yes, please' }).click()
 
@@ -350,7 +352,7 @@ test('a tapped quick reply is sent with its payload and the message it answers',
     button: { id: 'YES_4711', title: 'Yes, please' },
     reply_to: 'wamid.template',
   })
-  tell('bubble', {
+  publish('bubble', {
     bubble: bubble('wamid.in.1', {
       from: 'customer',
       type: 'button',
@@ -370,10 +372,10 @@ test('a tapped quick reply is sent with its payload and the message it answers',
 
 for (const first of ['the answer', 'the stream'])
   test(`what is written back is sent once and shown once, ${first} being first`, { skip }, async (t) => {
-    const { page, state, called, tell } = await open(t, [phone([bubble('a')])])
+    const { page, state, called, publish } = await open(t, [phone([bubble('a')])])
     const write = phoneOf(page).getByRole('textbox')
     const { promise, resolve } = Promise.withResolvers<void>()
-    if (first === 'the stream') state.patience = promise
+    if (first === 'the stream') state.delay = promise
 
     await write.fill('one\ntwo')
     await write.press('Enter')
@@ -383,11 +385,11 @@ for (const first of ['the answer', 'the stream'])
     assert.equal(await write.inputValue(), '')
     if (first === 'the answer') await page.locator('.from-customer[data-status=delivered]').waitFor()
     const given = { from: 'customer', text: 'one\ntwo', status: 'delivered', at: minutesAgo(0) }
-    tell('bubble', { bubble: bubble('wamid.in.1', given) })
+    publish('bubble', { bubble: bubble('wamid.in.1', given) })
     await message(page, 'wamid.in.1').waitFor()
     assert.equal(await page.locator('.from-customer').count(), 1)
     resolve()
-    tell('bubble', { bubble: bubble('wamid.in.1', { ...given, text: 'edited' }) })
+    publish('bubble', { bubble: bubble('wamid.in.1', { ...given, text: 'edited' }) })
     await phoneOf(page).getByText('edited').waitFor()
     assert.equal(await page.locator('.from-customer').count(), 1)
   })
@@ -474,7 +476,7 @@ test('a voice note is recorded with a microphone, and a sample is sent without o
 })
 
 test('a message can be quoted and reacted to with the keyboard alone', { skip }, async (t) => {
-  const { page, called, tell } = await open(t, [
+  const { page, called, publish } = await open(t, [
     phone([bubble('a', { text: 'first' }), bubble('b', { text: 'second' })]),
   ])
   const name = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.dataset.id'
@@ -495,7 +497,7 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
   await page.keyboard.press('Enter')
   const reaction = (await called('/inbound')).json
   assert.deepEqual([reaction.type, reaction.text, reaction.reply_to], ['reaction', '❤️', 'a'])
-  tell('bubble', {
+  publish('bubble', {
     bubble: bubble('r', {
       from: 'customer',
       type: 'reaction',
@@ -516,7 +518,7 @@ test('a message can be quoted and reacted to with the keyboard alone', { skip },
 })
 
 test('a lost stream is opened again, and missed messages are loaded', { skip }, async (t) => {
-  const { page, state, hangUp, tell } = await open(t, [phone([bubble('a')])])
+  const { page, state, hangUp, publish } = await open(t, [phone([bubble('a')])])
   state.isDown = true
   hangUp()
   await page.getByRole('status').getByText('Connection lost. Reconnecting…').waitFor()
@@ -526,7 +528,7 @@ test('a lost stream is opened again, and missed messages are loaded', { skip }, 
 
   await message(page, 'missed').waitFor()
   await page.getByText('Connection restored').waitFor()
-  tell('bubble', { bubble: bubble('later', { at: minutesAgo(0) }) })
+  publish('bubble', { bubble: bubble('later', { at: minutesAgo(0) }) })
   await message(page, 'later').waitFor()
 })
 
@@ -626,9 +628,9 @@ test('of thousands of phones a dozen are shown, the others are found by name or 
       name: `Person ${at}`,
     }),
   )
-  const { page, tell } = await open(t, many)
+  const { page, publish } = await open(t, many)
   assert.equal(await page.locator('.phone').count(), 12)
-  tell('bubble', { phone: '+14155002500', name: 'Person 2500', bubble: bubble('far', { at: minutesAgo(0) }) })
+  publish('bubble', { phone: '+14155002500', name: 'Person 2500', bubble: bubble('far', { at: minutesAgo(0) }) })
 
   await page.getByRole('button', { name: '2988 more 1 unread' }).click()
   await page.getByLabel('Find a customer').fill('5002500')

@@ -132,8 +132,8 @@ test('a lapsed subscription is reported before the quota; without quota no conta
     assert.equal((await api.get(path)).status, 200, path)
   }
   assert.equal((await api.post('/contacts', { phone: '+14155550200' })).status, 201)
-  await provider.writes({ from: phone, text: 'still heard' })
-  assert.equal((await api.get(`/conversations/${id}`)).body.data.last_message_text, 'still heard')
+  await provider.writes({ from: phone, text: 'still received' })
+  assert.equal((await api.get(`/conversations/${id}`)).body.data.last_message_text, 'still received')
   await set('active', 0)
   await refused('plan_limit_reached', /0 messages/)
   assert.equal((await planOf()).left, 0, 'a limit below what is used leaves nothing, not less')

@@ -173,12 +173,12 @@ test('the first examples of the README work as printed', async (t) => {
   t.after(() => {
     if (listening.exitCode === null) process.kill(-Number(listening.pid), 'SIGKILL')
   })
-  let heard = ''
-  for (const stream of [listening.stdout, listening.stderr]) stream.on('data', (text) => (heard += text))
-  await until('the listener', async () => heard.includes('Listening for events of Demo'), 30_000)
+  let output = ''
+  for (const stream of [listening.stdout, listening.stderr]) stream.on('data', (text) => (output += text))
+  await until('the listener', async () => output.includes('Listening for events of Demo'), 30_000)
   const { stdout } = await promisify(execFile)('bash', ['-c', tryIt], { env })
   assert.match(stdout, /"message_id"/)
-  await until('the event', async () => heard.includes('message.status_updated'), 30_000)
+  await until('the event', async () => output.includes('message.status_updated'), 30_000)
 
   const wrote = await fetch(`${service.url}/simulator/control/inbound`, {
     method: 'POST',
@@ -195,7 +195,7 @@ test('the first examples of the README work as printed', async (t) => {
   const [accepted] = await run(`${key}\n${broadcast}`)
   assert.equal(accepted.data.total_count, 3)
   const parley = new Parley({ apiKey: demoOf(dataDir).api_key, baseUrl: `${service.url}/v1` })
-  await until('everybody to be told', async () => {
+  await until('all processes to be notified', async () => {
     const { status, read_count, failed_count } = await parley.broadcasts.get(accepted.data.id)
     return status === 'sent' && read_count === 2 && failed_count === 1
   })
@@ -268,7 +268,7 @@ test('SIGTERM lets a request in flight finish, and ends streams at once', async 
   const phones = await fetch(`${service.url}/simulator/control/stream`)
   const events = await fetch(`${service.url}/v1/events/stream`, key)
 
-  // Nobody reads any more what it says.
+  // The output is not read any more.
   service.child.stdout?.destroy()
   service.child.stderr?.destroy()
   const stopped = service.stop()
@@ -440,14 +440,14 @@ test('the command line connects a workspace to a simulator, and changes its pace
     assert.doesNotMatch(refused.stderr, /\n\s+at /)
   }
   assert.deepEqual(await channelsOf(service.url, owner), paced)
-  const nobody = await parley(
+  const unknown = await parley(
     env,
     'workspace',
     'connect-simulator',
     '--workspace',
     '01890000-0000-7000-8000-000000000000',
   )
-  assert.match(nobody.stderr, /workspace not found/)
+  assert.match(unknown.stderr, /workspace not found/)
 })
 
 test('the command line warns when no simulator answers at the address, and still connects', async (t) => {
@@ -470,12 +470,12 @@ test('the command line warns when no simulator answers at the address, and still
 })
 
 test('the command line registers the accounts with a stand-alone simulator', async (t) => {
-  const told: Json[] = []
+  const requests: Json[] = []
   const simulator = createHttpServer((request, response) => {
     let text = ''
     request.on('data', (part) => (text += part))
     request.on('end', () => {
-      told.push({ method: request.method, url: request.url, body: JSON.parse(text) })
+      requests.push({ method: request.method, url: request.url, body: JSON.parse(text) })
       response.end('{}')
     })
   }).listen(0, '127.0.0.1')
@@ -502,13 +502,13 @@ test('the command line registers the accounts with a stand-alone simulator', asy
   const { connection_id, callback_url } = connected.json
   assert.equal(callback_url, `https://parley.example.com/channels/msgapp/${connection_id}`)
   assert.deepEqual(
-    told.map(({ method, url, body }) => [method, url, body.channel, body.workspace_id, body.messages_per_second]),
+    requests.map(({ method, url, body }) => [method, url, body.channel, body.workspace_id, body.messages_per_second]),
     [
       ['PUT', '/simulator/control/accounts', 'msgapp', workspace_id, 80],
       ['PUT', '/simulator/control/accounts', 'social', workspace_id, 80],
     ],
   )
-  assert.equal(told[0].body.callback_url, callback_url)
+  assert.equal(requests[0].body.callback_url, callback_url)
 })
 
 test('the command line works beside a running service and without one', async (t) => {
@@ -579,7 +579,7 @@ test('the command line works beside a running service and without one', async (t
     ],
     [['plan', 'set', '--workspace', '01890000-0000-7000-8000-000000000000', '--unlimited'], /workspace not found/],
     [['plan', 'set', '--workspace', workspace_id, '--messages-per-month', '-1'], /messages-per-month/],
-    [['member', 'reset-password', '--email', 'nobody@acme.test'], /member not found/],
+    [['member', 'reset-password', '--email', 'unknown@acme.test'], /member not found/],
     [['make', 'coffee'], /Usage/],
   ] as const) {
     const refused = await parley(env, ...args)

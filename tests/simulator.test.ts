@@ -39,7 +39,7 @@ const listen = (server: Server) =>
     server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
   )
 
-/** Takes callbacks, answering as told: `answers` for the next ones, then 200. Its files are under `/media/`. */
+/** Takes callbacks, answering with `answers` for the next ones, then 200. Its files are under `/media/`. */
 async function startReceiver(t: TestContext) {
   const callbacks: Callback[] = []
   const answers: number[] = []
@@ -855,7 +855,7 @@ test('a customer writes in every way there is', async (t) => {
   assert.deepEqual([hidden.from, hidden.from_user_id], [undefined, 'US.123'])
 })
 
-test('a customer is told when the service refuses, and the callback comes again', async (t) => {
+test('the page shows the customer that the service refused, and the callback is repeated', async (t) => {
   const { control, receiver } = await start(t)
   receiver.answers.push(503)
   const refused = await control('POST', 'inbound', { from: number(1), text: 'hello' })
@@ -1296,9 +1296,9 @@ test('the phone page has strict headers and shows what phones show, live', async
 
   const stop = new AbortController()
   const stream = await fetch(`${origin}/simulator/control/stream`, { signal: stop.signal })
-  let heard = ''
+  let received = ''
   const hearing = (async () => {
-    for await (const part of stream.body ?? []) heard += Buffer.from(part).toString()
+    for await (const part of stream.body ?? []) received += Buffer.from(part).toString()
   })().catch(() => {})
   await control('POST', 'inbound', { from: number(1), name: 'Ana', text: 'hello' })
   const components = [
@@ -1313,10 +1313,10 @@ test('the phone page has strict headers and shows what phones show, live', async
   ]
   const id = idOf(await template(number(1), 'order_update', components))
   await receiver.ladder(id, 'sent', 'delivered', 'read')
-  await until('the stream', () => /event: status[^\n]*\ndata: [^\n]*"status":"read"/.test(heard))
+  await until('the stream', () => /event: status[^\n]*\ndata: [^\n]*"status":"read"/.test(received))
   stop.abort()
   await hearing
-  assert.equal(heard.match(/event: bubble/g)?.length, 2)
+  assert.equal(received.match(/event: bubble/g)?.length, 2)
 
   const { body } = await control('GET', 'phones')
   assert.deepEqual(body.data.workspace, {

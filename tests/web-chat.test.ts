@@ -120,7 +120,7 @@ test('the first message creates contact, conversation and events', main, async (
     [kept.direction, kept.sender_type, kept.content_type, kept.status, kept.msgapp_message_id, kept.message_id],
     ['inbound', 'customer', 'text', 'received', null, kept.id],
   )
-  assert.equal((await page.says('Hello?', { name: 'Somebody else' })).body.data.conversation_id, conversation.id)
+  assert.equal((await page.says('Hello?', { name: 'Someone else' })).body.data.conversation_id, conversation.id)
   const again = (await api.get(`/conversations/${conversation.id}`)).body.data
   assert.deepEqual([again.unread_count, again.contact.name], [2, 'Ann'])
 

@@ -4,6 +4,9 @@ import '../../ui/ui.css'
 import { Kit } from '../../ui/kit.tsx'
 import { Page } from './page.tsx'
 import './reference.css'
+import './operation.css'
+import './code.css'
+import './narrow.css'
 import { readStored, themeKey } from './storage.ts'
 
 const words = {

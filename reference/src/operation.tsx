@@ -8,8 +8,6 @@ import { prettyJson, type SampleRequest, samples } from './samples.ts'
 import type { Schema, Schemas } from './schema.ts'
 import { type Draft, TryForm } from './try.tsx'
 
-/** What the reader typed into the form. */
-export type Draft = { values: Record<string, string>; body: string | undefined }
 /** `baseUrl` is shown in samples. `tryUrl` has this page's origin, because the document may name the address of a proxy. */
 export type Api = { schemas: Schemas; baseUrl: string; tryUrl: string }
 type OperationProps = { operation: Operation; api: Api }

@@ -148,8 +148,8 @@ test('duplicate numbers count once, and unreachable recipients are skipped with 
     '+5511991234567',
     phoneOf(1),
     '4155560001',
-    'nobody',
-    ' nobody ',
+    'none',
+    ' none ',
     '12',
   ]
   const { id, total_count, skipped_count, pending_count } = await accept(api, {
@@ -163,7 +163,7 @@ test('duplicate numbers count once, and unreachable recipients are skipped with 
     [
       [1, '+5511991234567', null],
       [2, phoneOf(1), null],
-      [3, 'nobody', 'not a phone number'],
+      [3, 'none', 'not a phone number'],
       [4, '12', 'not a phone number'],
     ],
   )
@@ -581,7 +581,7 @@ test('a quota admits whole broadcasts only, however many are created at once', a
   }
   const segment = (
     await api.post('/segments', {
-      name: 'Everybody',
+      name: 'All contacts',
       kind: 'dynamic',
       filter: { match: 'all', rules: [{ field: 'phone', op: 'is_set' }] },
     })

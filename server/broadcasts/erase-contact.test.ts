@@ -1,5 +1,5 @@
 /**
- * Somebody is erased: nothing of them is left in any table or in the store, all
+ * A contact is erased: nothing of it is left in any table or in the store, all
  * others are as they were, and broadcasts go on with exact counters.
  */
 import assert from 'node:assert/strict'
@@ -101,7 +101,7 @@ test('erasing a contact leaves nothing in any table or in the store, and no othe
   const traces = (await listTraces(db, [...words, 'Erasable says', 'Erasable picture', 'Erasable@x', '"own"'])).filter(
     (row) => !row.includes('of theirs') && !row.includes(neighbour.workspaceId),
   )
-  // The tag and the event bodies are not the person's own; who erased whom is known by an id that is nobody's any more;
+  // The tag and the event bodies are not the person's own; the audit log keeps only the id of the erased contact;
   // a report that the channel sends after all that waits an hour for its message, and then goes. A slice of the words
   // ends at a place in time, which is the id of what was read last, whether it is there or not.
   assert.deepEqual(

@@ -303,7 +303,7 @@ function assertWellFormed(report: Report): void {
     text === null || (typeof text === 'string' && text !== '' && text.length <= max && isStorable(text))
   const assertPerson = ({ phone, user_id, name, username, ...rest }: Person) => {
     assert.deepEqual(rest, {})
-    assert.ok(phone !== null || user_id !== null, 'somebody')
+    assert.ok(phone !== null || user_id !== null, 'an identity')
     assert.ok(phone === null || /^\+[1-9]\d{4,19}$/.test(phone))
     assert.ok(user_id === null || isId(user_id))
     assert.ok(isText(name, 500) && isText(username, 500))

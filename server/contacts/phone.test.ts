@@ -61,7 +61,7 @@ test('what is not a possible number is none', () => {
   for (const text of none) assert.equal(parsePhone(text, 'US'), undefined, JSON.stringify(text.slice(0, 60)))
 })
 
-test('a country nobody knows reads only numbers that carry their own', () => {
+test('with an unknown country, only numbers with a country code are read', () => {
   for (const country of ['', 'XX', 'us', 'constructor', '__proto__']) {
     assert.equal(parsePhone('4155550100', country), undefined)
     assert.equal(parsePhone('+14155550100', country), '+14155550100')

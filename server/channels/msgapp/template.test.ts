@@ -149,12 +149,12 @@ const filled: [string, TemplateParams, unknown[], string][] = [
     [{ type: 'body', parameters: [text('123456')] }, button('url', '0', text('123456'))],
     '*123456* is your verification code.',
   ],
-  ['survey', {}, [], 'Tell us.'],
+  ['survey', {}, [], 'Write to us.'],
   [
     'survey',
     { buttonParams: { '0': 'token-1' } },
     [button('flow', '0', { type: 'action', action: { flow_token: 'token-1' } })],
-    'Tell us.',
+    'Write to us.',
   ],
 ]
 
