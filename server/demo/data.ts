@@ -1,13 +1,9 @@
 /**
- * The demo workspace's past: people, audiences, two weeks of conversations and
- * a broadcast, so that a first look finds a shop at work instead of empty pages.
+ * Writes the history of the demo workspace: contacts, segments, two weeks of conversations and a broadcast.
  *
- * Everything is written in the transaction that makes the workspace: it is all
- * there or nothing is. Counters are kept by the rooms' own statements, and the
- * digest is asked to read every message, as its position may be past them.
- * Nothing of it was sent by anybody: no event is told of, no channel is asked,
- * and no place in the plan was taken. Files are put first; a crash before the
- * commit leaves them in the store, where no row knows of them.
+ * All rows are written in the transaction that creates the workspace. The counters are written by the statements of their
+ * rooms. The digest gets a request for every message, because its position may be past their ids. Nothing is sent: there are no
+ * events, no calls to a channel and no quota. Files are stored first; a crash before the commit leaves files without rows.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,15 +40,15 @@ import {
 } from './history.ts'
 import { demoBroadcast, demoSegments, guests, type PersonKey } from './people.ts'
 
-type Seeding = { sql: Sql; workspaceId: string; publicUrl: string; store: Store }
+type SeedOptions = { sql: Sql; workspaceId: string; publicUrl: string; store: Store }
 
 const dayMs = 86_400_000
 const maxPicture = 1_000_000
 const pictureType = 'image/jpeg'
 const json = (rows: unknown) => JSON.stringify(rows)
 
-/** Write it all, in the caller's transaction. */
-export async function seedDemo({ sql, workspaceId, publicUrl, store }: Seeding): Promise<void> {
+/** Runs in the caller's transaction. */
+export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptions): Promise<void> {
   const ownerId = await requireOwner(sql, workspaceId)
   const templates = listTemplates(workspaceId, publicUrl)
   const pictures = new Map<string, Picture>()
@@ -85,7 +81,7 @@ async function requireOwner(sql: Sql, workspaceId: string): Promise<string> {
   return requireRow(owner, 'the owner of the demo workspace').id
 }
 
-/** As the simulator lists them, so that the first refresh changes nothing. */
+/** The templates of the simulator, so that the first sync changes nothing. */
 function listTemplates(workspaceId: string, publicUrl: string): Template[] {
   return seedTemplates(workspaceId, publicUrl).map((seeded) => {
     const { shape: _, id, ...template } = seeded
@@ -106,7 +102,7 @@ async function putPicture(store: Store, { id, filename }: Picture): Promise<numb
 
 async function insertPeople(sql: Sql, workspaceId: string, people: readonly PastPerson[]): Promise<void> {
   await sql`
-    with given as (
+    with people as (
       select *
       from json_to_recordset(${json(people)}::text::json) as g (
         id uuid, phone text, name text, name_key text, email text, email_key text, company text, company_key text,
@@ -114,16 +110,16 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
         external_id text
       )
     ),
-    named as (
+    inserted_identities as (
       insert into contact_identities (workspace_id, channel, external_id, contact_id)
-      select ${workspaceId}, channel, external_id, id from given
+      select ${workspaceId}, channel, external_id, id from people
     )
     insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
       social_username_key, created_at, updated_at, opted_out_at, opted_out_by, opt_out_decided_at)
     select ${workspaceId}, id, phone, name, name_key, email, email_key, company, company_key, social_username,
       social_username_key, created_at, created_at, opted_out_at, case when opted_out_at is not null then 'customer' end,
       opted_out_at
-    from given`
+    from people`
   await resolveTags(sql, workspaceId, readTagNames(people.flatMap(({ tags }) => tags)))
   await addTags(
     sql,
@@ -132,7 +128,7 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
   )
 }
 
-/** Conversations with what was said last in them, their messages, and what became of those. */
+/** Inserts the conversations, their messages, and the counters of statuses. */
 async function insertThreads(sql: Sql, workspaceId: string, threads: readonly PastThread[]): Promise<void> {
   const conversations = threads.map(({ messages, ...thread }) => {
     const last = messages.at(-1)
@@ -153,7 +149,7 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
       last_message_at timestamptz, last_inbound_at timestamptz, unread_count int, created_at timestamptz
     )`
   await sql`
-    with added as (
+    with inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, sender_id, content_type, content_text,
         content, media_url, template_name, external_id, status, error, reply_to_message_id, broadcast_id, sent_at, created_at)
       select ${workspaceId}, conversation_id, id, direction, sender_type, sender_id, content_type, content_text, content,
@@ -166,13 +162,13 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
       order by id
       returning workspace_id, id, created_at, status, 'pending' as status_before, direction
     ),
-    sent as (select workspace_id, created_at, status, status_before from added where direction = 'outbound'),
-    ${countOutcomes(sql, sql`sent`)},
-    ${reindexMessages(sql, sql`added`)}
-    select count(*) from added`
+    sent_messages as (select workspace_id, created_at, status, status_before from inserted_messages where direction = 'outbound'),
+    ${countOutcomes(sql, sql`sent_messages`)},
+    ${reindexMessages(sql, sql`inserted_messages`)}
+    select count(*) from inserted_messages`
 }
 
-/** What customers sent is media of theirs, what we sent an upload of ours; both are stored. */
+/** A customer's file is a row of `media`, a member's file one of `uploads`. Both are stored already. */
 async function insertFiles(
   sql: Sql,
   past: Past,
@@ -242,7 +238,7 @@ async function insertSegments(sql: Sql, workspaceId: string, segments: ReturnTyp
     from json_to_recordset(${json(members)}::text::json) as g (segment_id uuid, contact_id uuid)`
 }
 
-/** A broadcast that is over: everybody has an outcome, and nothing of it is left to do. */
+/** Inserts a completed broadcast: every recipient has an outcome. */
 async function insertBroadcast(
   sql: Sql,
   past: Past,
@@ -262,14 +258,14 @@ async function insertBroadcast(
       ${json(paramsOf(past))}::text::jsonb, ${segmentId}, ${count}, ${count}, true, ${recipients.at(-1)?.contact_id ?? null},
       ${count}, ${timeOfId(id)}, ${started}, ${completed}, ${completed})`
   const rows = recipients.map(({ message, ...recipient }) => {
-    const passedOver = recipient.phone === null ? noPhoneReason : optedOutReason
+    const skippedReason = recipient.phone === null ? noPhoneReason : optedOutReason
     const outcome = message
       ? { status: message.status, reason: message.error }
-      : { status: 'skipped', reason: passedOver }
+      : { status: 'skipped', reason: skippedReason }
     return { ...recipient, ...outcome, message_id: message?.id ?? null, attempt_count: message ? 1 : 0 }
   })
   await sql`
-    with added as (
+    with inserted_recipients as (
       insert into broadcast_recipients (workspace_id, broadcast_id, place, contact_id, phone, status, reason, message_id,
         attempt_count)
       select ${workspaceId}, ${id}, place, contact_id, phone, status, reason, message_id, attempt_count
@@ -278,7 +274,7 @@ async function insertBroadcast(
       )
       returning workspace_id, broadcast_id, 'pending' as status_before, status as status_after
     )
-    ${addCounts(sql, sql`added`)}`
+    ${addCounts(sql, sql`inserted_recipients`)}`
   await sql`
     update broadcast_counts set settled_at = ${completed} where workspace_id = ${workspaceId} and broadcast_id = ${id}`
 }

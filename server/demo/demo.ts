@@ -1,11 +1,9 @@
 /**
- * The demo workspace: something to try right after the first start.
+ * The demo workspace, to try the service right after its first start.
  *
- * A database has at most one. Its secrets are in `demo.json`, readable by the
- * owner of the data directory only, and the file is on disk before the
- * workspace is committed: a crash in between leaves a file that the next start
- * writes anew, never a workspace nobody can enter. A new one has a past to look
- * at (`demo-data.ts`); one that is there already stays as it is.
+ * A database has at most one. Its secrets are in `demo.json`, which only the owner of the data directory can read. The file is
+ * written before the workspace is committed: after a crash in between, the next start replaces the file. A new demo has a
+ * history (`data.ts`); an existing one is not changed.
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -27,49 +25,49 @@ export type Demo = {
   web_site_id: string
 }
 
-type Making = {
+type DemoOptions = {
   db: Db
   sealer: Sealer
-  /** Where the files of its history are kept. */
+  /** Stores the files of its history. */
   store: Store
   dataDir: string
   publicUrl: string
-  /** Where this process has the simulator, its own or the host's. */
+  /** The address of the simulator of this process, its own or the host's. */
   simulatorUrl: string
 }
 
 /**
- * Find the demo workspace or make it, connected to the simulator; what it lacks is made. `undefined`:
- * it is there, but its secrets are not in this data directory.
+ * Finds or creates the demo workspace and connects its missing channels to the simulator. Returns undefined when the workspace
+ * exists but its secrets are not in this data directory.
  */
-export async function resolveDemo(making: Making): Promise<Demo | undefined> {
-  const { db, dataDir, publicUrl, simulatorUrl } = making
+export async function resolveDemo(options: DemoOptions): Promise<Demo | undefined> {
+  const { db, dataDir, publicUrl, simulatorUrl } = options
   const file = join(dataDir, 'demo.json')
   let workspaceId = await getDemoWorkspaceId(db)
   if (!workspaceId) {
     try {
-      return await makeDemo(making, file)
+      return await createDemo(options, file)
     } catch (error) {
-      // Another process was faster.
+      // Another process created it first.
       if (!isDuplicate(error, 'workspaces_one_demo')) throw error
     }
     workspaceId = await getDemoWorkspaceId(db)
   }
   if (!workspaceId) return undefined
-  const web_site_id = await connectDemo(db, making, workspaceId)
+  const web_site_id = await connectDemo(db, options, workspaceId)
   const demo = readDemo(dataDir)
   if (demo?.workspace_id !== workspaceId) return undefined
   return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1`, simulator_url: simulatorUrl, web_site_id })
 }
 
-/** Keep `demo.json` true when the demo owner got a new password. */
+/** Updates `demo.json` after the password of the demo's owner was reset. */
 export async function updateDemoPassword(dataDir: string, owner: Demo['owner']): Promise<void> {
   const file = join(dataDir, 'demo.json')
   const demo = readDemo(dataDir)
   if (demo?.owner.email === owner.email) await writeDemo(file, { ...demo, owner })
 }
 
-/** What `demo.json` says, if it is there. */
+/** Reads `demo.json`, if it exists. */
 export function readDemo(dataDir: string): Demo | undefined {
   try {
     return JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'))
@@ -78,8 +76,8 @@ export function readDemo(dataDir: string): Demo | undefined {
   }
 }
 
-function makeDemo(making: Making, file: string): Promise<Demo> {
-  return making.db.begin(async (sql) => {
+function createDemo(options: DemoOptions, file: string): Promise<Demo> {
+  return options.db.begin(async (sql) => {
     const { workspace_id, owner } = await createWorkspace(sql, {
       name: 'Demo',
       default_country: 'US',
@@ -87,27 +85,27 @@ function makeDemo(making: Making, file: string): Promise<Demo> {
       is_demo: true,
     })
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
-    const web_site_id = await connectDemo(sql, making, workspace_id)
-    const { publicUrl, store } = making
+    const web_site_id = await connectDemo(sql, options, workspace_id)
+    const { publicUrl, store } = options
     await seedDemo({ sql, workspaceId: workspace_id, publicUrl, store })
     return writeDemo(file, {
-      base_url: `${making.publicUrl}/v1`,
+      base_url: `${options.publicUrl}/v1`,
       workspace_id,
       api_key: key,
       owner,
-      simulator_url: making.simulatorUrl,
+      simulator_url: options.simulatorUrl,
       web_site_id,
     })
   })
 }
 
-/** Connect what is not connected yet; a connection that a member made stays. Answers the id of the web channel's. */
-async function connectDemo(sql: Sql, { sealer, simulatorUrl }: Making, workspaceId: string): Promise<string> {
+/** Connects the channels that are not connected. Connections of members stay. Returns the id of the web connection. */
+async function connectDemo(sql: Sql, { sealer, simulatorUrl }: DemoOptions, workspaceId: string): Promise<string> {
   const simulating = { db: sql, sealer, workspaceId, kind: 'built_in', simulatorUrl, onlyMissing: true } as const
   return (await connectSimulator(simulating)).web.id
 }
 
-/** The web channel of the demo workspace, if it is connected. */
+/** The id of the demo's web connection, if there is one. */
 export async function getDemoSiteId(db: Db): Promise<string | undefined> {
   const [site] = await db<{ id: string }[]>`
     select c.id from workspaces w

@@ -1,9 +1,7 @@
 /**
- * The demo shop's people and threads as rows, all of them in the past. Pure,
- * but for ids and tokens.
+ * Turns the demo's people and texts into rows with times in the past. Pure, except for random ids and tokens.
  *
- * Ids carry the time a row says it was made, as everywhere: so lists are in
- * order, and what happens from now on comes after it.
+ * An id carries the time of its row, as everywhere. So lists are in order, and new rows come after these.
  */
 import { randomBytes } from 'node:crypto'
 import { readOptOutRequest } from '../accounts/opt-out-words.ts'
@@ -24,7 +22,7 @@ export type Past = {
   broadcastId: string
   nowMs: number
   templates: readonly Template[]
-  /** Where a picture is served from. */
+  /** The picture of this file name. */
   pictureOf(filename: string): Picture
   publicUrl: string
 }
@@ -47,7 +45,7 @@ export type PastMessage = {
   broadcast_id: string | null
   sent_at: string | null
   created_at: string
-  /** A file that came with it, or goes with it. */
+  /** The file of the message. */
   picture: Picture | null
 }
 
@@ -77,11 +75,11 @@ const channelOf = ({ social, isVisitor }: { social?: unknown; isVisitor?: unknow
 /** `12d 04:40`, in milliseconds. */
 export function spanOf(text: string): number {
   const [, days, hours, minutes] = /^(\d+)d (\d\d):(\d\d)$/.exec(text) ?? []
-  if (minutes === undefined) throw new Error(`'${text}' is no time of the demo's past`)
+  if (minutes === undefined) throw new Error(`'${text}' is not a time of the demo, such as '12d 04:40'`)
   return ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60_000
 }
 
-/** Everybody, by the name the texts have for them. */
+/** All people of the demo, by the key that the texts use. */
 export function createPeople(past: Past): Map<PersonKey, PastPerson> {
   const keys = Object.keys(demoPeople) as PersonKey[]
   return new Map(keys.map((key) => [key, toPerson(past, key)]))
@@ -115,42 +113,42 @@ function toPerson({ nowMs }: Past, key: PersonKey) {
   }
 }
 
-/** Every thread with its lines in order, those of the broadcast among them, and what the broadcast was to each. */
+/** Creates every conversation with its messages in order, those of the broadcast included, and the recipients. */
 export function createThreads(past: Past, people: ReadonlyMap<PersonKey, PastPerson>) {
-  const announced = new Map(
-    guestList.map((key, place) => [key, announce(past, requirePerson(people, key), key, place)]),
+  const broadcastMessages = new Map(
+    guestList.map((key, place) => [key, toBroadcastMessage(past, requirePerson(people, key), key, place)]),
   )
   const talks = [...demoThreads, ...guestList.filter(isSilent).map(silent)]
   const threads = talks.flatMap((talk): PastThread[] => {
-    const own = talk.channel === 'msgapp' ? announced.get(talk.with) : undefined
+    const own = talk.channel === 'msgapp' ? broadcastMessages.get(talk.with) : undefined
     if (talk.lines.length === 0 && !own) return []
     return [toThread(past, requirePerson(people, talk.with), talk, own)]
   })
   const recipients = guestList.map((key, place): PastRecipient => {
     const { id, phone } = requirePerson(people, key)
-    return { place: place + 1, contact_id: id, phone, message: announced.get(key) }
+    return { place: place + 1, contact_id: id, phone, message: broadcastMessages.get(key) }
   })
   return { threads, recipients }
 }
 
-/** They are on the list and nothing was said with them on the primary channel. */
+/** A guest without a conversation on the primary channel. */
 const isSilent = (key: PersonKey) => !demoThreads.some((talk) => talk.with === key && talk.channel === 'msgapp')
 const silent = (key: PersonKey): DemoThread => ({ with: key, channel: 'msgapp', status: 'open', lines: [] })
 
 function requirePerson(people: ReadonlyMap<PersonKey, PastPerson>, key: PersonKey): PastPerson {
   const person = people.get(key)
-  if (!person) throw new Error(`${key} is nobody of the demo`)
+  if (!person) throw new Error(`the demo has no person ${key}`)
   return person
 }
 
-function toThread(past: Past, person: PastPerson, talk: DemoThread, announced: PastMessage | undefined): PastThread {
+function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: PastMessage | undefined): PastThread {
   const { channel, status, isOurs = false, unread = 0, lines } = talk
-  const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(announced ? [timeOf(announced)] : [])]
+  const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(broadcast ? [timeOf(broadcast)] : [])]
   const id = pastId(Math.min(...times))
-  const said: PastMessage[] = []
-  for (const line of lines) said.push(toMessage(past, id, channel, line, said))
-  if (announced) announced.conversation_id = id
-  const messages = announced ? [...said, announced] : said
+  const written: PastMessage[] = []
+  for (const line of lines) written.push(toMessage(past, id, channel, line, written))
+  if (broadcast) broadcast.conversation_id = id
+  const messages = broadcast ? [...written, broadcast] : written
   return {
     id,
     contact_id: person.id,
@@ -165,7 +163,7 @@ function toThread(past: Past, person: PastPerson, talk: DemoThread, announced: P
 
 const timeOf = ({ created_at }: Pick<PastMessage, 'created_at'>) => Date.parse(created_at)
 
-/** The channel's own name for a message, in its manner; visitors' and what was refused have none. */
+/** An id in the form that the channel uses. Messages of the web chat and refused messages have none. */
 function externalIdOf(channel: ChannelName): string | null {
   if (channel === 'web') return null
   return channel === 'msgapp'
@@ -178,11 +176,11 @@ function toMessage(
   conversationId: string,
   channel: ChannelName,
   line: DemoLine,
-  said: PastMessage[],
+  written: PastMessage[],
 ): PastMessage {
   const { from, quotes, reacts } = line
   const isInbound = from === 'customer'
-  // Visitors' pages tell nobody that they were looked at.
+  // The web chat sends no read receipts.
   const status = isInbound ? 'received' : (line.status ?? (channel === 'web' ? 'sent' : 'read'))
   const target = quotes ?? reacts
   const picture = line.picture === undefined ? null : past.pictureOf(line.picture)
@@ -198,7 +196,7 @@ function toMessage(
     external_id: status === 'failed' ? null : externalIdOf(channel),
     status,
     error: line.error ?? null,
-    reply_to_message_id: target === undefined ? null : (said[target]?.id ?? null),
+    reply_to_message_id: target === undefined ? null : (written[target]?.id ?? null),
     sent_at: isInbound ? new Date(past.nowMs - spanOf(line.ago)).toISOString() : null,
   }
 }
@@ -247,8 +245,8 @@ function fill({ templates }: Past, name: string, params: TemplateParams): Conten
   return { content_type: 'template', content_text: filled.text, content: filled.content, template_name: name }
 }
 
-/** A second apart each, as a number with a slow pace sends. Undefined: they were passed over. */
-function announce(past: Past, person: PastPerson, key: PersonKey, place: number): PastMessage | undefined {
+/** The messages of the broadcast are a second apart. Undefined: the recipient was skipped. */
+function toBroadcastMessage(past: Past, person: PastPerson, key: PersonKey, place: number): PastMessage | undefined {
   if (person.phone === null || person.opted_out_at !== null) return undefined
   const { template, ago, delivered, sent, failed } = demoBroadcast
   const values = expandValues(paramsOf(past), person)

@@ -1,20 +1,18 @@
 /**
- * Who the demo shop talks to: a workshop for tableware and small furniture, its
- * customers, and the audiences it made of them.
+ * The contacts, segments and broadcast of the demo shop, a workshop for tableware and small furniture.
  *
- * Numbers are of ranges that were set aside for fiction, or belong to nobody.
- * None is one that examples and the simulator's rehearsals use.
+ * The phone numbers are reserved for fiction or unassigned. No example and no test number of the simulator is among them.
  */
 import type { Filter } from '../segments/filter.ts'
 
 export type DemoPerson = {
   name: string
-  /** E.164; without one somebody is known on another channel alone. */
+  /** E.164. A person without one is known on another channel only. */
   phone?: string
   email?: string
   company?: string
   tags?: readonly string[]
-  /** How many days ago they were entered, unless they wrote before. */
+  /** The age of the contact in days, unless their first message is older. */
   since: number
   social?: { id: string; username: string }
   isVisitor?: true
@@ -60,7 +58,7 @@ type DemoSegment = { name: string; description: string; since: number } & (
 
 export const guests = 'Open studio guests'
 
-/** Everybody on the guest list of the open studio: the audience of the demo's broadcast. */
+/** The recipients of the demo's broadcast. */
 // biome-ignore format: a table
 export const guestList: readonly PersonKey[] = [
   'maya', 'thomas', 'jonas', 'priya', 'claire', 'lucas', 'aoife', 'noor', 'oliver', 'hannah', 'grace', 'marta', 'isabel',
@@ -76,14 +74,14 @@ export const demoSegments: readonly DemoSegment[] = [
   },
   {
     name: 'Wrote this week',
-    description: 'Everybody who wrote to us in the last seven days.',
+    description: 'Contacts who wrote in the last seven days.',
     since: 21,
     filter: { match: 'all', rules: [{ field: 'last_inbound_at', op: 'after', value: '7d' }] },
   },
-  { name: guests, description: 'Asked to be told when the workshop opens its doors.', since: 14, members: guestList },
+  { name: guests, description: 'Contacts who asked for news about open studio days.', since: 14, members: guestList },
 ]
 
-/** Sent to the guest list so many days and hours ago. Who is not named has read it. */
+/** A broadcast to the guest list. Recipients who are not named here have read it. */
 export const demoBroadcast = {
   name: 'Open studio on Saturday',
   ago: '5d 03:20',

@@ -1,10 +1,8 @@
 /**
- * What was said in the demo shop during its last two weeks.
+ * The conversations of the demo shop in its last two weeks.
  *
- * A time says how long ago a line was written, in days, hours and minutes, so
- * that the newest are minutes old whenever the demo is made. Lines of a thread
- * are in order; `quotes` and `reacts` name a line of the thread by its place,
- * counted from 0.
+ * `ago` is the age of a line in days, hours and minutes when the demo is created. The lines of a thread are in order. `quotes`
+ * and `reacts` refer to a line by its index in the thread.
  */
 import type { TemplateParams } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -14,7 +12,7 @@ export type DemoLine = {
   ago: string
   from: 'customer' | 'owner' | 'api'
   text: string | null
-  /** Of what was sent; read unless it says otherwise. */
+  /** The status of an outbound line; `read` when absent. */
   status?: 'sent' | 'delivered' | 'read' | 'failed'
   error?: string
   quotes?: number
@@ -28,9 +26,9 @@ export type DemoThread = {
   with: PersonKey
   channel: ChannelName
   status: 'open' | 'pending' | 'closed'
-  /** The owner looks after it. */
+  /** Assigned to the owner. */
   isOurs?: boolean
-  /** How many of the last lines nobody has seen yet. */
+  /** The number of unread lines. */
   unread?: number
   lines: readonly DemoLine[]
 }
