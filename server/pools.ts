@@ -16,7 +16,7 @@ export type Pools = {
   messages: Db
   /** Outcomes of sends. Loses its last commits in a power cut; the reports of the channel settle those messages again. */
   settle: Db
-  /** Hand-over of broadcasts. Holds a connection while it waits for the pace of a number. */
+  /** Hand-over of broadcasts: transactions of many rows that lock the pace of a number. */
   broadcasts: Db
   /**
    * The webhook queue and the digest of messages: one statement each to claim, settle, release and digest, so four

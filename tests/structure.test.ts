@@ -8,9 +8,9 @@ const architecture = readFileSync('ARCHITECTURE.md', 'utf8')
 
 /** The items of a code block of ARCHITECTURE.md that starts with `first`, in the order of the arrows. */
 function readLine(first: string): string[] {
-  const [, line] = new RegExp(`\`\`\`\\n(${first} ◀[^\`]+)\`\`\``).exec(architecture) ?? []
+  const [, line] = new RegExp(`\`\`\`\\n(${first} [◀→][^\`]+)\`\`\``).exec(architecture) ?? []
   assert.ok(line, `ARCHITECTURE.md has no line that starts with ${first}`)
-  return line.split(/◀|\n/).flatMap((part) => part.trim() || [])
+  return line.split(/◀|→|\n/).flatMap((part) => part.trim() || [])
 }
 
 const isGenerated = (name: string): boolean => ['node_modules', 'dist', 'data'].includes(name)
@@ -102,12 +102,13 @@ test('ARCHITECTURE.md names every pool and every loop', () => {
   const loops = globSync('server/{worker.ts,*/*.ts}')
     .flatMap((file) => [
       ...readFileSync(file, 'utf8').matchAll(
-        /(?:repeat|startRepeating)\(\{\s*name: '([\w-]+)'|health\.watch\('([\w-]+)'/g,
+        /(?:repeat|startRepeating)\(\{\s*name: '([\w-]+)'|health\s*\.watch\('([\w-]+)'/g,
       ),
     ])
     .map(([, repeated, watched]) => repeated ?? watched)
   assert.ok(loops.length >= 10, loops.join(' '))
-  for (const name of [...pools, ...loops]) assert.ok(architecture.includes(`\`${name}\``), `${name} is missing`)
+  const processes = architecture.slice(architecture.indexOf('## Processes'), architecture.indexOf('## Lock order'))
+  for (const name of [...pools, ...loops]) assert.ok(processes.includes(`\`${name}\``), `${name} is missing`)
 })
 
 test('every statement that waits for row locks takes them in the lock order of ARCHITECTURE.md', () => {

@@ -30,19 +30,27 @@ async function signedIn(t: TestContext) {
 }
 
 async function assertCounters(db: Db, id: string): Promise<void> {
-  const [counts] = await db`
-    select b.total_count, coalesce(sum(c.sent), 0)::int as sent, coalesce(sum(c.delivered), 0)::int as delivered,
-      coalesce(sum(c.read), 0)::int as read, coalesce(sum(c.failed), 0)::int as failed,
-      coalesce(sum(c.skipped), 0)::int as skipped
-    from broadcasts b left join broadcast_counts c on c.broadcast_id = b.id
-    where b.id = ${id} group by b.total_count`
-  const [rows] = await db`
-    select count(*)::int as total_count, count(*) filter (where status in ('sent', 'delivered', 'read'))::int as sent,
-      count(*) filter (where status in ('delivered', 'read'))::int as delivered,
-      count(*) filter (where status = 'read')::int as read, count(*) filter (where status = 'failed')::int as failed,
-      count(*) filter (where status = 'skipped')::int as skipped
-    from broadcast_recipients where broadcast_id = ${id}`
-  assert.deepEqual({ ...counts }, { ...rows })
+  // One statement, so that a report between two reads cannot make them differ.
+  const [row] = await db<{ counts: object; recipients: object }[]>`
+    select
+      (
+        select row_to_json(k) from (
+          select b.total_count, coalesce(sum(c.sent), 0) as sent, coalesce(sum(c.delivered), 0) as delivered,
+            coalesce(sum(c.read), 0) as read, coalesce(sum(c.failed), 0) as failed, coalesce(sum(c.skipped), 0) as skipped
+          from broadcasts b left join broadcast_counts c on c.broadcast_id = b.id
+          where b.id = ${id} group by b.total_count
+        ) k
+      ) as counts,
+      (
+        select row_to_json(k) from (
+          select count(*) as total_count, count(*) filter (where status in ('sent', 'delivered', 'read')) as sent,
+            count(*) filter (where status in ('delivered', 'read')) as delivered,
+            count(*) filter (where status = 'read') as read, count(*) filter (where status = 'failed') as failed,
+            count(*) filter (where status = 'skipped') as skipped
+          from broadcast_recipients where broadcast_id = ${id}
+        ) k
+      ) as recipients`
+  assert.deepEqual(row?.counts, row?.recipients)
 }
 
 /** Every row of every table that has one of these words in it. */

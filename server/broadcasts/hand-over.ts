@@ -1,5 +1,5 @@
 /**
- * Hands recipients of a number's broadcasts over to the channel: one transaction per batch.
+ * Prepares the next recipients of a number's broadcasts for sending: one transaction per batch. `run.ts` then calls the channel.
  *
  * The transaction locks the number's pace, chooses as many recipients as may leave now, checks each against its contact,
  * and writes the messages as `pending`. A process that dies before the commit has changed nothing. After the commit the
@@ -101,7 +101,7 @@ export function handOver(db: Db, context: HandOverContext): Promise<HandOverResu
     const { chosen, ends } = await chooseRecipients(sql, connection.workspace_id, broadcasts, maxCount)
     const judged = judgeRecipients(context.channel, broadcasts, templates, chosen)
     const prepared = await prepareRecipients(sql, connection, judged)
-    await settleRecipients(sql, connection.workspace_id, broadcasts, prepared, ends)
+    await moveRecipients(sql, connection.workspace_id, broadcasts, prepared, ends)
     const count = prepared.filter(({ message }) => message).length
     await spendAllowance(sql, connection, pace, count)
     // A skipped recipient cannot be the probe; the next one is.
@@ -160,7 +160,7 @@ async function prepareRecipients(
 }
 
 /** Updates the recipients, the positions of their broadcasts, the counters and the reserved quota. */
-async function settleRecipients(
+async function moveRecipients(
   sql: Sql,
   workspaceId: string,
   broadcasts: readonly ActiveBroadcast[],

@@ -90,11 +90,11 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
   const end = await findEnd(sql, pass.from)
   const requests = current ? [] : await listReindexRequests(sql, batchSize)
   const requested = requests.length > 0 ? await readRequested(sql, requests) : []
-  const unread = await readUnread(sql, pass.from, end ?? top)
-  const unreadIds = new Set(unread.map(({ id }) => id))
-  const late = requested.filter(({ id, is_read }) => !is_read && !unreadIds.has(id))
-  const sliceCount = await digestMessages(sql, [...late, ...unread].sort(byId), state.slice_count)
-  const changed = requested.filter(({ is_read }) => is_read)
+  const undigested = await readUndigested(sql, pass.from, end ?? top)
+  const undigestedIds = new Set(undigested.map(({ id }) => id))
+  const late = requested.filter(({ id, is_digested }) => !is_digested && !undigestedIds.has(id))
+  const sliceCount = await digestMessages(sql, [...late, ...undigested].sort(byId), state.slice_count)
+  const changed = requested.filter(({ is_digested }) => is_digested)
   await updateWords(sql, changed)
   await recountMessages(sql, await withChannels(sql, changed))
   const found = new Set(requested.map(({ id }) => id))
@@ -103,25 +103,25 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
     requests.filter(({ message_id, is_expired }) => is_expired || found.has(message_id)),
   )
 
-  const complete = idAt(pass.startedMs - wideMs)
-  const reached = end !== undefined && end < complete ? end : complete
-  const isLast = pass.isWide && end === undefined
+  const completeUpTo = idAt(pass.startedMs - wideMs)
+  const reached = end !== undefined && end < completeUpTo ? end : completeUpTo
+  const isWidePassDone = pass.isWide && end === undefined
   if (pass.isWide || sliceCount !== state.slice_count) {
     await sql`
       update message_digest set slice_count = ${sliceCount},
         position = ${pass.isWide && reached > position ? reached : position},
-        looked_back_at = case when ${isLast} then now() else looked_back_at end`
+        looked_back_at = case when ${isWidePassDone} then now() else looked_back_at end`
   }
   return { next: end === undefined ? undefined : { ...pass, from: end }, startedMs: pass.startedMs }
 }
 
-/** Indexes and counts unread messages, in the order of their ids. Returns the new number of slices. */
-async function digestMessages(sql: Sql, unread: readonly DigestMessage[], sliceCount: number): Promise<number> {
-  if (unread.length === 0) return sliceCount
-  const messages = await withChannels(sql, unread)
+/** Indexes and counts undigested messages, in the order of their ids. Returns the new number of slices. */
+async function digestMessages(sql: Sql, undigested: readonly DigestMessage[], sliceCount: number): Promise<number> {
+  if (undigested.length === 0) return sliceCount
+  const messages = await withChannels(sql, undigested)
   const locked = new Set(messages.map(({ id }) => id))
   // A transaction is deleting the conversations of the others. If it rolls back, the requests bring their messages back.
-  for (const { workspace_id, id } of unread) {
+  for (const { workspace_id, id } of undigested) {
     if (!locked.has(id)) await requestReindex(sql, workspace_id, id)
   }
   if (messages.length === 0) return sliceCount
@@ -141,17 +141,17 @@ async function findEnd(sql: Sql, from: string): Promise<string | undefined> {
   return end?.id
 }
 
-/** The unread messages of a range. The lateral join checks row by row, so no plan reads more than the range. */
-async function readUnread(sql: Sql, from: string, to: string): Promise<DigestMessage[]> {
+/** The undigested messages of a range. The lateral join checks row by row, so no plan reads more than the range. */
+async function readUndigested(sql: Sql, from: string, to: string): Promise<DigestMessage[]> {
   return sql<DigestMessage[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text
     from messages m
     left join lateral (
-      select true as is_read from message_words w
+      select true as is_digested from message_words w
       where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id
       limit 1
     ) w on true
-    where m.id > ${from} and m.id <= ${to} and w.is_read is null
+    where m.id > ${from} and m.id <= ${to} and w.is_digested is null
     order by m.id`
 }
 
@@ -159,13 +159,13 @@ async function readUnread(sql: Sql, from: string, to: string): Promise<DigestMes
 async function readRequested(
   sql: Sql,
   requests: readonly ReindexRequest[],
-): Promise<(DigestMessage & { is_read: boolean })[]> {
-  return sql<(DigestMessage & { is_read: boolean })[]>`
+): Promise<(DigestMessage & { is_digested: boolean })[]> {
+  return sql<(DigestMessage & { is_digested: boolean })[]>`
     select m.workspace_id, m.conversation_id, m.id, m.direction, m.sender_type, m.content_type, m.status, m.content_text,
       exists (
         select from message_words w
         where w.workspace_id = m.workspace_id and w.conversation_id = m.conversation_id and w.id = m.id
-      ) as is_read
+      ) as is_digested
     from (
       select distinct workspace_id, message_id
       from unnest(${requests.map(({ workspace_id }) => workspace_id)}::uuid[],

@@ -404,7 +404,7 @@ test('several workers fetch each file once, at most eight at a time', async (t) 
     work([
       async () => {
         most[worker] = Math.max(most[worker] ?? 0, ++now)
-        await new Promise((resolve) => setTimeout(resolve, 10))
+        await new Promise((resolve) => setTimeout(resolve, 30))
         now--
         return given('x')
       },

@@ -126,7 +126,7 @@ export function planClaim(scheduler: Scheduler, now: number): ClaimPlan | undefi
   const unprovenCapacity = Math.min(limit, maxUnprovenStarts, Math.max(0, half - used.new - used.poor))
   const canStartSlow = now >= scheduler.nextSlowStartAt
   const left = {
-    proven: limit,
+    total: limit,
     poor: Math.min(unprovenCapacity, Math.max(0, half - Math.floor(half / 4) - used.poor)),
     slow: canStartSlow ? 1 : 0,
   }
@@ -144,8 +144,8 @@ export function planClaim(scheduler: Scheduler, now: number): ClaimPlan | undefi
       if (isSlow) left.slow -= capacity
       if (capacity > 0) moveToBack(endpoints, id, endpoint)
     } else if (mayHaveMore) {
-      capacity = Math.min(own, left.proven)
-      left.proven -= capacity
+      capacity = Math.min(own, left.total)
+      left.total -= capacity
     }
     capacities.push(capacity)
   }
