@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { environment } from '../common/environment.ts'
+import { buildPhonePage } from '../simulator/page.ts'
 import { needsSetup } from './accounts/setup.ts'
 import { createSignals } from './accounts/signals.ts'
 import { createApp, createChannels } from './app.ts'
@@ -123,7 +124,10 @@ async function run(config: Config): Promise<void> {
     const shared = { pools, log, sealer, channels: createChannels(http), store, signals, metrics, health }
     await keepDays(db, log)
     let worker: Loop | undefined
-    if (roles.has('api') && (await buildPages())) log.info('the pages were built')
+    if (roles.has('api')) {
+      const built = [await buildPages(), hasDemo && (await buildPhonePage())]
+      if (built.includes(true)) log.info('the pages were built')
+    }
     // Read at each request, because the command line can reset the password of the demo's owner.
     const setup = {
       token: deriveToken(encryptionKey, 'setup'),

@@ -1,5 +1,5 @@
 /**
- * Serves the phone page. The first request builds it if its sources changed.
+ * Serves the phone page. The service builds it at its start; a simulator that runs alone builds it for the first request.
  *
  * Scripts and styles come from this origin only. Browsers keep the files that
  * are named by their content, and revalidate the page itself.

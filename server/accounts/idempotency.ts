@@ -5,8 +5,9 @@
  * path, query and body replays it. A duplicate that arrives while the first request is in flight, in any process, waits for its
  * response.
  *
- * A refusal before any effect is not stored, and neither is a 500: the claim is released and a repeat runs again. A repeat gets
- * the `subject` of the request it repeats, so a send or a broadcast finds what that request created and does not run twice.
+ * A 502 is stored too, because the provider may have accepted the message. A refusal before any effect is not stored, and
+ * neither is a 500: the claim is released and a repeat runs again. A repeat gets the `subject` of the request it repeats, so a
+ * send or a broadcast finds what that request created and does not run twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -36,7 +36,7 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
   })
   for (const url of ['/simulator', '/simulator/*']) {
     app.all(url, async (request, reply) => {
-      if (!hasOwnAccess(request.url) && !(await isOwner(options, request))) return refuse(request, reply)
+      if (!needsNoSession(request.url) && !(await mayUse(options, request))) return refuse(request, reply)
       // The service's limits on time and size do not apply to the simulator.
       reply.hijack()
       if (request.url.startsWith('/simulator/control/stream')) {
@@ -49,14 +49,14 @@ export const simulatorMount = (options: SimulatorMountOptions) => async (app: Ap
 }
 
 /** Whether the simulator authenticates the request itself, by a token or a signed link, or the file is public. */
-function hasOwnAccess(url: string): boolean {
+function needsNoSession(url: string): boolean {
   const [path = '', query] = url.split('?', 2)
   if (path.startsWith('/simulator/graph/') || path === '/simulator/lookaside' || path === samplePicture) return true
   return path.startsWith('/simulator/media/') && new URLSearchParams(query).has('hash')
 }
 
 /** Whether the caller is on this machine and only this machine reaches the service, or is the demo's owner. */
-async function isOwner({ db, publicUrl, isExposed }: SimulatorMountOptions, request: FastifyRequest): Promise<boolean> {
+async function mayUse({ db, publicUrl, isExposed }: SimulatorMountOptions, request: FastifyRequest): Promise<boolean> {
   if (!isExposed && isFromHere(visitOf(request, publicUrl))) return true
   const session = await getRequestSession(db, request)
   if (session?.member.role !== 'owner') return false

@@ -11,7 +11,8 @@ import { checkContent, checkEnvelope } from '../wire/message-checks.ts'
 import type { Params } from '../wire/params.ts'
 import { checkTemplate } from '../wire/template-checks.ts'
 import type { World } from '../world.ts'
-import { journalFullFailure, refuse, sendAccepted, sendFailure } from './answers.ts'
+import { accept } from './accept.ts'
+import { journalFullFailure, refuse, sendFailure } from './answers.ts'
 import { isBlocked, isRegistered } from './objects.ts'
 
 export function acceptMessage(world: World, state: AccountState, params: Params, response: ServerResponse) {
@@ -48,42 +49,21 @@ export function acceptMessage(world: World, state: AccountState, params: Params,
   const plan =
     isTemplate || isOpen || effects.noStatuses ? (mediaPlan(world, body) ?? planOf(effects, false)) : 'window_closed'
   const id = createWamid(isByUserId ? to.replace(/\D/g, '').slice(0, 15) : key, 'business')
-  const shown = isByUserId ? to : `+${digits}`
-  // A journal line holds no newline, so a multi-line body is serialised again.
-  const raw = text.includes('\n') ? JSON.stringify(body) : text
-  const line =
-    `{"k":"m","p":"${plan}"${effects.duplicateStatuses ? ',"x":1' : ''},"r":"${key}","message_id":"${id}",` +
-    `"workspace_id":"${state.workspace_id}","channel":"msgapp","to":"${shown}","at":"${new Date(now).toISOString()}","body":${raw}}`
-
-  world.journal.append(line, (offset, length) => {
-    const seq = world.sent.add(state.workspace_id, key, offset, length)
-    const entry = world.phones.add(state.workspace_id, 'msgapp', shown, {
-      id,
-      from: 'business',
-      offset,
-      length,
-      status: 'accepted',
-    })
-    const contact = isByUserId
-      ? `{"input":"${to}","user_id":"${to}"}`
-      : `{"input":${JSON.stringify(to)},"wa_id":"${key}"${body.recipient === undefined ? '' : `,"user_id":"${userIdOf(account.account_id, key)}"`}}`
-    const status = isTemplate ? ',"message_status":"accepted"' : ''
-    sendAccepted(
-      response,
-      `{"messaging_product":"whatsapp","contacts":[${contact}],"messages":[{"id":"${id}"${status}}]}`,
-      effects,
-    )
-    world.phones.publish(entry)
-    world.statuses.start({
-      ...messageReportFields(state, body, key, isOpen),
-      seq,
-      id,
-      at: now,
-      plan,
-      duplicateStatuses: effects.duplicateStatuses,
-      entry,
-      acceptedSteps: 0,
-    })
+  const contact = isByUserId
+    ? `{"input":"${to}","user_id":"${to}"}`
+    : `{"input":${JSON.stringify(to)},"wa_id":"${key}"${body.recipient === undefined ? '' : `,"user_id":"${userIdOf(account.account_id, key)}"`}}`
+  const status = isTemplate ? ',"message_status":"accepted"' : ''
+  accept(world, state, response, {
+    id,
+    recipient: key,
+    to: isByUserId ? to : `+${digits}`,
+    at: now,
+    plan,
+    effects,
+    body,
+    text,
+    reportFields: messageReportFields(state, body, key, isOpen),
+    answer: `{"messaging_product":"whatsapp","contacts":[${contact}],"messages":[{"id":"${id}"${status}}]}`,
   })
 }
 

@@ -13,7 +13,8 @@ import { isObject, type Json, parseMimeType, sendJson } from '../wire/http.ts'
 import { createMid, createObjectId } from '../wire/ids.ts'
 import type { Params, UploadedFile } from '../wire/params.ts'
 import type { World } from '../world.ts'
-import { journalFullFailure, refuse, sendAccepted, sendFailure } from './answers.ts'
+import { accept } from './accept.ts'
+import { journalFullFailure, refuse, sendFailure } from './answers.ts'
 import { put } from './objects.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -55,32 +56,17 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
   if (!world.journal.hasCapacity()) return sendFailure(response, journalFullFailure(world))
 
   const id = createMid(account.account_id)
-  const plan = planOf(effects, true)
-  const raw = text.includes('\n') ? JSON.stringify(body) : text
-  const line =
-    `{"k":"m","p":"${plan}"${effects.duplicateStatuses ? ',"x":1' : ''},"r":"${userId}","message_id":"${id}",` +
-    `"workspace_id":"${state.workspace_id}","channel":"social","to":"${userId}","at":"${new Date(now).toISOString()}","body":${raw}}`
-  world.journal.append(line, (offset, length) => {
-    const seq = world.sent.add(state.workspace_id, userId, offset, length)
-    const entry = world.phones.add(state.workspace_id, 'social', userId, {
-      id,
-      from: 'business',
-      offset,
-      length,
-      status: 'accepted',
-    })
-    sendAccepted(response, `{"recipient_id":"${userId}","message_id":"${id}"}`, effects)
-    world.phones.publish(entry)
-    world.statuses.start({
-      ...socialReportFields(state, body, userId),
-      seq,
-      id,
-      at: now,
-      plan,
-      duplicateStatuses: effects.duplicateStatuses,
-      entry,
-      acceptedSteps: 0,
-    })
+  accept(world, state, response, {
+    id,
+    recipient: userId,
+    to: userId,
+    at: now,
+    plan: planOf(effects, true),
+    effects,
+    body,
+    text,
+    reportFields: socialReportFields(state, body, userId),
+    answer: `{"recipient_id":"${userId}","message_id":"${id}"}`,
   })
 }
 

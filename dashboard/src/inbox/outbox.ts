@@ -48,9 +48,12 @@ function getAll(): readonly Sending[] {
   isRestored = true
   const stored = sessionStorage.getItem(storageKey)
   const unsent = { status: 'failed', error_reason: words.inbox.thread.notSent } as const
-  all = (stored ? (JSON.parse(stored) as Sending[]) : []).map((sending) =>
-    sending.state === 'sending' ? { ...sending, state: 'lost', message: { ...sending.message, ...unsent } } : sending,
-  )
+  all = (stored ? (JSON.parse(stored) as (Sending & { once?: string })[]) : [])
+    // A tab that was open before an upgrade stored the key as `once`.
+    .map(({ once, ...sending }) => ({ ...sending, idempotencyKey: sending.idempotencyKey ?? once }))
+    .map((sending) =>
+      sending.state === 'sending' ? { ...sending, state: 'lost', message: { ...sending.message, ...unsent } } : sending,
+    )
   return all
 }
 
