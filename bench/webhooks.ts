@@ -16,6 +16,7 @@ import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import { claimDeliveries } from '../server/webhooks/queue.ts'
 import { multiply, queueEvents } from '../tests/deliveries.ts'
+import { testEncryptionKey } from '../tests/support.ts'
 import type { Figure } from './figure.ts'
 import { phoneOf } from './people.ts'
 import type { Posting } from './raw-poster.ts'
@@ -24,6 +25,8 @@ import { createKeys, discard, type Service, startService } from './service.ts'
 
 const root = join(import.meta.dirname, '..')
 const settings = {
+  // The copies of an endpoint have secrets sealed under this key.
+  ENCRYPTION_KEY: testEncryptionKey,
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
   NODE_EXTRA_CA_CERTS: join(root, 'tests/fixtures/tls.crt'),
 }
