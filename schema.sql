@@ -369,6 +369,20 @@ CREATE UNIQUE INDEX media_by_token ON public.media USING btree (token);
 CREATE INDEX media_failed ON public.media USING btree (created_at) WHERE (state = 'failed'::text);
 CREATE INDEX media_pending ON public.media USING btree (workspace_id, next_attempt_at) WHERE (state = 'pending'::text);
 
+create unlogged table member_presence (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  page_id uuid not null,
+  conversation_id uuid,
+  typing text,
+  seen_at timestamp with time zone not null,
+  constraint member_presence_pkey PRIMARY KEY (workspace_id, member_id, page_id),
+  constraint member_presence_typing_check CHECK ((typing = ANY (ARRAY['reply'::text, 'note'::text])))
+) with (fillfactor=50);
+comment on table member_presence is 'Open pages of members. Unlogged and without foreign keys, so that a heartbeat writes no log.';
+comment on column member_presence.page_id is 'Chosen by the page when it loads.';
+comment on column member_presence.seen_at is 'The last heartbeat. The row expires 30 seconds later.';
+
 create table members (
   workspace_id uuid not null,
   id uuid not null,
@@ -385,6 +399,21 @@ create table members (
 );
 comment on table members is 'People who sign in to a workspace.';
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
+
+create table mentions (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  id uuid not null,
+  conversation_id uuid not null,
+  read_at timestamp with time zone,
+  constraint mentions_pkey PRIMARY KEY (workspace_id, member_id, id),
+  constraint mentions_workspace_id_conversation_id_id_fkey FOREIGN KEY (workspace_id, conversation_id, id) REFERENCES timeline_entries(workspace_id, conversation_id, id) ON DELETE CASCADE,
+  constraint mentions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
+);
+comment on table mentions is 'Members that a note mentions, and when they read it.';
+comment on column mentions.id is 'The id of the note.';
+CREATE INDEX mentions_by_note ON public.mentions USING btree (workspace_id, conversation_id, id);
+CREATE INDEX mentions_unread ON public.mentions USING btree (workspace_id, member_id, id) WHERE (read_at IS NULL);
 
 create table message_answers (
   workspace_id uuid not null,
@@ -615,6 +644,23 @@ create table templates (
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
 comment on table templates is 'Message templates as the provider has them.';
+
+create table timeline_entries (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  member_id uuid,
+  text text,
+  details jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null,
+  constraint timeline_entries_pkey PRIMARY KEY (workspace_id, conversation_id, id),
+  constraint timeline_entries_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint timeline_entries_check CHECK (((kind = 'note'::text) = (text IS NOT NULL))),
+  constraint timeline_entries_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'status'::text, 'assigned'::text, 'labeled'::text, 'snoozed'::text])))
+);
+comment on table timeline_entries is 'Everything in a thread that is not a message: notes of members, and changes of the conversation.';
+comment on column timeline_entries.member_id is 'The author. Null when a customer, the API or a timer caused the change. Kept when the member is removed.';
 
 create table uploads (
   workspace_id uuid not null,

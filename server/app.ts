@@ -31,7 +31,9 @@ import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
+import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
+import { timelineDashboard } from './conversations/timeline-dashboard.ts'
 import { noteEventHeard } from './insights/checklist.ts'
 import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
@@ -202,8 +204,10 @@ async function registerApi(app: App, application: Application, pages: Pages | un
         }),
       )
       members.register(segmentDashboard(db, filterFields))
-      members.register(streamRoutes(streaming))
+      members.register(streamRoutes({ ...streaming, feeds: [presenceFeed(db)] }))
       members.register(conversationDashboard(db, { lastMessagesOf, channels }))
+      members.register(timelineDashboard(db, signals))
+      members.register(presenceDashboard(db, signals))
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db))

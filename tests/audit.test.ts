@@ -8,6 +8,9 @@ import { assertRefused, type Browser, createBrowser, type Json, start } from './
 const unrecorded: Record<string, string> = {
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
+  'POST /conversations/:id/notes': 'the thread shows who wrote the note',
+  'POST /mentions/read': 'it changes nothing for others',
+  'POST /presence': 'it is gone when the page is closed',
   'POST /uploads': 'a file says nothing until it is sent',
   'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',

@@ -23,8 +23,8 @@ export function Modal({ onDismiss, children, ...rest }: ModalProps) {
     if (!dialog) return
     const open = () => dialog.isConnected && !dialog.open && dialog.showModal()
     open()
-    // The browser focuses the first button. A form starts at its first field instead.
-    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus()
+    // The browser focuses the first button. A form starts at its first field instead, a question at the button with `data-focus`.
+    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, [data-focus])')?.focus()
     // Chromium closes a dialog on the second Escape even if `cancel` was prevented.
     if (!isDismissible) dialog.addEventListener('close', open)
     return () => {

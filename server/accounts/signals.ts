@@ -3,7 +3,7 @@
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
  * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake an engine: in this process at once, and the first and the
- * last also in other processes (`lib/live.ts`). `changed` and `conversationChanged` reach the open streams of all processes.
+ * last also in other processes (`lib/live.ts`). The others reach the open streams of all processes.
  */
 import type { Live } from '../lib/live.ts'
 
@@ -16,6 +16,10 @@ export type Signals = {
   broadcastReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
+  /** Something that only this member sees changed: the pages of the member load it again. */
+  memberChanged(memberId: string): void
+  /** A member opened or left a conversation, or started or stopped to write in it. */
+  presenceChanged(workspaceId: string): void
   /** A conversation of the web chat changed: the visitor's stream reads it. */
   conversationChanged(conversationId: string): void
   /** Calls `wake` for each signal of this kind. Returns a function that ends it. */
@@ -25,6 +29,8 @@ export type Signals = {
 type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
+export const memberTopic = (memberId: string): string => `member:${memberId}`
+export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
 
 /** The topics of the engine signals that go to other processes. They find pending media by polling, within a second. */
@@ -46,6 +52,8 @@ export function createSignals(live: Live): Signals {
     mediaPending: send('mediaPending'),
     broadcastReady: send('broadcastReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
+    memberChanged: (memberId) => live.announce(memberTopic(memberId)),
+    presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
     on(signal, wake) {
       const topic = topics[signal]

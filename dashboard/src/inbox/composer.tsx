@@ -1,56 +1,103 @@
-/** The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. */
-import { useEffect, useState } from 'react'
+/**
+ * The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. A switch replaces it
+ * with the note box.
+ */
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
+import { SegmentedControl } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useNow } from '../lib/hooks.ts'
+import { useShortcuts } from '../lib/shortcuts.ts'
 import { formatSpan, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { Conversation, Message } from './data.ts'
 import { useMe } from './me.ts'
+import { NoteBox } from './note-box.tsx'
+import { readNoteDraft } from './notes.ts'
 import { send } from './outbox.ts'
+import { ComposerPresence } from './presence.tsx'
 import { ReplyBox } from './reply-box.tsx'
 import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
+import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
 import { TemplatePicker } from './template-picker.tsx'
 
 const { composer } = words.inbox
 
 type Props = {
   conversation: Conversation
-  /** The id of the newest message in the thread. */
-  newestId: string
+  /** The messages of the thread, newest first. Undefined until they have loaded. */
+  messages: readonly Message[] | undefined
   quoted: Message | undefined
   onQuoteDone: () => void
 }
 
-export function Composer({ conversation, newestId, quoted, onQuoteDone }: Props) {
+export function Composer({ conversation, messages, quoted, onQuoteDone }: Props) {
   const now = useNow(10_000)
   const me = useMe()
   const [isPickerOpen, setPickerOpen] = useState(false)
   const replyWindow = replyWindowOf(conversation, now)
   const isMsgapp = conversation.channel === 'msgapp'
   const { state } = replyWindow
+  const newestId = messages?.[0]?.id ?? ''
+  const guard = useReplyGuard(conversation.id, messages, me.id)
+  const { mode, footer, open } = useMode(conversation.id)
+  useShortcuts({ r: () => open('reply'), n: () => open('note') })
+  // A quote belongs to a reply.
+  useEffect(() => {
+    if (quoted) open('reply')
+  }, [quoted, open])
   // Drops the quote when the reply window closes.
   useEffect(() => {
     if (state === 'closed') onQuoteDone()
   }, [state, onQuoteDone])
   return (
-    <footer className="inbox-composer">
-      {replyWindow.state === 'closed' ? (
-        <WindowClosed
-          conversation={conversation}
-          hasWritten={replyWindow.hasWritten}
-          onTemplate={() => setPickerOpen(true)}
+    <footer ref={footer} className="inbox-composer" data-mode={mode}>
+      <div className="inbox-composer-head">
+        <SegmentedControl
+          label={composer.mode}
+          value={mode}
+          options={[
+            { value: 'reply', label: composer.modes.reply },
+            {
+              value: 'note',
+              label: (
+                <>
+                  <Icon name="note" />
+                  {composer.modes.note}
+                </>
+              ),
+            },
+          ]}
+          onChange={open}
         />
-      ) : (
-        <ReplyBox
-          conversation={conversation}
-          quoted={quoted}
-          onQuoteDone={onQuoteDone}
-          onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
-          onTemplate={isMsgapp ? () => setPickerOpen(true) : undefined}
-          note={<WindowNote replyWindow={replyWindow} now={now} />}
-        />
+        <ComposerPresence conversationId={conversation.id} />
+      </div>
+      {mode === 'note' && (
+        <div>
+          <NoteBox conversationId={conversation.id} />
+        </div>
       )}
+      {/* Hidden and not removed: it keeps its attachments. */}
+      <div hidden={mode !== 'reply'}>
+        {replyWindow.state === 'closed' ? (
+          <WindowClosed
+            conversation={conversation}
+            hasWritten={replyWindow.hasWritten}
+            onTemplate={() => setPickerOpen(true)}
+          />
+        ) : (
+          <ReplyBox
+            conversation={conversation}
+            quoted={quoted}
+            onQuoteDone={onQuoteDone}
+            guard={guard}
+            onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
+            onTemplate={isMsgapp ? () => setPickerOpen(true) : undefined}
+            note={<WindowNote replyWindow={replyWindow} now={now} />}
+          />
+        )}
+      </div>
+      {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
         <TemplatePicker
           conversation={conversation}
@@ -69,6 +116,23 @@ export function Composer({ conversation, newestId, quoted, onQuoteDone }: Props)
       )}
     </footer>
   )
+}
+
+type Mode = 'reply' | 'note'
+
+/** Whether the member writes a reply or a note. `open` also focuses its box. */
+function useMode(conversationId: string) {
+  const [{ mode, openCount }, setState] = useState<{ mode: Mode; openCount: number }>(() => ({
+    mode: readNoteDraft(conversationId).text ? 'note' : 'reply',
+    openCount: 0,
+  }))
+  const footer = useRef<HTMLElement>(null)
+  const open = useCallback((next: Mode) => setState((state) => ({ mode: next, openCount: state.openCount + 1 })), [])
+  useEffect(() => {
+    if (openCount === 0) return
+    footer.current?.querySelector<HTMLElement>('div:not([hidden]) > .inbox-write > textarea')?.focus()
+  }, [openCount])
+  return { mode, footer, open }
 }
 
 const closingSoonMs = 2 * 60 * 60_000

@@ -4,6 +4,7 @@ import { Button } from '../../../ui/button.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
+import { useViewing } from '../lib/presence.ts'
 import { ErrorState, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
@@ -19,6 +20,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   const [cached] = useState(() => findConversation(id))
   const conversation = query.data ?? cached
   useMarkAsRead(conversation)
+  useViewing(id)
   if (query.error instanceof CallError && query.error.status === 404) return <NotFound onBack={onBack} />
   if (!conversation) {
     return (

@@ -24,6 +24,8 @@ export const olderPageSize = 100
 
 export const threadInput = (id: string, limit = headPageSize) => ({ params: { id }, query: { limit } })
 
+export const timelineInput = (id: string, limit = headPageSize) => ({ params: { id }, query: { limit } })
+
 /** A message as one line of text. */
 export function summaryOf({ content_type, content_text }: Pick<Message, 'content_type' | 'content_text'>): string {
   return content_text?.replace(/\s+/g, ' ').trim() || words.inbox.message.kinds[content_type]
@@ -46,7 +48,8 @@ export function byActivity(one: Conversation, other: Conversation): number {
 }
 
 /** Compares by id, newest first: ids grow with time. */
-export const byId = (one: Message, other: Message): number => (one.id > other.id ? -1 : one.id < other.id ? 1 : 0)
+export const byId = (one: { id: string }, other: { id: string }): number =>
+  one.id > other.id ? -1 : one.id < other.id ? 1 : 0
 
 /** A conversation from any cached list: shown until its own query has loaded. */
 export function findConversation(id: string): Conversation | undefined {

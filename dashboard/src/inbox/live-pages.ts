@@ -7,7 +7,7 @@
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type InputOf, usePages } from '../lib/api.ts'
-import { byActivity, byId, headPageSize, olderPageSize, threadInput } from './data.ts'
+import { byActivity, byId, headPageSize, olderPageSize, threadInput, timelineInput } from './data.ts'
 
 export type ListQuery = NonNullable<InputOf<'GET /conversations'>['query']>
 
@@ -32,6 +32,16 @@ export function useThread(id: string) {
   const olderRequest = useOlderRequested(id)
   const head = usePages('GET /conversations/{id}/messages', threadInput(id), { live: true })
   const older = usePages('GET /conversations/{id}/messages', threadInput(id, olderPageSize), {
+    enabled: olderRequest.isRequested,
+  })
+  return useMergedPages(head, older, olderRequest, byId)
+}
+
+/** The timeline of a conversation, newest first. */
+export function useTimeline(id: string) {
+  const olderRequest = useOlderRequested(id)
+  const head = usePages('GET /conversations/{id}/timeline', timelineInput(id), { live: true })
+  const older = usePages('GET /conversations/{id}/timeline', timelineInput(id, olderPageSize), {
     enabled: olderRequest.isRequested,
   })
   return useMergedPages(head, older, olderRequest, byId)

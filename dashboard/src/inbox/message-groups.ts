@@ -1,41 +1,55 @@
 /**
- * Groups the messages of a thread for display: by day, then by sender and time. Reactions are attached to the message they
- * belong to. Pure functions.
+ * Groups the messages and timeline entries of a thread for display: by day, then by sender and time. Reactions are attached to the
+ * message they belong to. Pure functions.
  */
 import { isSameDay } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import type { Message } from './data.ts'
+import type { Entry } from './notes.ts'
 
+/** Messages of one sender, or one entry of the timeline. */
+type ThreadGroup = MessageGroup | { key: string; entry: Entry }
 export type MessageGroup = { key: string; side: 'in' | 'out' | 'bot'; sender: string; messages: Message[] }
-export type Day = { key: string; at: string; groups: MessageGroup[] }
+export type Day = { key: string; at: string; groups: ThreadGroup[] }
 export type Reactions = ReadonlyMap<string, readonly { side: Message['direction']; emoji: string }[]>
 
 /** Messages of one sender within this time form one group. */
 const groupGapMs = 5 * 60_000
 
-/** `messages`: oldest first. `memberId`: the signed-in member, whose messages are labeled "You". */
-export function groupMessages(messages: readonly Message[], memberId: string): Day[] {
+/** Both lists: oldest first. `memberId`: the signed-in member, whose messages are labeled "You". */
+export function groupThread(messages: readonly Message[], entries: readonly Entry[], memberId: string): Day[] {
   const days: Day[] = []
-  let last: Message | undefined
-  for (const message of messages) {
-    if (isAttachedReaction(message)) continue
-    const at = new Date(message.created_at)
+  let last: Message | Entry | undefined
+  for (const item of mergeById(messages, entries)) {
+    if (isMessage(item) && isAttachedReaction(item)) continue
+    const at = new Date(item.created_at)
     const isNewDay = !last || !isSameDay(new Date(last.created_at), at)
-    if (isNewDay) days.push({ key: dayKey(at, days), at: message.created_at, groups: [] })
+    if (isNewDay) days.push({ key: dayKey(at, days), at: item.created_at, groups: [] })
     const groups = days.at(-1)?.groups
-    if (!isNewDay && last && isSameGroup(last, message)) groups?.at(-1)?.messages.push(message)
+    const group = groups?.at(-1)
+    if (!isMessage(item)) groups?.push({ key: item.id, entry: item })
+    else if (group && 'messages' in group && last && isMessage(last) && isSameGroup(last, item))
+      group.messages.push(item)
     else {
-      groups?.push({
-        key: message.id,
-        side: sideOf(message),
-        sender: senderOf(message, memberId),
-        messages: [message],
-      })
+      groups?.push({ key: item.id, side: sideOf(item), sender: senderOf(item, memberId), messages: [item] })
     }
-    last = message
+    last = item
   }
   return days
 }
+
+/** Ids of messages and entries grow with time. Unsent messages have no id of the service: they stay at the end. */
+function mergeById(messages: readonly Message[], entries: readonly Entry[]): (Message | Entry)[] {
+  const merged: (Message | Entry)[] = []
+  let next = 0
+  for (const message of messages) {
+    for (let entry = entries[next]; entry && entry.id < message.id; entry = entries[++next]) merged.push(entry)
+    merged.push(message)
+  }
+  return [...merged, ...entries.slice(next)]
+}
+
+const isMessage = (item: Message | Entry): item is Message => 'direction' in item
 
 /** The date. A date can occur twice when sender clocks disagree; repeats get a number. */
 function dayKey(at: Date, days: readonly Day[]): string {

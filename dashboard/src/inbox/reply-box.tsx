@@ -5,18 +5,19 @@ import {
   type KeyboardEvent,
   type ReactNode,
   useEffect,
-  useLayoutEffect,
   useRef,
   useState,
 } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { nameOf } from '../lib/people.ts'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { reportTyping } from '../lib/presence.ts'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, type Message, summaryOf } from './data.ts'
 import type { Body } from './outbox.ts'
 import { readDraft, remainingLength, saveDraft, toBodies } from './reply-rules.ts'
+import type { ReplyGuard } from './reply-warning.tsx'
+import { leaveBox, useAutoHeight } from './text-box.ts'
 import { useAttachments } from './use-attachments.ts'
 
 const { composer } = words.inbox
@@ -25,6 +26,8 @@ type Props = {
   conversation: Conversation
   quoted: Message | undefined
   onQuoteDone: () => void
+  /** Asks before a reply that another member has sent in the meantime. */
+  guard: ReplyGuard
   onSend: (body: Body) => void
   /** Absent: the channel has no templates. */
   onTemplate: (() => void) | undefined
@@ -33,7 +36,7 @@ type Props = {
 
 const showRemainingBelow = 200
 
-export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate, note }: Props) {
+export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onTemplate, note }: Props) {
   const { id, channel, contact } = conversation
   const [text, setText] = useState(() => readDraft(id))
   const [isDragOver, setDragOver] = useState(false)
@@ -43,11 +46,16 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
   const picker = useRef<HTMLInputElement>(null)
   const takesFiles = channel !== 'web'
   useAutoHeight(box, text)
-  useShortcuts({ r: () => box.current?.focus() })
+  // A restored draft was begun before.
+  const { follow } = guard
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, with the text that was restored.
+  useEffect(() => follow(text), [])
 
   const write = (next: string) => {
     setText(next)
     saveDraft(id, next)
+    reportTyping(next ? 'reply' : null)
+    guard.follow(next)
   }
   const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
   const remaining = remainingLength(channel, text)
@@ -58,6 +66,9 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
     if (!canSend) return
     if (isUploading) return setSendPending(true)
     setSendPending(false)
+    guard.check(sendNow)
+  }
+  const sendNow = () => {
     for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
     write('')
     remove(attachments)
@@ -70,7 +81,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
     else if (isSendPending && !isUploading) send()
   })
   const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.key === 'Escape') return leave(event)
+    if (event.key === 'Escape') return leaveBox(event)
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
@@ -161,21 +172,4 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, onSend, onTemplate
       </div>
     </div>
   )
-}
-
-/** Escape moves the focus to the thread, so that the inbox shortcuts work again. */
-function leave(event: KeyboardEvent<HTMLTextAreaElement>): void {
-  event.stopPropagation()
-  event.currentTarget.blur()
-  document.querySelector<HTMLElement>('.inbox-messages')?.focus({ preventScroll: true })
-}
-
-function useAutoHeight(box: { current: HTMLTextAreaElement | null }, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text.
-  useLayoutEffect(() => {
-    const { current: element } = box
-    if (!element) return
-    element.style.height = 'auto'
-    element.style.height = `${element.scrollHeight}px`
-  }, [box, text])
 }

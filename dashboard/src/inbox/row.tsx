@@ -9,6 +9,7 @@ import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
 import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
+import { RowPresence } from './presence.tsx'
 import { StatusIcon } from './status-icon.tsx'
 
 const { list } = words.inbox
@@ -52,6 +53,7 @@ export const Row = memo(function Row({
           </span>
           <span className="inbox-row-under">
             <LastMessage conversation={conversation} />
+            <RowPresence conversationId={id} />
             {unread > 0 && !isOpen && (
               <span className="inbox-unread">
                 {list.atMost(unread)}

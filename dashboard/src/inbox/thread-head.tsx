@@ -11,6 +11,7 @@ import { useShortcuts } from '../lib/shortcuts.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
 import { type Conversation, patchConversation, reloadConversation } from './data.ts'
+import { ThreadPresence } from './presence.tsx'
 import type { ContactPanelState } from './use-contact-panel.ts'
 
 const { thread } = words.inbox
@@ -40,6 +41,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
             .join(' · ')}
         </p>
       </div>
+      <ThreadPresence conversationId={conversation.id} />
       <div className="inbox-thread-actions">
         <AssigneeMenu conversation={conversation} onAssign={assign} />
         <Menu

@@ -18,10 +18,6 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const pages = useThread(conversation.id)
   const sendings = useSendings(conversation.id, pages.items, me.id)
   const [quoted, setQuoted] = useState<Message>()
-  const quote = useCallback((message: Message) => {
-    setQuoted(message)
-    document.querySelector<HTMLTextAreaElement>('.inbox-composer textarea')?.focus()
-  }, [])
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
   const canQuote = conversation.channel !== 'web' && replyWindowOf(conversation, Date.now()).state !== 'closed'
@@ -32,12 +28,12 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
         conversation={conversation}
         pages={pages}
         sendings={sendings}
-        onQuote={canQuote ? quote : undefined}
+        onQuote={canQuote ? setQuoted : undefined}
         onResend={resend}
       />
       <Composer
         conversation={conversation}
-        newestId={pages.items[0]?.id ?? ''}
+        messages={pages.data && pages.items}
         quoted={quoted}
         onQuoteDone={clearQuote}
       />

@@ -1,4 +1,7 @@
-/** The messages of a conversation, oldest at the top. Scrolling up loads more. Can scroll to a specific message. */
+/**
+ * The messages of a conversation with its notes and activity lines, oldest at the top. Scrolling up loads more. Can scroll to a
+ * specific message or note.
+ */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
@@ -12,9 +15,11 @@ import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Bubble } from './bubble.tsx'
 import type { Conversation, Message } from './data.ts'
-import type { useThread } from './live-pages.ts'
-import { groupMessages, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
+import { type useThread, useTimeline } from './live-pages.ts'
+import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
+import type { Entry } from './notes.ts'
 import type { Sending } from './outbox.ts'
+import { TimelineEntry } from './timeline-entry.tsx'
 import { useThreadScroll } from './use-thread-scroll.ts'
 
 const { thread } = words.inbox
@@ -42,7 +47,8 @@ function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props)
   const { member } = useSession()
   const messages = useMemo(() => pages.items.toReversed(), [pages.items])
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
-  const days = useMemo(() => groupMessages(shown, member.id), [shown, member.id])
+  const entries = useEntries(conversation.id, messages[0]?.id, pages.hasNextPage)
+  const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
   const reactions = useMemo(() => reactionsOf(messages), [messages])
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
   const { highlightedId, reveal } = useReveal(messages, pages, scroll)
@@ -64,21 +70,31 @@ function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props)
       >
         <div ref={scroll.content} className="inbox-messages-content">
           <LoadMore pages={pages} />
-          {shown.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
+          {days.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
           {days.map((day) => (
             <section key={day.key} className="inbox-day">
               <h3>
                 <span>{formatDay(day.at)}</span>
               </h3>
-              {day.groups.map((group) => (
-                <MessageGroupView
-                  key={group.key}
-                  group={group}
-                  customer={nameOf(conversation.contact)}
-                  {...{ reactions, highlightedId, failed, onQuote, onResend }}
-                  onReveal={reveal}
-                />
-              ))}
+              {day.groups.map((group) =>
+                'entry' in group ? (
+                  <TimelineEntry
+                    key={group.key}
+                    entry={group.entry}
+                    conversationId={conversation.id}
+                    memberId={member.id}
+                    isHighlighted={highlightedId === group.key}
+                  />
+                ) : (
+                  <MessageGroupView
+                    key={group.key}
+                    group={group}
+                    customer={nameOf(conversation.contact)}
+                    {...{ reactions, highlightedId, failed, onQuote, onResend }}
+                    onReveal={reveal}
+                  />
+                ),
+              )}
             </section>
           ))}
         </div>
@@ -100,6 +116,19 @@ function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props)
       )}
     </div>
   )
+}
+
+/** The timeline entries among the loaded messages, oldest first. Entries before the oldest message wait until it has loaded. */
+function useEntries(conversationId: string, oldestId: string | undefined, hasOlder: boolean): Entry[] {
+  const { items, hasNextPage, isFetchingNextPage, fetchNextPage } = useTimeline(conversationId)
+  const isBehind = hasNextPage && !isFetchingNextPage && (!hasOlder || (items.at(-1)?.id ?? '') > (oldestId ?? ''))
+  useEffect(() => {
+    if (isBehind) fetchNextPage()
+  }, [isBehind, fetchNextPage])
+  return useMemo(() => {
+    const entries = items.toReversed()
+    return hasOlder && oldestId ? entries.filter(({ id }) => id > oldestId) : entries
+  }, [items, hasOlder, oldestId])
 }
 
 type MessageGroupProps = {

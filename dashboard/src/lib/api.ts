@@ -23,10 +23,14 @@ export type AnswerOf<Call extends CallName> = Calls[Call]['answer']
 export type DataOf<Call extends CallName> = AnswerOf<Call> extends { data: infer Data } ? Data : never
 export type ItemOf<Call extends CallName> = DataOf<Call> extends readonly (infer Item)[] ? Item : never
 
-/** Sent as `Idempotency-Key`: the service replays the first response to a call that is repeated with the same key. */
-type Idempotent = { idempotencyKey?: string }
+type CallOptions = {
+  /** Sent as `Idempotency-Key`: the service replays the first response to a call that is repeated with the same key. */
+  idempotencyKey?: string
+  /** The call completes even if the page is closed. */
+  keepalive?: boolean
+}
 /** The input of any call, for code that does not know which one. */
-type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & Idempotent
+type Loose = { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown } & CallOptions
 
 export class CallError extends Error {
   readonly status: number
@@ -60,10 +64,10 @@ export function pathOf(name: string, { params = {}, query = {} }: Loose = {}): s
 
 export async function call<Call extends CallName>(
   name: Call,
-  input: InputOf<Call> & Idempotent,
+  input: InputOf<Call> & CallOptions,
   signal?: AbortSignal,
 ): Promise<AnswerOf<Call>> {
-  const { body, idempotencyKey, ...target } = input as Loose
+  const { body, idempotencyKey, keepalive = false, ...target } = input as Loose
   const headers = {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
@@ -72,6 +76,7 @@ export async function call<Call extends CallName>(
     method: name.split(' ')[0] ?? 'GET',
     credentials: 'same-origin',
     headers,
+    keepalive,
     ...(signal ? { signal } : {}),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
@@ -183,8 +188,9 @@ export function useChange<Call extends CallName>(
   name: Call,
   { stale = [], onDone, onFailed }: ChangeOptions<Call> = {},
 ) {
-  return useMutation<DataOf<Call>, Error, InputOf<Call> & Idempotent>({
-    mutationFn: async (input: InputOf<Call> & Idempotent) => ((await call(name, input)) as { data: DataOf<Call> }).data,
+  return useMutation<DataOf<Call>, Error, InputOf<Call> & CallOptions>({
+    mutationFn: async (input: InputOf<Call> & CallOptions) =>
+      ((await call(name, input)) as { data: DataOf<Call> }).data,
     onSuccess: async (data, input) => {
       await Promise.all(stale.map((other) => invalidate({ queryKey: [other] })))
       onDone?.(data, input)

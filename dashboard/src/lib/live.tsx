@@ -1,10 +1,11 @@
 /**
- * Live updates over one server-sent event stream. A `changed` event says only that the workspace changed. It invalidates all `live`
- * queries, at most once per `throttleMs`. A new connection does so too, which covers the changes missed while it was lost. A
+ * Live updates over one server-sent event stream. A `presence` event carries its data (`presence.ts`). A `changed` event says only
+ * that the workspace changed. It invalidates all `live` queries, at most once per `throttleMs`. A new connection does so too, which covers the changes missed while it was lost. A
  * hidden tab closes its connection, because over HTTP/1.1 a browser opens at most six to a host, for all tabs together.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { invalidate } from './api.ts'
+import { receivePresence, startPresence } from './presence.ts'
 
 export type LiveState = 'connecting' | 'live' | 'reconnecting'
 
@@ -18,6 +19,7 @@ const retryMs = 2_000
 export function LiveUpdates({ children }: { children: ReactNode }) {
   const [state, setState] = useState<LiveState>('connecting')
   useEffect(() => followChanges(setState), [])
+  useEffect(startPresence, [])
   return <Context value={state}>{children}</Context>
 }
 
@@ -45,6 +47,7 @@ function followChanges(setState: (state: LiveState) => void): () => void {
       refresh()
     })
     source.addEventListener('changed', refresh)
+    source.addEventListener('presence', ({ data }) => receivePresence(JSON.parse(data)))
     source.addEventListener('error', () => {
       setState('reconnecting')
       // The browser reconnects by itself after a network error, but not after an error response.

@@ -10,6 +10,14 @@ const shared: Readonly<Record<string, string>> = {
   ephemeral: 'Sent a disappearing photo or video',
 }
 
+const list = new Intl.ListFormat('en')
+/** The first two names, and how many more there are. */
+const namesOf = (names: readonly string[]): string =>
+  list.format(names.length > 3 ? [...names.slice(0, 2), `${names.length - 2} others`] : names)
+const labelsOf = (names: readonly string[]): string =>
+  `${names.length === 1 ? 'label' : 'labels'} ${list.format(names.map((name) => `“${name}”`))}`
+const areOf = (names: readonly string[]): string => (names.length === 1 ? 'is' : 'are')
+
 export const inbox = {
   title: 'Inbox',
   titleOf: (name: string) => `${name} · Inbox`,
@@ -20,6 +28,7 @@ export const inbox = {
     { keys: ['u'], label: 'Back to list' },
     { keys: ['/'], label: 'Search contacts and messages' },
     { keys: ['r'], label: 'Reply' },
+    { keys: ['n'], label: 'Write a note' },
     { keys: ['Esc'], label: 'Leave reply box' },
     { keys: ['e'], label: 'Close or reopen conversation' },
     { keys: ['a'], label: 'Assign to me' },
@@ -90,6 +99,59 @@ export const inbox = {
     assignedTo: (name: string) => `Assigned to ${name}`,
     unassignedDone: 'Conversation unassigned',
     notSent: 'The page was closed before the server confirmed this message. Retrying does not send it twice.',
+  },
+
+  presence: {
+    viewing: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} viewing`,
+    typing: {
+      reply: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} typing a reply…`,
+      note: (names: readonly string[]) => `${namesOf(names)} ${areOf(names)} writing a note…`,
+    },
+  },
+
+  warning: {
+    title: (name: string, span: string) => `${name} replied ${span} ago`,
+    text: 'The reply arrived after you began to write. Send yours anyway?',
+    edit: 'Keep editing',
+    send: 'Send anyway',
+  },
+
+  note: {
+    label: 'Note',
+    placeholder: 'Write a note. Mention a member with @',
+    members: 'Members',
+    private: 'Only your team sees this',
+    add: 'Add note',
+    from: (name: string, time: string) => `Note from ${name}, ${time}`,
+    remove: 'Delete note',
+    removeTitle: 'Delete this note?',
+    removeText: 'The note and its mentions disappear for your whole team.',
+  },
+
+  activity: {
+    you: 'You',
+    youObject: 'you',
+    api: 'The API',
+    formerMember: 'A former member',
+    statuses: {
+      open: (name: string) => `${name} reopened the conversation`,
+      pending: (name: string) => `${name} set the conversation to pending`,
+      closed: (name: string) => `${name} closed the conversation`,
+    },
+    reopenedByCustomer: 'A customer message reopened the conversation',
+    snoozeEnded: 'The snooze ended',
+    assigned: (name: string, to: string) => `${name} assigned the conversation to ${to}`,
+    assignedToSelf: (name: string, isMe: boolean) =>
+      `${name} assigned the conversation to ${isMe ? 'yourself' : 'themselves'}`,
+    unassigned: (name: string) => `${name} unassigned the conversation`,
+    labeled: (name: string, added: readonly string[], removed: readonly string[]) =>
+      [
+        added.length > 0 ? `${name} added ${labelsOf(added)}` : '',
+        removed.length > 0 ? `${added.length > 0 ? 'removed' : `${name} removed`} ${labelsOf(removed)}` : '',
+      ]
+        .filter(Boolean)
+        .join(' and '),
+    snoozed: (name: string, until: string) => `${name} snoozed the conversation until ${until}`,
   },
 
   message: {
@@ -170,6 +232,8 @@ export const inbox = {
   },
 
   composer: {
+    mode: 'Write',
+    modes: { reply: 'Reply', note: 'Note' },
     label: 'Reply',
     placeholder: (name: string) => `Reply to ${name}`,
     hint: 'Press Enter to send, Shift+Enter for a new line',

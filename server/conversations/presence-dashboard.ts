@@ -1,0 +1,42 @@
+/** `/presence`: an open page reports which conversation it shows. The members' stream sends the presence of all members. */
+import { presenceTopic, type Signals } from '../accounts/signals.ts'
+import type { StreamFeed } from '../accounts/stream.ts'
+import type { Db } from '../lib/db.ts'
+import { DataOf, NullableText, OneOf, Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { listPresence, recordPresence, removePresence, typingKinds } from './presence.ts'
+
+const PageReport = Type.Object({
+  page_id: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'Random, chosen by the page when it loads.' }),
+  conversation_id: Type.Optional(NullableText({ format: 'uuid' })),
+  typing: Type.Optional(
+    Type.Unsafe<(typeof typingKinds)[number] | null>({ type: ['string', 'null'], enum: [...typingKinds, null] }),
+  ),
+  state: OneOf(['open', 'closed'], { description: '`closed`: the page was closed or hidden.' }),
+})
+
+export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) => {
+  app.post(
+    '/presence',
+    {
+      config: { audit: false, isQuiet: true },
+      schema: { body: PageReport, response: { 200: DataOf(Type.Object({ is_changed: Type.Boolean() })) } },
+    },
+    async ({ session: { workspaceId, member }, body }) => {
+      const { page_id: pageId, conversation_id: conversationId = null, typing = null } = body
+      const isChanged =
+        body.state === 'closed'
+          ? await removePresence(db, workspaceId, member.id, pageId)
+          : await recordPresence(db, workspaceId, member.id, { pageId, conversationId, typing })
+      if (isChanged) signals.presenceChanged(workspaceId)
+      return { data: { is_changed: isChanged } }
+    },
+  )
+}
+
+/** The event `presence` of the members' stream. */
+export const presenceFeed = (db: Db): StreamFeed => ({
+  event: 'presence',
+  topicOf: presenceTopic,
+  read: async (workspaceId) => ({ members: await listPresence(db, workspaceId) }),
+})

@@ -1,0 +1,119 @@
+/** `/conversations/{id}/timeline`, `/conversations/{id}/notes`, `/mentions`: what members write to each other in a thread. */
+import type { Signals } from '../accounts/signals.ts'
+import { channels } from '../contacts/contacts.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  DateTime,
+  Deleted,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { statuses } from './filter-fields.ts'
+import { listMentions, readMentions } from './mentions.ts'
+import { createNote, deleteNote, listTimeline, type TimelineEntry, timelineCauses, timelineKinds } from './timeline.ts'
+
+const MemberRef = Type.Object({ id: Uuid, name: NullableText({ description: 'Null for a removed member.' }) })
+const memberOrNull = { type: ['object', 'null'], properties: MemberRef.properties, required: ['id', 'name'] }
+
+const EntryView = Type.Object({
+  id: Uuid,
+  kind: OneOf(timelineKinds),
+  member: Type.Unsafe<TimelineEntry['member']>(memberOrNull),
+  text: NullableText(),
+  details: Type.Object({
+    by: Type.Optional(OneOf(timelineCauses)),
+    mentions: Type.Optional(Type.Array(MemberRef)),
+    status: Type.Optional(OneOf(statuses)),
+    assignee: Type.Optional(Type.Unsafe<TimelineEntry['member']>(memberOrNull)),
+    added: Type.Optional(Type.Array(Type.String())),
+    removed: Type.Optional(Type.Array(Type.String())),
+    until: Type.Optional(DateTime),
+  }),
+  created_at: DateTime,
+})
+
+const NewNote = Type.Object({
+  text: Type.String({ maxLength: 40_000 }),
+  mentions: Type.Optional(Type.Array(Uuid, { maxItems: 50, description: 'Ids of members.' })),
+})
+const NoteParams = Type.Object({ ...IdParams.properties, note_id: Type.String() })
+
+const MentionView = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'The id of the note.' }),
+  conversation_id: Uuid,
+  text: Type.String(),
+  author: MemberRef,
+  contact: Type.Object({
+    id: Uuid,
+    name: NullableText(),
+    phone: NullableText(),
+    social_username: NullableText(),
+    email: NullableText(),
+  }),
+  channel: OneOf(channels),
+  read_at: NullableDateTime,
+  created_at: DateTime,
+})
+
+export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) => {
+  app.get(
+    '/conversations/:id/timeline',
+    { schema: { params: IdParams, querystring: ListQuery({}), response: { 200: ListOf(EntryView) } } },
+    async ({ session, params, query }) => listTimeline(db, session.workspaceId, params.id, readPosition(query)),
+  )
+  app.post(
+    '/conversations/:id/notes',
+    {
+      config: { audit: false },
+      schema: { params: IdParams, body: NewNote, response: { 201: DataOf(EntryView) } },
+    },
+    async ({ session: { workspaceId, member }, params, body: { text, mentions = [] } }, reply) => {
+      const note = await createNote(db, workspaceId, params.id, member.id, { text, mentions })
+      reply.code(201)
+      return { data: note }
+    },
+  )
+  app.delete(
+    '/conversations/:id/notes/:note_id',
+    { config: { audit: 'note.deleted' }, schema: { params: NoteParams, response: { 200: DataOf(Deleted) } } },
+    async ({ session: { workspaceId, member }, params: { id, note_id } }) => ({
+      data: await deleteNote(db, workspaceId, id, member.id, note_id),
+    }),
+  )
+
+  app.get(
+    '/mentions',
+    {
+      schema: {
+        querystring: ListQuery({ unread: Type.Optional(OneOf(['true'])) }),
+        response: { 200: ListOf(MentionView) },
+      },
+    },
+    async ({ session: { workspaceId, member }, query }) =>
+      listMentions(db, workspaceId, member.id, { unread: query.unread === 'true' }, readPosition(query)),
+  )
+  app.post(
+    '/mentions/read',
+    {
+      config: { audit: false, isQuiet: true },
+      schema: {
+        body: Type.Object({ conversation_id: Uuid }),
+        response: { 200: DataOf(Type.Object({ read: Type.Integer() })) },
+      },
+    },
+    async ({ session: { workspaceId, member }, body }) => {
+      const read = await readMentions(db, workspaceId, member.id, body.conversation_id)
+      if (read > 0) signals.memberChanged(member.id)
+      return { data: { read } }
+    },
+  )
+}

@@ -1,0 +1,160 @@
+/**
+ * The timeline of a conversation: everything in its thread that is not a message. Notes are written by members and never sent.
+ * The other entries record what happened to the conversation; the statements that change it write them.
+ *
+ * Entries have time-ordered ids like messages, so a thread merges both by id.
+ */
+import type { Sql } from '../lib/db.ts'
+import { badRequest, forbidden, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
+import { lengthOf } from '../lib/text.ts'
+import type { statuses } from './filter-fields.ts'
+
+export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed'] as const
+/** What caused a change that no member made. */
+export const timelineCauses = ['customer', 'api', 'timer'] as const
+
+/** `name` is null for a member who was removed. */
+type MemberRef = { id: string; name: string | null }
+
+/** The stored details of an entry, by kind. */
+type StoredDetails = {
+  by?: (typeof timelineCauses)[number]
+  /** `note` */
+  mentions?: string[]
+  /** `status` */
+  status?: (typeof statuses)[number]
+  /** `assigned`: null when the conversation became unassigned. */
+  assignee_id?: string | null
+  /** `labeled`: the names of labels, so that the line outlives them. */
+  added?: string[]
+  removed?: string[]
+  /** `snoozed` */
+  until?: string
+}
+
+export type TimelineEntry = {
+  id: string
+  kind: (typeof timelineKinds)[number]
+  member: MemberRef | null
+  text: string | null
+  details: Omit<StoredDetails, 'mentions' | 'assignee_id'> & { mentions?: MemberRef[]; assignee?: MemberRef | null }
+  created_at: string
+}
+
+type StoredEntry = Omit<TimelineEntry, 'member' | 'details'> & { member_id: string | null; details: StoredDetails }
+
+/** A page, newest first. 404 when the workspace does not have the conversation. */
+export async function listTimeline(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  { limit, before }: Position,
+): Promise<Page<TimelineEntry>> {
+  await requireExisting(sql, workspaceId, conversationId)
+  const rows = await sql<StoredEntry[]>`
+    select id, kind, member_id, text, details, created_at from timeline_entries
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id < ${before}
+    order by id desc
+    limit ${limit + 1}`
+  return toPage(await resolveMembers(sql, workspaceId, rows), limit)
+}
+
+const maxNoteLength = 10_000
+
+export type NoteInput = { text: string; mentions: readonly string[] }
+
+/** Adds a note. The mentioned members find it in their mentions. */
+export async function createNote(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  memberId: string,
+  { text: input, mentions }: NoteInput,
+): Promise<TimelineEntry> {
+  const text = input.trim()
+  if (text === '' || lengthOf(text) > maxNoteLength)
+    throw badRequest(`text: must have 1 to ${maxNoteLength} characters`)
+  await requireExisting(sql, workspaceId, conversationId)
+  const mentionedIds = [...new Set(mentions)]
+  const known = await sql`
+    select id from members where workspace_id = ${workspaceId} and id = any(${mentionedIds}::uuid[])`
+  if (known.length < mentionedIds.length) throw badRequest('mentions: not members of this workspace')
+  const id = newId()
+  const rows = await sql<StoredEntry[]>`
+    with inserted_note as (
+      insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, text, details, created_at)
+      values (${workspaceId}, ${conversationId}, ${id}, 'note', ${memberId}, ${text},
+        jsonb_build_object('mentions', ${mentionedIds}::uuid[]), ${timeOfId(id)})
+      returning workspace_id, conversation_id, id, kind, member_id, text, details, created_at
+    ),
+    -- A member who mentions themselves needs no reminder.
+    inserted_mentions as (
+      insert into mentions (workspace_id, member_id, id, conversation_id)
+      select n.workspace_id, m.id, n.id, n.conversation_id
+      from inserted_note n
+      join members m on m.workspace_id = n.workspace_id and m.id = any(${mentionedIds}::uuid[]) and m.id <> n.member_id
+    )
+    select id, kind, member_id, text, details, created_at from inserted_note`
+  const [note] = await resolveMembers(sql, workspaceId, rows)
+  if (!note) throw notFound('conversation')
+  return note
+}
+
+/** Deletes a note. Only its author may. */
+export async function deleteNote(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  memberId: string,
+  id: string,
+): Promise<{ id: string; deleted: true }> {
+  await requireExisting(sql, workspaceId, conversationId)
+  const [note] = isUuid(id)
+    ? await sql<{ member_id: string }[]>`
+        select member_id from timeline_entries
+        where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id} and kind = 'note'`
+    : []
+  if (!note) throw notFound('note')
+  if (note.member_id !== memberId) throw forbidden('only the author may delete a note')
+  await sql`
+    delete from timeline_entries
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
+  return { id, deleted: true }
+}
+
+async function requireExisting(sql: Sql, workspaceId: string, conversationId: string): Promise<void> {
+  const [conversation] = isUuid(conversationId)
+    ? await sql`select from conversations where workspace_id = ${workspaceId} and id = ${conversationId}`
+    : []
+  if (!conversation) throw notFound('conversation')
+}
+
+/** Replaces the ids of members with their names. */
+async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly StoredEntry[]): Promise<TimelineEntry[]> {
+  const ids = new Set(
+    rows.flatMap(({ member_id, details: { mentions = [], assignee_id } }) => [
+      ...(member_id ? [member_id] : []),
+      ...(assignee_id ? [assignee_id] : []),
+      ...mentions,
+    ]),
+  )
+  const members =
+    ids.size === 0
+      ? []
+      : await sql<{ id: string; name: string }[]>`
+          select id, coalesce(nullif(btrim(name), ''), email) as name from members
+          where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+  const names = new Map(members.map(({ id, name }) => [id, name]))
+  const refOf = (id: string): MemberRef => ({ id, name: names.get(id) ?? null })
+  return rows.map(({ member_id, details: { mentions, assignee_id, ...details }, ...row }) => ({
+    ...row,
+    member: member_id ? refOf(member_id) : null,
+    details: {
+      ...details,
+      ...(mentions ? { mentions: mentions.map(refOf) } : {}),
+      ...(assignee_id === undefined ? {} : { assignee: assignee_id === null ? null : refOf(assignee_id) }),
+    },
+  }))
+}

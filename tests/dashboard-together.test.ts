@@ -1,0 +1,107 @@
+/** Two members in the same inbox, each in a browser window: presence, the warning before a second reply, notes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { until } from './support.ts'
+
+const ann = '+14155550100'
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name })
+const thread = (page: Page) => page.getByRole('log', { name: 'Messages' })
+const box = (page: Page) => page.getByRole('textbox', { name: 'Reply', exact: true })
+const noteBox = (page: Page) => page.getByRole('combobox', { name: 'Note' })
+const presence = (page: Page) => page.locator('.inbox-presence-head')
+
+test('two members see each other in a conversation, and the second reply asks first', { skip }, async (t) => {
+  const { page: owner, provider, window, member } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Where is my order?' })
+  const ben = await window({ as: await member('agent', 'Ben Carter') })
+  await ben.goto('/inbox')
+  await rowOf(ben, 'Ann Porter').click()
+  await rowOf(owner, 'Ann Porter').getByText('Ben Carter is viewing').waitFor()
+  await rowOf(owner, 'Ann Porter').click()
+  await presence(owner).getByText('Ben Carter is viewing').waitFor()
+
+  await box(ben).fill('It is on its way')
+  await presence(owner).getByText('Ben Carter is typing a reply…').waitFor()
+  await owner.locator('.inbox-typing', { hasText: 'Ben Carter is typing a reply…' }).waitFor()
+  await box(owner).fill('Let me check')
+  await presence(ben).getByText('is typing a reply…').waitFor()
+  await box(ben).press('Enter')
+  await thread(owner).getByText('It is on its way').waitFor()
+
+  // Escape keeps the text; the next attempt sends it without another question.
+  await box(owner).press('Enter')
+  const question = owner.getByRole('dialog', { name: /^Ben Carter replied \d+ s ago$/ })
+  await question.getByText('It is on its way').waitFor()
+  await assertAccessible(owner)
+  await owner.keyboard.press('Escape')
+  await question.waitFor({ state: 'detached' })
+  assert.equal(await box(owner).inputValue(), 'Let me check')
+  await owner.locator('textarea:focus').waitFor()
+  await owner.keyboard.press('Enter')
+  await thread(owner).getByText('Let me check').waitFor()
+
+  // By keyboard: Tab reaches "Send anyway". A reload keeps the beginning of the draft.
+  await box(owner).fill('Tomorrow')
+  await owner.reload()
+  await thread(owner).getByText('Let me check').waitFor()
+  await box(ben).fill('It arrives at noon')
+  await box(ben).press('Enter')
+  await thread(owner).getByText('It arrives at noon').waitFor()
+  await box(owner).press('Enter')
+  await question.waitFor()
+  await owner.keyboard.press('Tab')
+  await owner.keyboard.press('Enter')
+  await thread(owner).getByText('Tomorrow').waitFor()
+  await until('all four', async () => (await provider.sent(ann)).length === 4)
+
+  await ben.goto('/contacts')
+  await until('Ben to leave', async () => (await presence(owner).textContent()) === '')
+  await ben.goBack()
+  await presence(owner).getByText('Ben Carter is viewing').waitFor()
+  await ben.close()
+  await until('Ben to close the page', async () => (await presence(owner).textContent()) === '')
+})
+
+test('a note mentions a member by keyboard, is marked as private, and is never sent', { skip }, async (t) => {
+  const { page: owner, provider, window, member } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  const ben = await window({ as: await member('agent', 'Ben Carter'), width: 390 })
+  await ben.goto('/inbox')
+  await rowOf(owner, 'Ann Porter').click()
+  await thread(owner).getByText('Hello').waitFor()
+  await box(owner).fill('A reply for later')
+  await owner.keyboard.press('Escape')
+  await owner.keyboard.press('n')
+  await owner.locator('textarea:focus').waitFor()
+  await owner.getByText('Only your team sees this').waitFor()
+  await owner.keyboard.type('Please call her, @be')
+  const option = owner.getByRole('option', { name: 'Ben Carter' })
+  await option.waitFor()
+  assert.equal(await noteBox(owner).getAttribute('aria-activedescendant'), await option.getAttribute('id'))
+  await assertAccessible(owner)
+  await owner.keyboard.press('Enter')
+  assert.equal(await noteBox(owner).inputValue(), 'Please call her, @Ben Carter ')
+  await owner.keyboard.type('today')
+  await owner.keyboard.press('Enter')
+  const note = (page: Page) => page.getByRole('article', { name: /^Note from/ })
+  await note(owner).getByText('@Ben Carter').waitFor()
+
+  await rowOf(ben, 'Ann Porter').click()
+  await note(ben).getByText('Please call her, @Ben Carter today').waitFor()
+  assert.equal(await note(ben).getByRole('button', { name: 'Delete note' }).count(), 0, 'only the author')
+  await assertAccessible(ben)
+  await assertFits(ben)
+
+  await owner.keyboard.press('Escape')
+  await owner.keyboard.press('r')
+  assert.equal(await box(owner).inputValue(), 'A reply for later')
+  await note(owner).getByRole('button', { name: 'Delete note' }).click()
+  await owner.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click()
+  await note(owner).waitFor({ state: 'detached' })
+  await note(ben).waitFor({ state: 'detached' })
+  assert.deepEqual(await provider.sent(ann), [])
+})

@@ -1,0 +1,240 @@
+/** Members who work in the same inbox: presence, notes and mentions. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createChecksum } from './rows.ts'
+import { assertRefused, createBrowser, type Json, main, publicUrl, start, until, type World } from './support.ts'
+
+const pageOf = (letter: string) => letter.repeat(32)
+
+/** A member who is signed in, by default the owner. `url`: of another process. */
+async function signIn({ url, owner }: World, who = owner, at = url) {
+  const browser = createBrowser(at)
+  const answer = await browser.signIn(who)
+  const cookie = answer.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const ask = async (method: string, path: string, body?: Json, status = 200): Promise<Json> => {
+    const answer = await browser.call(method, path, body)
+    assert.equal(answer.status, status, answer.text)
+    return answer.body
+  }
+  return { ...browser, ask, cookie, url: at, id: answer.body.data.member.id as string }
+}
+type Member = Awaited<ReturnType<typeof signIn>>
+
+let joined = 0
+
+async function join(world: World, owner: Member, name: string, role = 'agent', at = world.url): Promise<Member> {
+  const email = `member-${joined++}@acme.test`
+  const { data } = await owner.ask('POST', '/members', { email, role }, 201)
+  const password = 'long enough'
+  await createBrowser(world.url).call('POST', `/invitations/${data.invitation_token}`, { name, password })
+  return signIn(world, { email, password }, at)
+}
+
+/** The data of the `presence` events of a member's stream, and how often it sent `changed`. */
+async function openStream(t: TestContext, { url, cookie }: Member) {
+  const abort = new AbortController()
+  t.after(() => abort.abort())
+  const response = await fetch(`${url}/app/api/stream`, {
+    headers: { cookie, origin: publicUrl },
+    signal: abort.signal,
+  })
+  const seen = { presence: [] as Json[], changedCount: 0 }
+  const read = async () => {
+    let text = ''
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = (text + part).split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const [, event] = /^event: (.*)$/m.exec(block) ?? []
+        if (event === 'changed') seen.changedCount++
+        if (event === 'presence') seen.presence.push(JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '').members)
+      }
+    }
+  }
+  read().catch(() => {})
+  await until('the first presence', async () => seen.presence.length > 0)
+  return seen
+}
+
+/** A conversation with a customer. */
+async function openConversation(world: World, owner: Member, from = '+14155550100'): Promise<string> {
+  const provider = await world.connect()
+  await provider.writes({ from, name: 'Ann Porter', text: 'Hello?' })
+  return (await owner.ask('GET', '/conversations')).data[0].id
+}
+
+test(
+  'members of all processes see who views and writes in a conversation; a closed page disappears at once',
+  main,
+  async (t) => {
+    const world = await start(t)
+    const owner = await signIn(world)
+    const ben = await join(world, owner, 'Ben', 'agent', await world.twin())
+    const id = await openConversation(world, owner)
+    const stream = await openStream(t, owner)
+    assert.deepEqual(stream.presence, [[]])
+    const shows = (what: string, ...expected: Json[]) =>
+      until(what, async () => {
+        const last = stream.presence.at(-1)
+        return JSON.stringify(last) === JSON.stringify(expected)
+      })
+    const report = (body: Json) => ben.ask('POST', '/presence', { page_id: pageOf('b'), state: 'open', ...body })
+
+    await report({ conversation_id: id })
+    const viewing = { member_id: ben.id, name: 'Ben', conversation_id: id, typing: null }
+    await shows('Ben', viewing)
+    await report({ conversation_id: id, typing: 'reply' })
+    await shows('Ben typing', { ...viewing, typing: 'reply' })
+    // A second page of the same member adds nothing.
+    await ben.ask('POST', '/presence', { page_id: pageOf('c'), state: 'open', conversation_id: id })
+    await report({ conversation_id: id })
+    await shows('Ben reading', viewing)
+    await ben.ask('POST', '/presence', { page_id: pageOf('c'), state: 'closed' })
+    await report({ state: 'closed' })
+    await shows('no one')
+    // Another conversation, one that does not exist, and none.
+    await report({ conversation_id: id })
+    await shows('Ben again', viewing)
+    await report({ conversation_id: '00000000-0000-7000-8000-000000000000' })
+    await shows('no one')
+    for (const body of [{ page_id: 'x' }, { typing: 'song' }, { conversation_id: 'x' }, { state: 'odd' }]) {
+      const answer = await ben.call('POST', '/presence', { page_id: pageOf('b'), state: 'open', ...body })
+      assertRefused(answer, 400, 'bad_request')
+    }
+  },
+)
+
+test('a page without heartbeats expires, and heartbeats write no logged row and reload no page', async (t) => {
+  const world = await start(t, { alone: true })
+  const { db, api } = world
+  const owner = await signIn(world)
+  const ben = await join(world, owner, 'Ben')
+  const id = await openConversation(world, owner)
+  const stream = await openStream(t, owner)
+  const report = (who: Member, page: string, conversation_id: string | null) =>
+    who.ask('POST', '/presence', { page_id: pageOf(page), state: 'open', conversation_id })
+  await report(ben, 'b', id)
+  await until('Ben', async () => stream.presence.at(-1)?.length === 1)
+  await report(owner, 'a', id)
+  await until('both', async () => stream.presence.at(-1)?.length === 2)
+
+  const [table] = await db`select relpersistence from pg_class where relname = 'member_presence'`
+  assert.equal(table?.relpersistence, 'u')
+  await until('the audit entries of both', async () => (await db`select from audit_log`).length >= 3)
+  await until('silence', async () => {
+    const before = stream.changedCount
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    return stream.changedCount === before
+  })
+  const read = await createChecksum(db, { except: ['member_presence', 'sessions'] })
+  const rows = await read(api.workspaceId)
+  const counts = [stream.presence.length, stream.changedCount]
+  for (let i = 0; i < 10; i++) {
+    assert.deepEqual((await report(ben, 'b', id)).data, { is_changed: false })
+    await report(owner, 'a', id)
+  }
+  assert.equal(await read(api.workspaceId), rows)
+
+  await db`update member_presence set seen_at = seen_at - interval '31 seconds' where member_id = ${ben.id}`
+  await report(owner, 'a', id)
+  await until('only the owner', async () => stream.presence.at(-1)?.length === 1)
+  assert.deepEqual([stream.presence.length, stream.changedCount], [(counts[0] ?? 0) + 1, counts[1]])
+
+  // A script that reports random pages does not fill the table.
+  for (let i = 0; i < 25; i++) await report(ben, (i % 16).toString(16), null)
+  for (let i = 0; i < 25; i++) {
+    const page_id = (i + 100).toString(16).padStart(32, '0')
+    await ben.ask('POST', '/presence', { page_id, state: 'open', conversation_id: id })
+  }
+  assert.equal((await db`select from member_presence where member_id = ${ben.id}`).length, 20)
+})
+
+test('notes are seen by members only, mention members, and are deleted by their author', main, async (t) => {
+  const world = await start(t)
+  const { api, db } = world
+  const owner = await signIn(world)
+  const [ben, cleo] = [await join(world, owner, 'Ben'), await join(world, owner, 'Cleo')]
+  const id = await openConversation(world, owner)
+  const before = (await owner.ask('GET', `/conversations/${id}`)).data
+  const text = '@Ben she is a VIP. @Cleo too'
+  const note = (await owner.ask('POST', `/conversations/${id}/notes`, { text: ` ${text} `, mentions: [ben.id] }, 201))
+    .data
+  assert.deepEqual(note, {
+    id: note.id,
+    kind: 'note',
+    member: { id: owner.id, name: world.owner.email },
+    text,
+    details: { mentions: [{ id: ben.id, name: 'Ben' }] },
+    created_at: note.created_at,
+  })
+  assert.deepEqual((await owner.ask('GET', `/conversations/${id}`)).data, before, 'a note moves nothing')
+  const { data: messages } = (await api.get(`/conversations/${id}/messages`)).body
+  assert.deepEqual(
+    messages.map(({ content_text }: Json) => content_text),
+    ['Hello?'],
+  )
+  assert.ok(note.id > messages[0].id, 'ids grow with time')
+  const second = (await cleo.ask('POST', `/conversations/${id}/notes`, { text: 'Noted', mentions: [cleo.id] }, 201))
+    .data
+  const timeline = async (query = '') => cleo.ask('GET', `/conversations/${id}/timeline${query}`)
+  assert.deepEqual((await timeline()).data, [second, note])
+  const first = await timeline('?limit=1')
+  assert.deepEqual((await timeline(`?limit=1&cursor=${first.meta.next_cursor}`)).data, [note])
+
+  const mentionsOf = async (who: Member, query = '') => (await who.ask('GET', `/mentions${query}`)).data
+  const [mention, ...more] = await mentionsOf(ben, '?unread=true')
+  assert.deepEqual(
+    [mention.id, mention.conversation_id, mention.text, mention.read_at, more],
+    [note.id, id, text, null, []],
+  )
+  assert.deepEqual([mention.author.id, mention.contact.name, mention.channel], [owner.id, 'Ann Porter', 'msgapp'])
+  assert.deepEqual([await mentionsOf(cleo), await mentionsOf(owner)], [[], []], 'not the author of a note')
+  assert.deepEqual((await ben.ask('POST', '/mentions/read', { conversation_id: id })).data, { read: 1 })
+  assert.deepEqual(await mentionsOf(ben, '?unread=true'), [])
+  assert.ok((await mentionsOf(ben))[0].read_at)
+  assert.deepEqual((await ben.ask('POST', '/mentions/read', { conversation_id: id })).data, { read: 0 })
+
+  const path = `/conversations/${id}/notes/${note.id}`
+  assertRefused(await ben.call('DELETE', path), 403, 'forbidden', /author/)
+  assert.deepEqual((await owner.ask('DELETE', path)).data, { id: note.id, deleted: true })
+  assertRefused(await owner.call('DELETE', path), 404, 'not_found')
+  assert.deepEqual([(await timeline()).data, await mentionsOf(ben)], [[second], []])
+
+  for (const [body, message] of [
+    [{ text: '  ' }, /^text: /],
+    [{ text: 'x'.repeat(10_001) }, /^text: /],
+    [{ text: 'x', mentions: ['x'] }, /mentions/],
+    [{ text: 'x', mentions: ['00000000-0000-7000-8000-000000000000'] }, /^mentions: /],
+    [{ text: 'x', mentions: Array(51).fill(ben.id) }, /mentions/],
+  ] as const) {
+    assertRefused(await owner.call('POST', `/conversations/${id}/notes`, body), 400, 'bad_request', message)
+  }
+  // A removed member is still the author.
+  await owner.ask('DELETE', `/members/${cleo.id}`)
+  assert.deepEqual((await owner.ask('GET', `/conversations/${id}/timeline`)).data[0].member, {
+    id: cleo.id,
+    name: null,
+  })
+  await owner.ask('DELETE', `/contacts/${before.contact_id}`)
+  assert.equal((await db`select from timeline_entries where workspace_id = ${api.workspaceId}`).length, 0)
+})
+
+test('a member of another workspace sees, writes and deletes no note', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world)
+  const id = await openConversation(world, owner)
+  const theirs = await world.workspace()
+  const stranger = await signIn(world, theirs.owner)
+  const { data: note } = await owner.ask('POST', `/conversations/${id}/notes`, { text: 'Ours' }, 201)
+  assertRefused(await stranger.call('GET', `/conversations/${id}/timeline`), 404, 'not_found')
+  assertRefused(await stranger.call('POST', `/conversations/${id}/notes`, { text: 'x' }), 404, 'not_found')
+  assertRefused(await stranger.call('DELETE', `/conversations/${id}/notes/${note.id}`), 404, 'not_found')
+  const mentioning = { text: 'x', mentions: [stranger.id] }
+  assertRefused(await owner.call('POST', `/conversations/${id}/notes`, mentioning), 400, 'bad_request', /^mentions: /)
+  const stream = await openStream(t, stranger)
+  const report = { page_id: pageOf('a'), state: 'open', conversation_id: id }
+  await stranger.ask('POST', '/presence', report)
+  await owner.ask('POST', '/presence', report)
+  await stranger.ask('POST', '/presence', { ...report, state: 'closed' })
+  assert.deepEqual(stream.presence.flat(), [])
+})
