@@ -74,10 +74,16 @@ const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.wav': 'audio/wav',
+  '.webmanifest': 'application/manifest+json',
+  '.woff2': 'font/woff2',
 }
+/** These formats are compressed already: all bodies are the file itself. */
+const compressed = new Set(['.png', '.woff2'])
 
 type Encoding = 'identity' | 'gzip' | 'br'
-export type BuiltFile = { type: string; bodies: Record<Encoding, Buffer> }
+export type BuiltFile = { type: string; isCompressible: boolean; bodies: Record<Encoding, Buffer> }
 
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
@@ -100,7 +106,10 @@ export function cacheControlOf(path: string): string {
 /** Reads a file and compresses it, so that it can be sent from memory. */
 export async function readBuiltFile(path: string): Promise<BuiltFile> {
   const identity = readFileSync(path)
+  const type = types[extname(path)] ?? 'application/octet-stream'
+  if (compressed.has(extname(path)))
+    return { type, isCompressible: false, bodies: { identity, gzip: identity, br: identity } }
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
   const [zipped, brotli] = await Promise.all([compressGzip(identity), compressBrotli(identity, quality)])
-  return { type: types[extname(path)] ?? 'application/octet-stream', bodies: { identity, gzip: zipped, br: brotli } }
+  return { type, isCompressible: true, bodies: { identity, gzip: zipped, br: brotli } }
 }

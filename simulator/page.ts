@@ -18,7 +18,7 @@ const source = {
 const headers = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https: http:; media-src 'self' blob:; " +
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -45,7 +45,7 @@ export async function sendPage(name: string, request: IncomingMessage, response:
   })
   const file = loaded.get(name)
   if (!file) return sendNotFound(response)
-  const isGzipped = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const isGzipped = file.isCompressible && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
   const body = file.bodies[isGzipped ? 'gzip' : 'identity']
   response.writeHead(200, {
     ...headers,

@@ -134,8 +134,11 @@ const icons = {
 
 export type IconName = keyof typeof icons
 
+/** These point along the line of text: they are mirrored in a right-to-left page. */
+const directional = new Set<IconName>(['right', 'back', 'send', 'reply', 'external', 'signout', 'menu'])
+
 /** `ui.css` sets its size and stroke. */
 export function Icon({ name }: { name: IconName }) {
   const Drawing = icons[name]
-  return <Drawing className="icon" />
+  return <Drawing className="icon" data-directional={directional.has(name) ? '' : undefined} />
 }

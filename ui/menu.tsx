@@ -1,66 +1,60 @@
-/** A button that opens a list of actions or choices. Base UI provides keys, typeahead, focus, roles and position. */
-import { Menu as BaseMenu } from '@base-ui/react/menu'
-import { type ReactElement, type ReactNode, useRef } from 'react'
-import { usePopupContainer } from './modal.tsx'
+/**
+ * A button that opens a list of actions or choices.
+ *
+ * Base UI (`base-menu.tsx`, 60 KB compressed) loads after the first paint. Until then the button is a plain one: a press loads the
+ * list at once and opens it.
+ */
+import { cloneElement, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import type { MenuProps } from './base-menu.tsx'
 
-/** Items with `checked` are the alternatives of one choice. */
-type MenuItem =
-  | { kind?: 'item'; label: ReactNode; onSelect: () => void; checked?: boolean; danger?: boolean; key?: string }
-  | { kind: 'separator'; key?: string }
+type BaseMenu = typeof import('./base-menu.tsx')
 
-type MenuProps = {
-  /** An element that renders one `<button>` and passes all props on to it, such as `Button` or `IconButton`. */
-  button: ReactElement
-  items: readonly MenuItem[]
-  /** The accessible name of the list. */
-  label: string
-  align?: 'start' | 'end'
-  side?: 'top' | 'bottom'
+let loaded: BaseMenu | undefined
+let loading: Promise<BaseMenu> | undefined
+
+/** Concurrent callers share one load. A failed load is not kept. */
+function loadBaseMenu(): Promise<BaseMenu> {
+  loading ??= import('./base-menu.tsx').then(
+    (module) => {
+      loaded = module
+      return module
+    },
+    (error: unknown) => {
+      loading = undefined
+      throw error
+    },
+  )
+  return loading
 }
 
-export function Menu({ button, items, label, align = 'end', side = 'bottom' }: MenuProps) {
-  const trigger = useRef<HTMLButtonElement>(null)
-  const selected = useRef<() => void>(undefined)
-  // The action runs when the list is gone and the button has the focus, so that a dialog it opens returns the focus there.
-  const runSelected = () => {
-    if (!selected.current) return
-    trigger.current?.focus()
-    selected.current()
-    selected.current = undefined
+export function Menu(props: MenuProps) {
+  const [base, setBase] = useState(loaded)
+  const start = useRef({ isOpen: false, hasFocus: false })
+  const load = () => {
+    // After a failed load, the next press tries again.
+    loadBaseMenu().then(setBase, () => {})
   }
-  return (
-    <BaseMenu.Root modal={false} onOpenChangeComplete={(isOpen) => !isOpen && runSelected()}>
-      <BaseMenu.Trigger ref={trigger} render={button} />
-      <BaseMenu.Portal container={usePopupContainer()}>
-        <BaseMenu.Positioner className="popup" side={side} align={align} sideOffset={4} positionMethod="fixed">
-          <BaseMenu.Popup
-            className="menu"
-            aria-label={label}
-            aria-labelledby={undefined}
-            // Leaving the list closes it. The browser then moves the focus on from the button.
-            onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
-          >
-            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'separator' && item.checked)}>
-              {items.map((item, index) => {
-                if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
-                const select = () => {
-                  selected.current = item.onSelect
-                }
-                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select }
-                return item.checked === undefined ? (
-                  <BaseMenu.Item key={item.key ?? index} {...props}>
-                    {item.label}
-                  </BaseMenu.Item>
-                ) : (
-                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props}>
-                    {item.label}
-                  </BaseMenu.RadioItem>
-                )
-              })}
-            </BaseMenu.RadioGroup>
-          </BaseMenu.Popup>
-        </BaseMenu.Positioner>
-      </BaseMenu.Portal>
-    </BaseMenu.Root>
-  )
+  const open = () => {
+    start.current.isOpen = true
+    load()
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, after the first paint.
+  useEffect(() => {
+    if (!base) load()
+  }, [])
+  if (base) return <base.LoadedMenu {...props} start={start.current} />
+  return cloneElement(props.button, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onFocus: () => {
+      start.current.hasFocus = true
+    },
+    onBlur: () => {
+      start.current.hasFocus = false
+    },
+    onClick: open,
+    onKeyDown: ({ key }: KeyboardEvent) => {
+      if (key === 'ArrowDown' || key === 'ArrowUp') open()
+    },
+  })
 }

@@ -9,7 +9,7 @@ export function sendFile(
   file: BuiltFile,
   headers: Record<string, string>,
 ): FastifyReply {
-  const encoding = chooseEncoding(request.headers['accept-encoding']) ?? 'identity'
+  const encoding = (file.isCompressible && chooseEncoding(request.headers['accept-encoding'])) || 'identity'
   reply.headers({ ...headers, vary: 'accept-encoding' })
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   return reply.type(file.type).send(file.bodies[encoding])

@@ -46,7 +46,9 @@ export function ContactForm({ contact }: { contact: DataOf<'GET /contacts/{id}'>
         {contact.phone && (
           <>
             <dt>{contacts.phone}</dt>
-            <dd className="numeric">{contact.phone}</dd>
+            <dd>
+              <bdi>{contact.phone}</bdi>
+            </dd>
           </>
         )}
         {contact.social_username && (

@@ -175,7 +175,7 @@ function Row({ contact }: { contact: ItemOf<'GET /contacts'> }) {
         </span>
       </td>
       <td className="nowrap numeric" data-label={contacts.phone}>
-        {phone ?? ''}
+        {phone && <bdi>{phone}</bdi>}
       </td>
       <td data-label={contacts.company}>{company ?? ''}</td>
       <td data-label={contacts.tags}>

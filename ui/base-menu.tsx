@@ -1,0 +1,75 @@
+/** The menu on Base UI, which provides keys, typeahead, focus, roles and position. `menu.tsx` loads this file. */
+import { Menu as BaseMenu } from '@base-ui/react/menu'
+import { type ReactElement, type ReactNode, useLayoutEffect, useRef } from 'react'
+import { usePopupContainer } from './modal.tsx'
+
+/** Items with `checked` are the alternatives of one choice. */
+type MenuItem =
+  | { kind?: 'item'; label: ReactNode; onSelect: () => void; checked?: boolean; danger?: boolean; key?: string }
+  | { kind: 'separator'; key?: string }
+
+export type MenuProps = {
+  /** An element that renders one `<button>` and passes all props on to it, such as `Button` or `IconButton`. */
+  button: ReactElement<Record<string, unknown>>
+  items: readonly MenuItem[]
+  /** The accessible name of the list. */
+  label: string
+  align?: 'start' | 'end'
+  side?: 'top' | 'bottom'
+}
+
+/** `start`: what the member did with the button before this file was loaded. */
+type BaseMenuProps = MenuProps & { start: { isOpen: boolean; hasFocus: boolean } }
+
+export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom', start }: BaseMenuProps) {
+  const { isOpen, hasFocus } = start
+  const trigger = useRef<HTMLButtonElement>(null)
+  const selected = useRef<() => void>(undefined)
+  // The action runs when the list is gone and the button has the focus, so that a dialog it opens returns the focus there.
+  const runSelected = () => {
+    if (!selected.current) return
+    trigger.current?.focus()
+    selected.current()
+    selected.current = undefined
+  }
+  // The button that had the focus was another element.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it replaces that button.
+  useLayoutEffect(() => {
+    if (hasFocus) trigger.current?.focus()
+  }, [])
+  return (
+    <BaseMenu.Root defaultOpen={isOpen} modal={false} onOpenChangeComplete={(isOpen) => !isOpen && runSelected()}>
+      <BaseMenu.Trigger ref={trigger} render={button} />
+      <BaseMenu.Portal container={usePopupContainer()}>
+        <BaseMenu.Positioner className="popup" side={side} align={align} sideOffset={4} positionMethod="fixed">
+          <BaseMenu.Popup
+            className="menu"
+            aria-label={label}
+            aria-labelledby={undefined}
+            // Leaving the list closes it. The browser then moves the focus on from the button.
+            onKeyDown={(event) => event.key === 'Tab' && trigger.current?.focus()}
+          >
+            <BaseMenu.RadioGroup value={items.findIndex((item) => item.kind !== 'separator' && item.checked)}>
+              {items.map((item, index) => {
+                if (item.kind === 'separator') return <BaseMenu.Separator key={item.key ?? index} />
+                const select = () => {
+                  selected.current = item.onSelect
+                }
+                const props = { 'data-danger': item.danger ? '' : undefined, onClick: select }
+                return item.checked === undefined ? (
+                  <BaseMenu.Item key={item.key ?? index} {...props}>
+                    {item.label}
+                  </BaseMenu.Item>
+                ) : (
+                  <BaseMenu.RadioItem key={item.key ?? index} value={index} closeOnClick {...props}>
+                    {item.label}
+                  </BaseMenu.RadioItem>
+                )
+              })}
+            </BaseMenu.RadioGroup>
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  )
+}
