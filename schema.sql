@@ -146,6 +146,26 @@ comment on column broadcasts.member_ids is 'The members of the segment when send
 CREATE INDEX broadcasts_scheduled ON public.broadcasts USING btree (scheduled_at) WHERE (status = 'scheduled'::text);
 CREATE INDEX broadcasts_under_way ON public.broadcasts USING btree (workspace_id, id) WHERE ((completed_at IS NULL) AND (status <> 'scheduled'::text));
 
+create table canned_replies (
+  workspace_id uuid not null,
+  id uuid not null,
+  member_id uuid,
+  shortcut text not null,
+  shortcut_key text not null,
+  text text not null,
+  upload_ids uuid[] not null default '{}'::uuid[],
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint canned_replies_shortcut_unique UNIQUE NULLS NOT DISTINCT (workspace_id, member_id, shortcut_key),
+  constraint canned_replies_pkey PRIMARY KEY (workspace_id, id),
+  constraint canned_replies_member_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE,
+  constraint canned_replies_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table canned_replies is 'Prepared replies that members insert by a shortcut.';
+comment on column canned_replies.member_id is 'The only member who sees it; null: all members of the workspace.';
+comment on column canned_replies.shortcut_key is 'The shortcut, case-folded.';
+comment on column canned_replies.upload_ids is 'The attached files, in order.';
+
 create table channel_connections (
   workspace_id uuid not null,
   id uuid not null,
@@ -280,6 +300,19 @@ CREATE INDEX conversations_by_channel ON public.conversations USING btree (works
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 CREATE INDEX conversations_unread ON public.conversations USING btree (workspace_id, COALESCE(last_message_at, created_at), id) WHERE (unread_count > 0);
+
+create table drafts (
+  workspace_id uuid not null,
+  member_id uuid not null,
+  conversation_id uuid not null,
+  text text not null,
+  updated_at timestamp with time zone not null,
+  constraint drafts_pkey PRIMARY KEY (workspace_id, member_id, conversation_id),
+  constraint drafts_conversation_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint drafts_member_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
+);
+comment on table drafts is 'Unsent replies of members, one per member and conversation.';
+CREATE INDEX drafts_by_conversation ON public.drafts USING btree (workspace_id, conversation_id);
 
 create table early_reports (
   workspace_id uuid not null,

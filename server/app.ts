@@ -29,7 +29,9 @@ import { widgetDashboard } from './channels/widget-dashboard.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
+import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
+import { draftDashboard } from './conversations/draft-dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
@@ -208,6 +210,8 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(conversationDashboard(db, { lastMessagesOf, channels }))
       members.register(timelineDashboard(db, signals))
       members.register(presenceDashboard(db, signals))
+      members.register(draftDashboard(db, signals))
+      members.register(cannedReplyDashboard(db, publicUrl))
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db))

@@ -11,6 +11,7 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',
   'POST /mentions/read': 'it changes nothing for others',
   'POST /presence': 'it is gone when the page is closed',
+  'PUT /conversations/:id/draft': 'only its author sees it',
   'POST /uploads': 'a file says nothing until it is sent',
   'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',

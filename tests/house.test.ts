@@ -47,7 +47,7 @@ const tables: Record<string, readonly string[]> = {
   contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
-  conversations: ['conversations', 'member_presence', 'mentions', 'timeline_entries'],
+  conversations: ['conversations', 'member_presence', 'mentions', 'timeline_entries', 'drafts', 'canned_replies'],
   media: ['media', 'uploads'],
   messages: ['messages', 'early_reports', 'message_revisits', 'message_outcomes'],
   webchat: ['visitor_windows'],

@@ -389,6 +389,8 @@ function createApi(db: Db, url: string, contract: Contract, workspaceId: string)
 /** A member's browser: keeps its cookies, says where it comes from. */
 export type Browser = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** The cookies, for calls that `call` cannot make. */
+  cookie(): string
   signIn(who: { email: string; password: string }): Promise<Answer>
 }
 
@@ -415,7 +417,8 @@ export function createBrowser(url: string, origin = publicUrl): Browser {
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
   }
-  return { call, signIn: (who) => call('POST', '/session', who) }
+  const cookie = () => [...cookies.values()].join('; ')
+  return { call, cookie, signIn: (who) => call('POST', '/session', who) }
 }
 
 /** A world with its owner signed in: `ask` answers the body of what must go well, `get` what is in its envelope. */

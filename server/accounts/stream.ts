@@ -1,8 +1,9 @@
 /**
  * `/stream`: keeps a member's pages up to date.
  *
- * An event says that something that the member sees changed, but not what: the page reloads the data it shows. A stream sends the
- * first event at once and at most five per second. It ends with its session.
+ * An event says that something changed, but not what: the page reloads the data it shows. `changed` is about the workspace,
+ * `member_changed` about data that only this member sees. A stream sends the first event at once and at most five per second.
+ * It ends with its session.
  *
  * Feeds are the exception: their events carry the data, because it changes too often to reload lists for it.
  */
@@ -58,10 +59,9 @@ export const streamRoutes =
           onError: (error) => app.log.warn({ err: error }, 'a member stream could not be notified'),
           pauseMs,
         })
-      const notify = createNotifier(() => stream.send('changed', {}))
-      for (const topic of [workspaceTopic(workspaceId), memberTopic(session.member.id)]) {
-        stream.onClose(live.listen(topic, notify))
-      }
+      const send = (event: string) => createNotifier(() => stream.send(event, {}))
+      stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
+      stream.onClose(live.listen(memberTopic(session.member.id), send('member_changed')))
       const notifiers = feeds.map(({ event, topicOf, read }) => {
         const send = createNotifier(async () => {
           const data = await coalesce(`${event} ${workspaceId}`, () => read(workspaceId))

@@ -180,6 +180,54 @@ export async function markUploadsUsed(
   return used.map(({ token, filename }) => ({ token, path: mediaPath(token, filename) }))
 }
 
+/** The workspace's own uploaded files with these links, in order and marked as used. 400 for any other link. */
+export async function requireUploads(
+  sql: Sql,
+  workspaceId: string,
+  links: readonly string[],
+  { publicUrl, field }: { publicUrl: string; field: string },
+): Promise<string[]> {
+  const tokens = links.map((link) => tokensIn(link, publicUrl)[0])
+  await markUploadsUsed(
+    sql,
+    workspaceId,
+    tokens.filter((token) => token !== undefined),
+  )
+  const found = await sql<{ id: string; token: string }[]>`
+    select id, token from uploads where workspace_id = ${workspaceId} and token = any(${tokens.map((token) => token ?? '')}::text[])`
+  return tokens.map((token, i) => {
+    const upload = found.find((each) => each.token === token)
+    if (!upload) throw badRequest(`${field}[${i}]: not an uploaded file of this workspace`)
+    return upload.id
+  })
+}
+
+/** The uploaded files with these ids, in no order. */
+export async function listUploads(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<(Upload & { id: string })[]> {
+  if (ids.length === 0) return []
+  const uploads = await sql<(Pick<Upload, 'mime_type' | 'filename' | 'size_bytes'> & { id: string; token: string })[]>`
+    select id, token, mime_type, filename, size_bytes::int as size_bytes
+    from uploads where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+  return uploads.map(({ token, ...upload }) => ({
+    ...upload,
+    type: displayed[upload.mime_type] ?? 'document',
+    path: mediaPath(token, upload.filename),
+  }))
+}
+
+/** Gives up a use of these files. The sweep deletes a file without any use. */
+export async function releaseUploads(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    update uploads
+    set use_count = use_count - 1, used_at = case when use_count > 1 then used_at end
+    where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+}
+
 /** Deletes files that were not sent within a day. */
 export async function sweepUploads(sql: Sql, store: Store, log: FastifyBaseLogger): Promise<void> {
   for (;;) {

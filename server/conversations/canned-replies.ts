@@ -1,0 +1,203 @@
+/**
+ * Canned replies: prepared texts and files that members insert by a shortcut. A personal one belongs to one member and only that
+ * member sees it; a shared one belongs to the workspace. A shortcut is unique among the shared ones and among those of a
+ * member, without regard to case.
+ *
+ * A text may have variables, `{{contact.name|there}}` and `{{member.name}}`. The page fills them when a member picks the reply.
+ */
+import { type Db, isDuplicate, isoTime, type Sql } from '../lib/db.ts'
+import { badRequest, forbidden, notFound } from '../lib/errors.ts'
+import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { fold, lengthOf } from '../lib/text.ts'
+import { listUploads, releaseUploads, requireUploads, type Upload } from '../media/uploads.ts'
+
+export type CannedReply = {
+  id: string
+  shortcut: string
+  text: string
+  attachments: Attachment[]
+  is_shared: boolean
+  updated_at: string
+}
+
+export type Attachment = Omit<Upload, 'path'> & { media_url: string }
+
+export type CannedReplyInput = {
+  shortcut: string
+  text: string
+  /** Links of uploaded files. */
+  attachments: readonly string[]
+  is_shared: boolean
+}
+
+/** The member who calls. Only managers change shared replies. */
+export type Author = { memberId: string; isManager: boolean }
+
+export const maxAttachments = 5
+const maxShortcutLength = 40
+const maxTextLength = 4_096
+/** Shared replies of a workspace, and personal replies of a member. */
+const maxReplies = 500
+
+type Row = Omit<CannedReply, 'attachments'> & { upload_ids: string[] }
+
+/** The shared replies and those of the member, by shortcut. */
+export async function listCannedReplies(
+  sql: Sql,
+  workspaceId: string,
+  memberId: string,
+  publicUrl: string,
+): Promise<CannedReply[]> {
+  const rows = await sql<Row[]>`
+    select ${columns(sql)}
+    from canned_replies r
+    where r.workspace_id = ${workspaceId} and (r.member_id is null or r.member_id = ${memberId})
+    order by r.shortcut_key, r.id`
+  return withAttachments(sql, workspaceId, rows, publicUrl)
+}
+
+export async function createCannedReply(
+  db: Db,
+  workspaceId: string,
+  author: Author,
+  input: CannedReplyInput,
+  publicUrl: string,
+): Promise<CannedReply> {
+  const { shortcut, text } = readInput(input)
+  requireAuthor(author, input.is_shared)
+  const memberId = input.is_shared ? null : author.memberId
+  const id = newId()
+  const row = await db
+    .begin(async (sql) => {
+      const [existing] = await sql<{ count: number }[]>`
+        select count(*)::int as count from canned_replies
+        where workspace_id = ${workspaceId} and member_id is not distinct from ${memberId}`
+      if (existing && existing.count >= maxReplies) throw badRequest(`there are ${maxReplies} canned replies already`)
+      const uploadIds = await requireUploads(sql, workspaceId, input.attachments, { publicUrl, field: 'attachments' })
+      const [created] = await sql<Row[]>`
+        insert into canned_replies as r (workspace_id, id, member_id, shortcut, shortcut_key, text, upload_ids, created_at,
+          updated_at)
+        values (${workspaceId}, ${id}, ${memberId}, ${shortcut}, ${fold(shortcut)}, ${text}, ${uploadIds}::uuid[],
+          ${timeOfId(id)}, ${timeOfId(id)})
+        returning ${columns(sql)}`
+      return created
+    })
+    .catch(refuseDuplicate)
+  return requireWithAttachments(db, workspaceId, row, publicUrl)
+}
+
+/** Replaces a reply. A reply stays personal or shared, unless a manager shares a personal one of their own or takes it back. */
+export async function updateCannedReply(
+  db: Db,
+  workspaceId: string,
+  author: Author,
+  id: string,
+  input: CannedReplyInput,
+  publicUrl: string,
+): Promise<CannedReply> {
+  const { shortcut, text } = readInput(input)
+  const row = await db
+    .begin(async (sql) => {
+      const before = await requireOwn(sql, workspaceId, author, id)
+      requireAuthor(author, input.is_shared)
+      const uploadIds = await requireUploads(sql, workspaceId, input.attachments, { publicUrl, field: 'attachments' })
+      await releaseUploads(sql, workspaceId, before.upload_ids)
+      const [updated] = await sql<Row[]>`
+        update canned_replies r set
+          member_id = ${input.is_shared ? null : author.memberId}, shortcut = ${shortcut}, shortcut_key = ${fold(shortcut)},
+          text = ${text}, upload_ids = ${uploadIds}::uuid[], updated_at = now()
+        where r.workspace_id = ${workspaceId} and r.id = ${id}
+        returning ${columns(sql)}`
+      return updated
+    })
+    .catch(refuseDuplicate)
+  return requireWithAttachments(db, workspaceId, row, publicUrl)
+}
+
+/** Returns the deleted reply's shortcut and whether it was shared. */
+export async function deleteCannedReply(
+  db: Db,
+  workspaceId: string,
+  author: Author,
+  id: string,
+): Promise<{ id: string; shortcut: string; is_shared: boolean }> {
+  return db.begin(async (sql) => {
+    const { upload_ids, shortcut, is_shared } = await requireOwn(sql, workspaceId, author, id)
+    await releaseUploads(sql, workspaceId, upload_ids)
+    await sql`delete from canned_replies where workspace_id = ${workspaceId} and id = ${id}`
+    return { id, shortcut, is_shared }
+  })
+}
+
+/** Locks a reply that the author may change. Another member's personal reply does not exist for the author. */
+async function requireOwn(sql: Sql, workspaceId: string, author: Author, id: string): Promise<Row> {
+  const [row] = isUuid(id)
+    ? await sql<Row[]>`
+        select ${columns(sql)}
+        from canned_replies r
+        where r.workspace_id = ${workspaceId} and r.id = ${id}
+          and (r.member_id is null or r.member_id = ${author.memberId})
+        for update`
+    : []
+  if (!row) throw notFound('canned reply')
+  requireAuthor(author, row.is_shared)
+  return row
+}
+
+function requireAuthor({ isManager }: Author, isShared: boolean): void {
+  if (isShared && !isManager) throw forbidden('only owner and admin may change shared canned replies')
+}
+
+function readInput({ shortcut: input, text, attachments }: CannedReplyInput): { shortcut: string; text: string } {
+  const shortcut = input.trim().replace(/^\//, '')
+  if (!/^[\p{L}\p{N}][\p{L}\p{M}\p{N}_-]*$/u.test(shortcut)) {
+    throw badRequest('shortcut: must have letters, digits, - and _ only')
+  }
+  if (lengthOf(shortcut) > maxShortcutLength) {
+    throw badRequest(`shortcut: must have at most ${maxShortcutLength} characters`)
+  }
+  if (lengthOf(text) > maxTextLength) throw badRequest(`text: must have at most ${maxTextLength} characters`)
+  if (text.trim() === '' && attachments.length === 0) throw badRequest('text: must not be blank without attachments')
+  return { shortcut, text: text.trim() }
+}
+
+const columns = (sql: Sql) => sql`
+  r.id, r.shortcut, r.text, r.upload_ids, r.member_id is null as is_shared,
+  ${isoTime(sql, sql`r.updated_at`)} as updated_at`
+
+function refuseDuplicate(error: unknown): never {
+  throw isDuplicate(error, 'canned_replies_shortcut_unique') ? badRequest('shortcut: already in use') : error
+}
+
+async function requireWithAttachments(
+  sql: Sql,
+  workspaceId: string,
+  row: Row | undefined,
+  publicUrl: string,
+): Promise<CannedReply> {
+  const [reply] = await withAttachments(sql, workspaceId, row ? [row] : [], publicUrl)
+  if (!reply) throw notFound('canned reply')
+  return reply
+}
+
+async function withAttachments(
+  sql: Sql,
+  workspaceId: string,
+  rows: readonly Row[],
+  publicUrl: string,
+): Promise<CannedReply[]> {
+  const uploads = await listUploads(
+    sql,
+    workspaceId,
+    rows.flatMap(({ upload_ids }) => upload_ids),
+  )
+  return rows.map(({ upload_ids, ...reply }) => ({
+    ...reply,
+    attachments: upload_ids.flatMap((id) => {
+      const upload = uploads.find((each) => each.id === id)
+      if (!upload) return []
+      const { type, path, mime_type, filename, size_bytes } = upload
+      return [{ type, media_url: `${publicUrl}${path}`, mime_type, filename, size_bytes }]
+    }),
+  }))
+}

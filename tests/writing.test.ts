@@ -1,0 +1,195 @@
+/** How members write: drafts, canned replies and reactions, through the calls of the dashboard. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { assertRefused, type Browser, createBrowser, type Json, main, publicUrl, start, until } from './support.ts'
+
+const ann = '+14155550100'
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC',
+  'base64',
+)
+
+/** The owner and an agent of a workspace with one conversation. */
+async function startTeam(t: TestContext) {
+  const world = await start(t)
+  const provider = await world.connect()
+  const owner = createBrowser(world.url)
+  await owner.signIn(world.owner)
+  const invited = await owner.call('POST', '/members', { email: `${crypto.randomUUID()}@acme.test`, role: 'agent' })
+  const agent = createBrowser(world.url)
+  const joined = await agent.call('POST', `/invitations/${invited.body.data.invitation_token}`, {
+    name: 'Robin',
+    password: 'correct horse',
+  })
+  assert.equal(joined.status, 201, joined.text)
+  await provider.writes({ from: ann, name: 'Ann', text: 'Hello' })
+  const [conversation] = (await owner.call('GET', '/conversations')).body.data
+  return { ...world, provider, owner, agent, conversation }
+}
+
+/** Uploads a file as a member. Returns its link. */
+async function upload(url: string, browser: Browser): Promise<string> {
+  const answer = await fetch(`${url}/app/api/uploads?filename=table.png`, {
+    method: 'POST',
+    headers: { cookie: browser.cookie(), origin: publicUrl, 'content-type': 'image/png' },
+    body: png,
+  })
+  assert.equal(answer.status, 201)
+  return ((await answer.json()) as Json).data.media_url
+}
+
+/** The events of a member's stream, without heartbeats. */
+async function follow(t: TestContext, url: string, cookie: string): Promise<string[]> {
+  const abort = new AbortController()
+  t.after(() => abort.abort())
+  const response = await fetch(`${url}/app/api/stream`, { headers: { cookie }, signal: abort.signal })
+  const events: string[] = []
+  void (async () => {
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      for (const [, event = ''] of part.matchAll(/^event: (\w+)$/gm)) events.push(event)
+    }
+  })().catch(() => {})
+  await until('the stream', async () => events.includes('ready'))
+  return events
+}
+
+test('a draft belongs to its member, on all their devices; an empty text deletes it', main, async (t) => {
+  const { url, owner, agent, conversation } = await startTeam(t)
+  const path = `/conversations/${conversation.id}/draft`
+  const [ownEvents, otherEvents] = [await follow(t, url, owner.cookie()), await follow(t, url, agent.cookie())]
+  const before = otherEvents.length
+  const saved = await owner.call('PUT', path, { text: 'Hi *Ann*' })
+  assert.equal(saved.status, 200, saved.text)
+  assert.deepEqual((await owner.call('GET', '/drafts')).body.data, [saved.body.data])
+  assert.deepEqual((await agent.call('GET', '/drafts')).body.data, [])
+  await until('the event', async () => ownEvents.includes('member_changed'))
+
+  const longer = await owner.call('PUT', path, { text: 'Hi Ann, one moment' })
+  assert.ok(longer.body.data.updated_at >= saved.body.data.updated_at)
+  assert.deepEqual(
+    (await owner.call('GET', '/drafts')).body.data.map(({ text }: Json) => text),
+    ['Hi Ann, one moment'],
+  )
+  await agent.call('PUT', path, { text: 'Mine' })
+  assert.equal((await owner.call('PUT', path, { text: ' ' })).body.data, null)
+  assert.deepEqual((await owner.call('GET', '/drafts')).body.data, [])
+  assert.equal((await agent.call('GET', '/drafts')).body.data.length, 1)
+  // The drafts of others cause no event, and one's own none for the workspace.
+  await until('the event of the agent', async () => otherEvents.includes('member_changed'))
+  assert.deepEqual(otherEvents.slice(before), ['member_changed'])
+
+  assertRefused(await owner.call('PUT', path, { text: 'x'.repeat(20_001) }), 400, 'bad_request', /^text: /)
+  const unknown = '/conversations/0199c1d2-8d30-7b52-b7c3-6f90a1b2c3d4/draft'
+  assertRefused(await owner.call('PUT', unknown, { text: 'x' }), 404, 'not_found')
+})
+
+test('canned replies are shared or personal, unique by shortcut, and keep their files', main, async (t) => {
+  const { url, db, owner, agent, api } = await startTeam(t)
+  const link = await upload(url, owner)
+  const input = { shortcut: '/Hours', text: 'Hi {{contact.name|there}}', attachments: [link], is_shared: true }
+  const created = await owner.call('POST', '/canned-replies', input)
+  assert.equal(created.status, 201, created.text)
+  const { id } = created.body.data
+  assert.deepEqual([created.body.data.shortcut, created.body.data.is_shared], ['Hours', true])
+  assert.deepEqual(created.body.data.attachments, [
+    { media_url: link, type: 'image', mime_type: 'image/png', filename: 'table.png', size_bytes: png.length },
+  ])
+  assertRefused(
+    await owner.call('POST', '/canned-replies', { ...input, shortcut: 'hours' }),
+    400,
+    'bad_request',
+    /^shortcut: /,
+  )
+
+  // An agent has personal ones, also with a shortcut that a shared one has, and does not change shared ones.
+  const personal = await agent.call('POST', '/canned-replies', { shortcut: 'hours', text: 'Mine' })
+  assert.equal(personal.status, 201, personal.text)
+  assertRefused(await agent.call('POST', '/canned-replies', { ...input, shortcut: 'new' }), 403, 'forbidden')
+  assertRefused(await agent.call('DELETE', `/canned-replies/${id}`), 403, 'forbidden')
+  const listed = async (browser: typeof owner) =>
+    (await browser.call('GET', '/canned-replies')).body.data.map(({ shortcut, is_shared }: Json) => [
+      shortcut,
+      is_shared,
+    ])
+  assert.deepEqual(await listed(owner), [['Hours', true]])
+  assert.deepEqual(await listed(agent), [
+    ['Hours', true],
+    ['hours', false],
+  ])
+  const other = personal.body.data.id
+  assertRefused(await owner.call('PUT', `/canned-replies/${other}`, { shortcut: 'x', text: 'x' }), 404, 'not_found')
+
+  // The file is kept while the reply has it, and swept afterwards.
+  const uses = async () => {
+    const [row] = await db<{ is_used: boolean; use_count: number }[]>`
+      select used_at is not null as is_used, use_count from uploads where workspace_id = ${api.workspaceId}`
+    return [row?.is_used, row?.use_count]
+  }
+  assert.deepEqual(await uses(), [true, 1])
+  const changed = await owner.call('PUT', `/canned-replies/${id}`, { ...input, text: 'Open until five' })
+  assert.equal(changed.body.data.text, 'Open until five')
+  assert.deepEqual(await uses(), [true, 1])
+  assert.equal((await owner.call('DELETE', `/canned-replies/${id}`)).status, 200)
+  assert.deepEqual(await uses(), [false, 0])
+  assert.deepEqual(await listed(owner), [])
+
+  for (const [body, field] of [
+    [{ shortcut: 'two words', text: 'x' }, /^shortcut: /],
+    [{ shortcut: '', text: 'x' }, /^shortcut: /],
+    [{ shortcut: 'x'.repeat(41), text: 'x' }, /^shortcut: /],
+    [{ shortcut: 'x', text: ' ' }, /^text: /],
+    [{ shortcut: 'x', text: 'x'.repeat(4097) }, /^text: /],
+    [{ shortcut: 'x', text: 'x', attachments: ['https://cdn.example/a.png'] }, /^attachments\[0\]: /],
+  ] as const) {
+    assertRefused(await owner.call('POST', '/canned-replies', body), 400, 'bad_request', field)
+  }
+  const entries = (await owner.call('GET', '/audit')).body.data.filter(({ action }: Json) =>
+    action.startsWith('reply.'),
+  )
+  assert.deepEqual(
+    entries.map(({ action, summary }: Json) => [action, summary]),
+    [
+      ['reply.deleted', '/Hours'],
+      ['reply.changed', '/Hours'],
+      ['reply.created', '/Hours'],
+    ],
+  )
+})
+
+test('a member reacts to a message and removes the reaction, on both channels that have reactions', main, async (t) => {
+  const { provider, owner, conversation } = await startTeam(t)
+  const path = `/conversations/${conversation.id}/messages`
+  const [message] = (await owner.call('GET', path)).body.data
+  const react = (emoji: string, to = path, message_id = message.id) =>
+    owner.call('POST', to, { type: 'reaction', reaction: { message_id, emoji } })
+  const liked = await react('👍🏽')
+  assert.equal(liked.status, 201, liked.text)
+  assert.deepEqual(
+    [liked.body.data.content_type, liked.body.data.content_text, liked.body.data.reply_to_message_id],
+    ['reaction', '👍🏽', message.id],
+  )
+  assert.equal((await react('')).body.data.content_text, null)
+  const sent = await provider.sent(ann)
+  assert.deepEqual(
+    sent.map(({ body }) => [body.type, body.reaction, body.context]),
+    [
+      ['reaction', { message_id: message.message_id, emoji: '👍🏽' }, undefined],
+      ['reaction', { message_id: message.message_id, emoji: '' }, undefined],
+    ],
+  )
+  for (const emoji of ['ok', '👍👍', ' 👍']) assertRefused(await react(emoji), 400, 'bad_request', /^reaction\.emoji: /)
+  assertRefused(await react('👍', path, conversation.id), 400, 'bad_request', /not a message of this conversation/)
+
+  await provider.writes({ channel: 'social', from: '90000001', username: 'ann', text: 'Hi from social' })
+  const [social] = (await owner.call('GET', '/conversations?channel=social')).body.data
+  const socialPath = `/conversations/${social.id}/messages`
+  const [post] = (await owner.call('GET', socialPath)).body.data
+  assertRefused(await react('👍', socialPath, post.id), 400, 'bad_request', /only ❤️/)
+  assert.equal((await react('❤️', socialPath, post.id)).status, 201)
+  assert.equal((await react('', socialPath, post.id)).status, 201)
+  const actions = (await provider.sent('90000001')).map(({ body }) => [body.sender_action, body.payload])
+  assert.deepEqual(actions, [
+    ['react', { message_id: post.message_id, reaction: 'love' }],
+    ['unreact', { message_id: post.message_id }],
+  ])
+})
