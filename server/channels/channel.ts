@@ -192,13 +192,15 @@ export type Content =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; components: unknown[] }
+  /** A reaction to the message `reply_to`. An empty emoji removes it. */
+  | { type: 'reaction'; emoji: string }
 
 export type OutgoingMessage = {
   /** Our message id. The provider returns it in every report of this message. */
   message_id: string
   to: Person
   content: Content
-  /** The channel's id of the quoted message. */
+  /** The channel's id of the quoted message, or of the message that a reaction is for. */
   reply_to: string | null
   /** A member wrote it after the ordinary window has closed. */
   late_reply: boolean

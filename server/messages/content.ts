@@ -18,6 +18,11 @@ export async function readContent(
     const row = { content_type: 'text', content_text: draft.text, content: null, media_url: null, template_name: null }
     return { content: draft, row }
   }
+  if (draft.type === 'reaction') {
+    const { emoji } = draft
+    const row = { content_type: 'reaction', content_text: emoji || null, content: null, media_url: null }
+    return { content: { type: 'reaction', emoji }, row: { ...row, template_name: null } }
+  }
   if (draft.type !== 'template') {
     const { type, text, media_url, filename } = draft
     const content = filename ? { filename } : null

@@ -85,12 +85,29 @@ export const draftFields = {
   ),
 }
 
-const Draft = Type.Object(draftFields)
+/** A reaction to a message of the conversation. */
+const ReactionSchema = Type.Object(
+  {
+    message_id: Type.String({ format: 'uuid' }),
+    emoji: Type.String({ maxLength: 100, description: 'One emoji; empty removes the reaction.' }),
+  },
+  { title: 'Reaction' },
+)
+
+/** The body of a member's reply: also a reaction. */
+export const replyFields = {
+  ...draftFields,
+  type: Type.Optional(OneOf([...sendTypes, 'reaction'], { description: '`text` when absent.' })),
+  reaction: Type.Optional(ReactionSchema),
+}
+
+const Draft = Type.Object(replyFields)
 
 export type Draft =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; params: TemplateParams }
+  | { type: 'reaction'; message_id: string; emoji: string }
 
 /** Applies the rules between the fields of a request. 400 names the field and the rule. */
 export function readDraft(body: Static<typeof Draft>): Draft {
@@ -101,6 +118,12 @@ export function readDraft(body: Static<typeof Draft>): Draft {
     if (!template) throw badRequest('template: required')
     const { name, language = 'en_US', params } = template
     return { type, name, language, params: readParams(params) }
+  }
+  if (type === 'reaction') {
+    if (!body.reaction) throw badRequest('reaction: required')
+    const { message_id, emoji } = body.reaction
+    if (emoji !== '' && !isEmoji(emoji)) throw badRequest('reaction.emoji: must be one emoji')
+    return { type, message_id, emoji }
   }
   if (type === 'text') {
     if (text === undefined) throw badRequest('text: required')
@@ -117,6 +140,9 @@ export function readDraft(body: Static<typeof Draft>): Draft {
     filename: type === 'document' ? body.filename || null : null,
   }
 }
+
+/** One emoji, which may be a sequence: with a skin tone, joined, a flag or a keycap. */
+const isEmoji = (text: string): boolean => /^\p{RGI_Emoji}$/v.test(text) || /^\p{Extended_Pictographic}$/u.test(text)
 
 /** The text of a message from the API, a member or a visitor: 1 to 4096 characters, not all of them spaces. */
 export function requireText(text: string): string {

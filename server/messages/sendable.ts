@@ -27,6 +27,12 @@ export function requireWindow(channel: Channel, lastInboundAt: string | null, by
 export function requireSendable(channel: ChannelName, draft: Draft): void {
   if (channel === 'msgapp') return
   if (draft.type === 'template') throw badRequest('type: only the msgapp channel has templates')
+  if (draft.type === 'reaction') {
+    if (channel === 'web') throw badRequest('type: the web channel has no reactions')
+    const isHeart = draft.emoji === '' || draft.emoji.replace('\ufe0f', '') === '\u2764'
+    if (!isHeart) throw badRequest('reaction.emoji: the social channel supports only ❤️')
+    return
+  }
   if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel supports only text')
   if (channel === 'social' && draft.type !== 'text' && draft.text) {
     throw badRequest('text: the social channel has no captions')

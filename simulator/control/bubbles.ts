@@ -108,6 +108,14 @@ function renderInteractive({ header, body, footer, action }: Json): RenderedTemp
 }
 
 function renderSocial(state: AccountState, body: Json): RenderedContent {
+  if (body.sender_action !== undefined) {
+    const message_id = (isObject(body.payload) ? textOr(body.payload.message_id) : null) ?? ''
+    return {
+      ...emptyContent,
+      type: 'reaction',
+      reaction: { message_id, emoji: body.sender_action === 'react' ? '❤️' : '' },
+    }
+  }
   const message = isObject(body.message) ? body.message : {}
   const reply_to = isObject(body.reply_to) ? textOr(body.reply_to.mid) : null
   const [attachment] = attachmentsOf(message)

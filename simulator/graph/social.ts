@@ -42,12 +42,13 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
   if (!isText(userId) || !socialIdPattern.test(userId) || /["\\]/.test(userId)) {
     return sendFailure(response, invalid('The parameter recipient is required'))
   }
-  if (body.sender_action !== undefined) return acceptAction(state, body.sender_action, userId, response)
+  const isReaction = body.sender_action === 'react' || body.sender_action === 'unreact'
+  if (body.sender_action !== undefined && !isReaction) return acceptAction(state, body.sender_action, userId, response)
 
   const effects = world.faults.effectsOn(state, userId)
   if (refuse(world, effects, response)) return
   const now = Date.now()
-  const refusal = checkSocial(state, body, userId, now)
+  const refusal = isReaction ? checkReaction(state, body, userId, now) : checkSocial(state, body, userId, now)
   if (refusal) return sendFailure(response, refusal, effects.delayMs)
   const { account } = state
   if (!account) return sendFailure(response, failure(2))
@@ -61,12 +62,13 @@ export function acceptSocial(world: World, state: AccountState, params: Params, 
     recipient: userId,
     to: userId,
     at: now,
-    plan: planOf(effects, true),
+    // The provider reports nothing about a reaction of the account itself.
+    plan: isReaction ? 'silent' : planOf(effects, true),
     effects,
     body,
     text,
     reportFields: socialReportFields(state, body, userId),
-    answer: `{"recipient_id":"${userId}","message_id":"${id}"}`,
+    answer: isReaction ? `{"recipient_id":"${userId}"}` : `{"recipient_id":"${userId}","message_id":"${id}"}`,
   })
 }
 
@@ -219,6 +221,15 @@ function checkButtons(buttons: unknown): Failure | undefined {
     return invalid('buttons: web_url with a url, or postback with a payload')
   }
   return undefined
+}
+
+/** A reaction of the account names a message of the conversation. `love` is the only one. */
+function checkReaction(state: AccountState, body: Json, userId: string, now: number): Failure | undefined {
+  const payload = isObject(body.payload) ? body.payload : {}
+  if (!isText(payload.message_id) || payload.message_id === '') return invalid('payload.message_id: required')
+  if (body.sender_action === 'react' && payload.reaction !== 'love') return invalid('payload.reaction: only love')
+  if (!state.customers.has(userId)) return noSuchUser()
+  return isWindowOpen(state, userId, now, 7) ? undefined : outsideWindow()
 }
 
 const actions = new Set<unknown>(['typing_on', 'typing_off', 'mark_seen', 'react', 'unreact'])

@@ -7,7 +7,9 @@ import { words } from '../words/words.ts'
 import { Content } from './content.tsx'
 import { type Message, summaryOf } from './data.ts'
 import type { Reactions } from './message-groups.ts'
-import { canResend, discard, retry } from './outbox.ts'
+import { canResend, retry } from './outbox.ts'
+import { discard } from './outbox-store.ts'
+import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
 import { StatusIcon } from './status-icon.tsx'
 
 const { message: labels } = words.inbox
@@ -23,15 +25,18 @@ type Props = {
   /** The message is only in this browser's outbox; the service did not accept it. */
   isLocal: boolean
   onQuote: ((message: Message) => void) | undefined
+  /** The emoji that the channel accepts. `onReact` is undefined if it has no reactions or the reply window is closed. */
+  reactionChoices: readonly string[]
+  onReact: React | undefined
   onResend: (message: Message) => void
   onReveal: (id: string) => void
 }
 
 export const Bubble = memo(function Bubble(props: Props) {
-  const { message, sender, reactions = [], isHighlighted, onQuote } = props
+  const { message, sender, reactions = [], reactionChoices, isHighlighted, onQuote, onReact } = props
   const { id, status, direction, content_type: type, created_at: at, deleted_at: deleted } = message
   const isBare = type === 'sticker' && !deleted && message.media_url !== null
-  const canQuote = onQuote && !deleted && status !== 'pending' && status !== 'failed' && type !== 'unsupported'
+  const canAnswer = !deleted && status !== 'pending' && status !== 'failed' && type !== 'unsupported'
   return (
     <article
       className="inbox-message"
@@ -58,19 +63,19 @@ export const Bubble = memo(function Bubble(props: Props) {
           </time>
           {direction === 'outbound' && <StatusIcon status={status} />}
         </span>
-        {reactions.length > 0 && (
-          <span className="inbox-reactions">
-            {reactions.map(({ side, emoji }) => (
-              <span key={side} role="img" aria-label={labels.reacted(emoji)} title={labels.reacted(emoji)}>
-                {emoji}
-              </span>
-            ))}
-          </span>
-        )}
+        <ReactionBadges message={message} reactions={reactions} onReact={onReact} />
       </div>
-      {canQuote && (
+      {canAnswer && (onQuote || onReact) && (
         <span className="inbox-message-actions">
-          <IconButton label={labels.reply} icon="reply" size="small" onClick={() => onQuote(message)} />
+          {onReact && (
+            <ReactButton
+              message={message}
+              choices={reactionChoices}
+              current={reactions.find(({ side }) => side === 'outbound')?.emoji}
+              onReact={onReact}
+            />
+          )}
+          {onQuote && <IconButton label={labels.reply} icon="reply" size="small" onClick={() => onQuote(message)} />}
         </span>
       )}
       {status === 'failed' && <FailureNote {...props} />}

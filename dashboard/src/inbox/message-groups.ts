@@ -62,7 +62,7 @@ function dayKey(at: Date, days: readonly Day[]): string {
 export function reactionsOf(messages: readonly Message[]): Reactions {
   const found = new Map<string, Map<Message['direction'], string>>()
   for (const message of messages) {
-    if (!isAttachedReaction(message)) continue
+    if (!isAttachedReaction(message) || message.status === 'failed') continue
     const target = message.reply_to_message_id ?? ''
     const sides = found.get(target) ?? new Map<Message['direction'], string>()
     if (message.content_text) sides.set(message.direction, message.content_text)

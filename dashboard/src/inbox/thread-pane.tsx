@@ -1,11 +1,13 @@
 /** The open conversation: header, thread and reply area. */
-import { useCallback, useState } from 'react'
+import { useCallback, useRef, useState } from 'react'
+import { useToast } from '../../../ui/toast.tsx'
 import { words } from '../words/words.ts'
 import { Composer } from './composer.tsx'
 import type { Conversation, Message } from './data.ts'
 import { useThread } from './live-pages.ts'
 import { useMe } from './me.ts'
-import { resendMessage, useSendings } from './outbox.ts'
+import { resendMessage, send, useSendings } from './outbox.ts'
+import { reactionsOn } from './reactions.tsx'
 import { replyWindowOf } from './reply-rules.ts'
 import { Thread } from './thread.tsx'
 import { ThreadHead } from './thread-head.tsx'
@@ -20,7 +22,23 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const [quoted, setQuoted] = useState<Message>()
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
-  const canQuote = conversation.channel !== 'web' && replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const isWindowOpen = replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const canQuote = conversation.channel !== 'web' && isWindowOpen
+  const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
+  const toast = useToast()
+  const newestId = useRef('')
+  newestId.current = pages.items[0]?.id ?? ''
+  const react = useCallback(
+    ({ id, conversation_id: conversationId }: Message, emoji: string) =>
+      send({
+        conversationId,
+        body: { type: 'reaction', reaction: { message_id: id, emoji } },
+        after: newestId.current,
+        sender: me,
+        onFailed: toast.error,
+      }),
+    [me, toast],
+  )
   return (
     <section className="inbox-thread" aria-label={words.inbox.thread.label}>
       <ThreadHead conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
@@ -29,6 +47,7 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
         pages={pages}
         sendings={sendings}
         onQuote={canQuote ? setQuoted : undefined}
+        onReact={canReact ? react : undefined}
         onResend={resend}
       />
       <Composer

@@ -18,7 +18,8 @@ import type { Conversation, Message } from './data.ts'
 import { type useThread, useTimeline } from './live-pages.ts'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
 import type { Entry } from './notes.ts'
-import type { Sending } from './outbox.ts'
+import type { Sending } from './outbox-store.ts'
+import { type React, reactionsOn } from './reactions.tsx'
 import { TimelineEntry } from './timeline-entry.tsx'
 import { useThreadScroll } from './use-thread-scroll.ts'
 
@@ -30,6 +31,8 @@ type Props = {
   sendings: readonly Sending[]
   /** Undefined if the channel does not support quotes or the reply window is closed. */
   onQuote: ((message: Message) => void) | undefined
+  /** Undefined if the channel has no reactions or the reply window is closed. */
+  onReact: React | undefined
   onResend: (message: Message) => void
 }
 
@@ -43,13 +46,13 @@ export function Thread(props: Props) {
   )
 }
 
-function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props) {
+function MessageLog({ conversation, pages, sendings, onQuote, onReact, onResend }: Props) {
   const { member } = useSession()
   const messages = useMemo(() => pages.items.toReversed(), [pages.items])
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
   const entries = useEntries(conversation.id, messages[0]?.id, pages.hasNextPage)
   const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
-  const reactions = useMemo(() => reactionsOf(messages), [messages])
+  const reactions = useMemo(() => reactionsOf(shown), [shown])
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
   const { highlightedId, reveal } = useReveal(messages, pages, scroll)
   const failed = useMemo(
@@ -90,7 +93,8 @@ function MessageLog({ conversation, pages, sendings, onQuote, onResend }: Props)
                     key={group.key}
                     group={group}
                     customer={nameOf(conversation.contact)}
-                    {...{ reactions, highlightedId, failed, onQuote, onResend }}
+                    reactionChoices={reactionsOn(conversation.channel)}
+                    {...{ reactions, highlightedId, failed, onQuote, onReact, onResend }}
                     onReveal={reveal}
                   />
                 ),
@@ -138,20 +142,13 @@ type MessageGroupProps = {
   highlightedId: string
   failed: ReadonlySet<string>
   onQuote: ((message: Message) => void) | undefined
+  reactionChoices: readonly string[]
+  onReact: React | undefined
   onResend: (message: Message) => void
   onReveal: (id: string) => void
 }
 
-function MessageGroupView({
-  group,
-  customer,
-  reactions,
-  highlightedId,
-  failed,
-  onQuote,
-  onResend,
-  onReveal,
-}: MessageGroupProps) {
+function MessageGroupView({ group, customer, reactions, highlightedId, failed, ...handlers }: MessageGroupProps) {
   return (
     <div className="inbox-run" data-side={group.side}>
       {group.sender && <p className="inbox-sender">{group.sender}</p>}
@@ -164,7 +161,7 @@ function MessageGroupView({
           reactions={reactions.get(message.id)}
           isHighlighted={highlightedId === message.id}
           isLocal={failed.has(message.id)}
-          {...{ onQuote, onResend, onReveal }}
+          {...handlers}
         />
       ))}
     </div>

@@ -74,8 +74,9 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
       recipient_type: 'individual',
       ...recipient,
       type: content.type,
-      [content.type]: toWire(content),
-      ...(reply_to === null ? {} : { context: { message_id: reply_to } }),
+      [content.type]: toWire(content, reply_to),
+      // A reaction names its message itself.
+      ...(reply_to === null || content.type === 'reaction' ? {} : { context: { message_id: reply_to } }),
       biz_opaque_callback_data: message_id,
     },
     timeoutMs: 15_000,
@@ -87,8 +88,10 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
   })
 }
 
-function toWire(content: Content): Json {
+function toWire(content: Content, replyTo: string | null): Json {
   switch (content.type) {
+    case 'reaction':
+      return { message_id: replyTo, emoji: content.emoji }
     case 'text':
       return { body: content.text, preview_url: false }
     case 'template': {

@@ -47,11 +47,13 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
   if (content.type === 'text' && Buffer.byteLength(content.text) > maxTextBytes) {
     return refuse(`text: must have at most ${maxTextBytes} bytes on this channel`)
   }
+  const recipient = { id: to.user_id }
+  if (content.type === 'reaction') return sendReaction(http, connection, recipient, content.emoji, reply_to)
   const answer = await callProvider(http, connection, {
     method: 'POST',
     path: [connection.account_id, 'messages'],
     body: {
-      recipient: { id: to.user_id },
+      recipient,
       ...(late_reply ? { messaging_type: 'MESSAGE_TAG', tag: 'HUMAN_AGENT' } : { messaging_type: 'RESPONSE' }),
       message: toWire(content),
       ...(reply_to === null ? {} : { reply_to: { mid: reply_to } }),
@@ -66,8 +68,31 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
   })
 }
 
+/** A reaction is an action, not a message: the provider gives it no id and sends no echo. It knows only the heart. */
+async function sendReaction(
+  http: Http,
+  connection: Connection,
+  recipient: { id: string },
+  emoji: string,
+  messageId: string | null,
+): Promise<SendAnswer> {
+  const answer = await callProvider(http, connection, {
+    method: 'POST',
+    path: [connection.account_id, 'messages'],
+    body: {
+      recipient,
+      sender_action: emoji === '' ? 'unreact' : 'react',
+      payload: { message_id: messageId, ...(emoji === '' ? {} : { reaction: 'love' }) },
+    },
+    timeoutMs: 15_000,
+  })
+  return toSendAnswer(answer, throttleCodes, (value) =>
+    idOf(recordOf(value)?.recipient_id) ? { ok: true, external_id: null, person: null } : undefined,
+  )
+}
+
 /** Images are sent as a list, other types alone. The channel has no captions. */
-function toWire(content: Exclude<Content, { type: 'template' }>): Json {
+function toWire(content: Exclude<Content, { type: 'template' | 'reaction' }>): Json {
   if (content.type === 'text') return { text: content.text }
   const type = content.type === 'document' ? 'file' : content.type
   const attachment = { type, payload: { url: content.media_url } }
