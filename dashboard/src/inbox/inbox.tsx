@@ -9,6 +9,7 @@ import './content.css'
 import './composer.css'
 import './together.css'
 import './contact-panel.css'
+import './writing.css'
 import './narrow.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
@@ -22,6 +23,7 @@ import { ConversationView } from './conversation-view.tsx'
 import { hrefOf } from './filters.ts'
 import { focusSearch, moveInList, rowOf } from './list-focus.ts'
 import { ListPane } from './list-pane.tsx'
+import { DraftSync } from './reply-drafts.ts'
 import { useContactPanel } from './use-contact-panel.ts'
 
 export default function Inbox() {
@@ -51,6 +53,7 @@ export default function Inbox() {
     <div className="inbox" data-open={id ? '' : undefined} data-panel={id && contactPanel.isDocked ? '' : undefined}>
       <h1 className="offscreen">{words.inbox.title}</h1>
       <ConnectionBanner />
+      <DraftSync />
       <ListPane openId={id} />
       {id ? (
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />

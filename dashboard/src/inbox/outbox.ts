@@ -1,74 +1,24 @@
 /**
- * Messages that this browser is sending. A message shows as soon as it is sent,
- * and the stored message replaces it. Messages of one conversation go out one
- * after the other, so they arrive in the order they were written. A message
- * that the service refuses stays with the reason until it is sent again or
- * discarded. A message that the channel rejects is stored by the service.
+ * Sends messages. A message shows as soon as it is sent, and the stored message replaces it. Messages of one conversation go out one
+ * after the other, so they arrive in the order they were written. A message that the service refuses stays with the reason
+ * until it is sent again or discarded. A message that the channel rejects is stored by the service.
  *
- * Unconfirmed messages are kept for the life of the tab, so a reload loses
- * none. After a reload each waits for "Retry", which sends it under its old
- * `Idempotency-Key`.
+ * Unconfirmed messages survive a reload and closing the tab (`outbox-store.ts`). Each then waits for "Retry", which sends it under
+ * its old `Idempotency-Key`.
  */
-import { useMemo, useSyncExternalStore } from 'react'
-import { CallError, call, describeError, type InputOf, invalidate, newIdempotencyKey } from '../lib/api.ts'
-import { words } from '../words/words.ts'
+import { useEffect, useMemo } from 'react'
+import { CallError, call, describeError, invalidate, newIdempotencyKey } from '../lib/api.ts'
 import { insertMessage, type Message, summaryOf, threadInput } from './data.ts'
+import { type Body, discard, findSending, putSending, type Sending, useAllSendings } from './outbox-store.ts'
 
-export type Body = InputOf<'POST /conversations/{id}/messages'>['body']
-
-export type Sending = {
-  key: string
-  /** The message as the thread shows it. */
-  message: Message
-  body: Body
-  /** The `Idempotency-Key`: a retry of a message that may have been sent does not send it twice. */
-  idempotencyKey: string
-  /** The id of the newest message when this one was sent. The stored message has a higher id. */
-  after: string
-  /** `lost`: the connection or the service failed, so the outcome is unknown. If it was sent, the stored message appears. */
-  state: 'sending' | 'refused' | 'lost'
-}
-
-let all: readonly Sending[] = []
-let isRestored = false
-const listeners = new Set<() => void>()
 const queues = new Map<string, Promise<void>>()
-const storageKey = 'parley-outbox'
-
-function set(next: readonly Sending[]): void {
-  all = next
-  if (all.length > 0) sessionStorage.setItem(storageKey, JSON.stringify(all))
-  else sessionStorage.removeItem(storageKey)
-  for (const listener of listeners) listener()
-}
-
-/** The messages of this tab, read when the first conversation opens. By then `setDraftOwner` has removed another member's. */
-function getAll(): readonly Sending[] {
-  if (isRestored) return all
-  isRestored = true
-  const stored = sessionStorage.getItem(storageKey)
-  const unsent = { status: 'failed', error_reason: words.inbox.thread.notSent } as const
-  all = (stored ? (JSON.parse(stored) as (Sending & { once?: string })[]) : [])
-    // A tab that was open before an upgrade stored the key as `once`.
-    .map(({ once, ...sending }) => ({ ...sending, idempotencyKey: sending.idempotencyKey ?? once }))
-    .map((sending) =>
-      sending.state === 'sending' ? { ...sending, state: 'lost', message: { ...sending.message, ...unsent } } : sending,
-    )
-  return all
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
 
 /** The messages of a conversation that the service has not confirmed, oldest first. */
 export function useSendings(conversationId: string, messages: readonly Message[], memberId: string): Sending[] {
-  const sendings = useSyncExternalStore(subscribe, getAll)
-  return useMemo(() => {
+  const sendings = useAllSendings()
+  const { unconfirmed, confirmed } = useMemo(() => {
     const matched = new Set<string>()
-    return sendings.filter(({ message, after, state }) => {
-      if (message.conversation_id !== conversationId) return false
+    const isConfirmed = ({ message, after, state }: Sending): boolean => {
       const storedMessage = messages.find(
         (one) =>
           one.id > after &&
@@ -78,11 +28,19 @@ export function useSendings(conversationId: string, messages: readonly Message[]
           (one.content_text ?? '') === (message.content_text ?? '') &&
           !matched.has(one.id),
       )
-      if (!storedMessage || state === 'refused') return true
+      if (!storedMessage || state === 'refused') return false
       matched.add(storedMessage.id)
-      return false
-    })
+      return true
+    }
+    const here = sendings.filter(({ message }) => message.conversation_id === conversationId)
+    const confirmed = here.filter(isConfirmed)
+    return { confirmed, unconfirmed: here.filter((one) => !confirmed.includes(one)) }
   }, [sendings, messages, conversationId, memberId])
+  // A message whose outcome was unknown was sent after all.
+  useEffect(() => {
+    for (const { key, state } of confirmed) if (state === 'lost') discard(key)
+  }, [confirmed])
+  return unconfirmed
 }
 
 type Draft = {
@@ -93,9 +51,11 @@ type Draft = {
   quoted?: Message | undefined
   /** The text to show, when it is not in `body` (templates). */
   text?: string | undefined
+  /** Called instead of keeping the message for a retry, for a message that does not show in the thread. */
+  onFailed?: (error: unknown) => void
 }
 
-export function send({ conversationId, body, after, sender, quoted, text }: Draft): void {
+export function send({ conversationId, body, after, sender, quoted, text, onFailed }: Draft): void {
   const key = `sending-${newIdempotencyKey()}`
   const at = new Date().toISOString()
   const message: Message = {
@@ -106,7 +66,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     sender_id: sender.id,
     sender,
     content_type: body.type ?? 'text',
-    content_text: text ?? body.text ?? null,
+    content_text: text ?? body.text ?? (body.reaction?.emoji || null),
     content: null,
     media_url: body.media_url ?? null,
     media: null,
@@ -115,7 +75,7 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     msgapp_message_id: null,
     message_id: key,
     status: 'pending',
-    reply_to_message_id: body.reply_to_message_id ?? null,
+    reply_to_message_id: body.reaction?.message_id ?? body.reply_to_message_id ?? null,
     reply_to: quoted
       ? {
           id: quoted.id,
@@ -130,52 +90,46 @@ export function send({ conversationId, body, after, sender, quoted, text }: Draf
     deleted_at: null,
     created_at: at,
   }
-  start({ key, message, body, idempotencyKey: newIdempotencyKey(), after, state: 'sending' })
+  start({ key, message, body, idempotencyKey: newIdempotencyKey(), after }, onFailed)
 }
 
-function start(sending: Sending): void {
-  set([...all.filter(({ key }) => key !== sending.key), sending])
+function start(unsent: Omit<Sending, 'state' | 'startedAt'>, onFailed?: Draft['onFailed']): void {
+  const sending: Sending = { ...unsent, state: 'sending', startedAt: Date.now() }
+  putSending(sending)
   const { conversation_id: id } = sending.message
-  const queue = (queues.get(id) ?? Promise.resolve()).then(() => post(sending))
+  const queue = (queues.get(id) ?? Promise.resolve()).then(() => post(sending, onFailed))
   queues.set(id, queue)
 }
 
-async function post({ key, message, body, idempotencyKey }: Sending): Promise<void> {
+async function post(sending: Sending, onFailed: Draft['onFailed']): Promise<void> {
+  const { key, message, body, idempotencyKey } = sending
   const { conversation_id: id } = message
   try {
     const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, idempotencyKey })
     insertMessage(data)
     discard(key)
   } catch (error) {
+    onFailed?.(error)
     if (error instanceof CallError && error.code === 'platform_error') {
       await invalidate({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
       return discard(key)
     }
+    if (onFailed) return discard(key)
     const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
     const failed = { status: 'failed', error_reason: describeError(error) } as const
-    set(all.map((one) => (one.key === key ? { ...one, state, message: { ...one.message, ...failed } } : one)))
+    putSending({ ...sending, state, message: { ...message, ...failed } })
   }
 }
 
-// Warns before closing the tab, which would lose unconfirmed messages. A reload would not, but browsers do not distinguish them.
-addEventListener('beforeunload', (event) => {
-  if (all.length > 0) event.preventDefault()
-})
-
 export function retry(key: string): void {
-  const sending = all.find((one) => one.key === key)
+  const sending = findSending(key)
   if (!sending) return
   const idempotencyKey = sending.state === 'lost' ? sending.idempotencyKey : newIdempotencyKey()
   start({
     ...sending,
     idempotencyKey,
-    state: 'sending',
     message: { ...sending.message, status: 'pending', error_reason: null },
   })
-}
-
-export function discard(key: string): void {
-  set(all.filter((one) => one.key !== key))
 }
 
 /** Sends a message again that the channel rejected. Templates cannot be resent: their values are not stored. */

@@ -14,8 +14,9 @@ import { reportTyping } from '../lib/presence.ts'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, type Message, summaryOf } from './data.ts'
-import type { Body } from './outbox.ts'
-import { readDraft, remainingLength, saveDraft, toBodies } from './reply-rules.ts'
+import type { Body } from './outbox-store.ts'
+import { useReplyDraft } from './reply-drafts.ts'
+import { remainingLength, toBodies } from './reply-rules.ts'
 import type { ReplyGuard } from './reply-warning.tsx'
 import { leaveBox, useAutoHeight } from './text-box.ts'
 import { useAttachments } from './use-attachments.ts'
@@ -38,7 +39,7 @@ const showRemainingBelow = 200
 
 export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onTemplate, note }: Props) {
   const { id, channel, contact } = conversation
-  const [text, setText] = useState(() => readDraft(id))
+  const [text, saveDraft] = useReplyDraft(id)
   const [isDragOver, setDragOver] = useState(false)
   const [isSendPending, setSendPending] = useState(false)
   const { attachments, add, remove } = useAttachments()
@@ -46,16 +47,12 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const picker = useRef<HTMLInputElement>(null)
   const takesFiles = channel !== 'web'
   useAutoHeight(box, text)
-  // A restored draft was begun before.
   const { follow } = guard
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, with the text that was restored.
-  useEffect(() => follow(text), [])
+  useEffect(() => follow(text), [follow, text])
 
   const write = (next: string) => {
-    setText(next)
-    saveDraft(id, next)
+    saveDraft(next)
     reportTyping(next ? 'reply' : null)
-    guard.follow(next)
   }
   const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
   const remaining = remainingLength(channel, text)

@@ -1,8 +1,8 @@
-/** Rules for replies: the reply window, length limits, and how text and files become messages. Also stores drafts. */
+/** Rules for replies: the reply window, length limits, and how text and files become messages. */
 
 import type { Uploaded } from '../lib/upload.ts'
 import type { Conversation } from './data.ts'
-import type { Body } from './outbox.ts'
+import type { Body } from './outbox-store.ts'
 
 export type ReplyWindow =
   /** `closesAt`: null on a channel without a time limit. */
@@ -46,14 +46,4 @@ export function toBodies(
   }))
   if (text && !captioned) bodies.push({ type: 'text', text })
   return bodies.map((body, index) => (index === 0 && quotedId ? { ...body, reply_to_message_id: quotedId } : body))
-}
-
-const draftKey = (id: string) => `parley-draft-${id}`
-
-/** The unsent text of a conversation. It is kept until it is sent or the tab is closed. */
-export const readDraft = (id: string): string => sessionStorage.getItem(draftKey(id)) ?? ''
-
-export function saveDraft(id: string, text: string): void {
-  if (text) sessionStorage.setItem(draftKey(id), text)
-  else sessionStorage.removeItem(draftKey(id))
 }

@@ -10,6 +10,7 @@ import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
 import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
 import { RowPresence } from './presence.tsx'
+import { RowNote } from './row-note.tsx'
 import { StatusIcon } from './status-icon.tsx'
 
 const { list } = words.inbox
@@ -52,7 +53,9 @@ export const Row = memo(function Row({
             </time>
           </span>
           <span className="inbox-row-under">
-            <LastMessage conversation={conversation} />
+            <RowNote conversationId={id} isOpen={isOpen}>
+              <LastMessage conversation={conversation} />
+            </RowNote>
             <RowPresence conversationId={id} />
             {unread > 0 && !isOpen && (
               <span className="inbox-unread">

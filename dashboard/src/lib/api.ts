@@ -122,8 +122,8 @@ export async function invalidate(filters: QueryFilters): Promise<void> {
 
 type Options = {
   enabled?: boolean
-  /** Refetch whenever the workspace changes (`live.tsx`). */
-  live?: boolean
+  /** Refetch whenever the workspace changes, or data that only this member sees (`live.tsx`). */
+  live?: boolean | 'member'
   /** Poll, for data whose changes the stream does not announce. */
   pollMs?: number | false
   /** Show the previous data while a new input loads. */

@@ -1,6 +1,7 @@
 /**
  * Live updates over one server-sent event stream. A `presence` event carries its data (`presence.ts`). A `changed` event says only
- * that the workspace changed. It invalidates all `live` queries, at most once per `throttleMs`. A new connection does so too, which covers the changes missed while it was lost. A
+ * that the workspace changed. It invalidates all `live` queries, at most once per `throttleMs`. `member_changed` invalidates those
+ * of data that only this member sees. A new connection does both, which covers the changes missed while it was lost. A
  * hidden tab closes its connection, because over HTTP/1.1 a browser opens at most six to a host, for all tabs together.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
@@ -39,15 +40,18 @@ function followChanges(setState: (state: LiveState) => void): () => void {
       if (isPending) refresh()
     }, throttleMs)
   }
+  const refreshOwn = () => void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
   const open = () => {
     clearTimeout(retry)
     source = new EventSource('/app/api/stream')
     source.addEventListener('ready', () => {
       setState('live')
       refresh()
+      refreshOwn()
     })
     source.addEventListener('changed', refresh)
     source.addEventListener('presence', ({ data }) => receivePresence(JSON.parse(data)))
+    source.addEventListener('member_changed', refreshOwn)
     source.addEventListener('error', () => {
       setState('reconnecting')
       // The browser reconnects by itself after a network error, but not after an error response.

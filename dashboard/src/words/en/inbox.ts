@@ -49,6 +49,8 @@ export const inbox = {
     atMost: (count: number) => (count > 99 ? '99+' : String(count)),
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
+    draft: 'Draft',
+    notSent: 'Not sent',
     noMessages: 'No messages yet',
     empty: 'No conversations yet',
     emptyText: 'Connect a channel. Messages from customers arrive here.',
@@ -199,6 +201,9 @@ export const inbox = {
     retry: 'Retry',
     discard: 'Discard',
     reacted: (emoji: string) => `Reacted with ${emoji}`,
+    react: 'React',
+    reactWith: (emoji: string) => `React with ${emoji}`,
+    removeReaction: (emoji: string) => `Remove reaction ${emoji}`,
   },
 
   structured: {

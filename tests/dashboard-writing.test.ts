@@ -1,0 +1,118 @@
+/** Writing in the inbox in a real browser: drafts, unsent messages, reactions, canned replies. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { until } from './support.ts'
+
+const ann = '+14155550100'
+const ben = '+14155550101'
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name })
+const bubble = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
+const box = (page: Page) => page.getByRole('textbox', { name: 'Reply', exact: true })
+const isRead = (page: Page, text: string) => bubble(page, text).last().getByText('Read', { exact: true }).waitFor()
+
+test('a draft follows the member to another browser, live, and never replaces text that is typed', {
+  skip,
+}, async (t) => {
+  const { page, provider, window } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'Hi' })
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).fill('Dear Ann')
+  const other = await window()
+  await other.goto('/inbox')
+  await rowOf(other, 'Ann Porter').getByText('Draft', { exact: true }).waitFor()
+  await rowOf(other, 'Ann Porter').getByText('Dear Ann').waitFor()
+  await rowOf(other, 'Ann Porter').click()
+  await until('the draft', async () => (await box(other).inputValue()) === 'Dear Ann')
+  await assertAccessible(other)
+
+  // While a save waits for its answer, the other browser writes, and the text that is typed here stays.
+  const held = Promise.withResolvers<void>()
+  await page.route(/\/draft$/, async (route) => {
+    await held.promise
+    await route.fallback()
+  })
+  await box(page).press('End')
+  await box(page).pressSequentially(', thanks')
+  await box(other).fill('Something else')
+  await until('the other draft', async () => {
+    const drafts = await page.evaluate<{ data: { text: string }[] }>("fetch('/app/api/drafts').then((r) => r.json())")
+    return drafts.data[0]?.text === 'Something else'
+  })
+  await box(page).pressSequentially(' for writing')
+  assert.equal(await box(page).inputValue(), 'Dear Ann, thanks for writing')
+  held.resolve()
+  await until(
+    'the last text everywhere',
+    async () => (await box(other).inputValue()) === 'Dear Ann, thanks for writing',
+  )
+  await page.unroute(/\/draft$/)
+
+  // A reload keeps it, and sending removes it in both browsers.
+  await page.reload()
+  await until('the draft after a reload', async () => (await box(page).inputValue()) === 'Dear Ann, thanks for writing')
+  await box(page).press('Enter')
+  await isRead(page, 'Dear Ann, thanks for writing')
+  await until('an empty box', async () => (await box(other).inputValue()) === '')
+  await rowOf(other, 'Ben Carter').click()
+  assert.equal(await rowOf(other, 'Ann Porter').getByText('Draft', { exact: true }).count(), 0)
+})
+
+test('a message that was not sent outlives its tab and is marked in the list', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await rowOf(page, 'Ann Porter').click()
+  const isSend = /\/app\/api\/conversations\/[\w-]+\/messages$/
+  await page.route(isSend, (route) => (route.request().method() === 'POST' ? route.abort() : route.fallback()))
+  await box(page).fill('Until five')
+  await box(page).press('Enter')
+  await page.getByText('Not sent.').waitFor()
+  const again = await page.context().newPage()
+  await page.close()
+  await again.goto('/inbox')
+  await rowOf(again, 'Ann Porter').getByText('Not sent', { exact: true }).waitFor()
+  await rowOf(again, 'Ann Porter').click()
+  await again.getByRole('button', { name: 'Retry' }).click()
+  await isRead(again, 'Until five')
+  await until(
+    'no mark',
+    async () => (await rowOf(again, 'Ann Porter').getByText('Not sent', { exact: true }).count()) === 0,
+  )
+  assert.equal((await provider.sent(ann)).length, 1)
+})
+
+test('members and customers react to messages; reactions show on the bubble', { skip }, async (t) => {
+  const { page, provider, window } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'It arrived, thank you!' })
+  await rowOf(page, 'Ann Porter').click()
+  await bubble(page, 'It arrived').hover()
+  await bubble(page, 'It arrived').getByRole('button', { name: 'React' }).click()
+  await page.getByRole('menuitem', { name: 'React with 🙏' }).click()
+  const removal = bubble(page, 'It arrived').getByRole('button', { name: 'Remove reaction 🙏' })
+  await removal.waitFor()
+  await until('the reaction at the customer', async () => (await provider.sent(ann))[0]?.body.reaction?.emoji === '🙏')
+  const other = await window()
+  await other.goto(page.url())
+  await bubble(other, 'It arrived').getByRole('button', { name: 'Remove reaction 🙏' }).waitFor()
+  assert.equal(await other.getByRole('article').count(), 1)
+  await removal.click()
+  await until('no reaction', async () => (await removal.count()) === 0)
+  await until('its removal at the customer', async () => (await provider.sent(ann))[1]?.body.reaction?.emoji === '')
+
+  // A reaction that the channel refuses disappears, with the reason.
+  await provider.fault({ to: ann, mode: 'reject', code: 131026, count: 1 })
+  await bubble(page, 'It arrived').hover()
+  await bubble(page, 'It arrived').getByRole('button', { name: 'React' }).click()
+  await page.getByRole('menuitem', { name: 'React with 👍' }).click()
+  await page.getByRole('status').filter({ hasText: '131026' }).waitFor()
+  assert.equal(
+    await bubble(page, 'It arrived')
+      .getByRole('button', { name: /^Remove reaction/ })
+      .count(),
+    0,
+  )
+})
