@@ -20,7 +20,7 @@ export type CannedReply = {
   updated_at: string
 }
 
-export type Attachment = Omit<Upload, 'path'> & { media_url: string }
+type Attachment = Omit<Upload, 'path'> & { media_url: string }
 
 export type CannedReplyInput = {
   shortcut: string
