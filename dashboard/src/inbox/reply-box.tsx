@@ -48,7 +48,12 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const takesFiles = channel !== 'web'
   useAutoHeight(box, text)
   const { follow } = guard
-  useEffect(() => follow(text), [follow, text])
+  const hadText = useRef(false)
+  // A stored draft loads after the box: the empty text before it does not end the draft.
+  useEffect(() => {
+    if (text || hadText.current) follow(text)
+    hadText.current = text !== ''
+  }, [follow, text])
 
   const write = (next: string) => {
     saveDraft(next)
