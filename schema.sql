@@ -273,6 +273,17 @@ comment on column contacts.opt_out_decided_at is 'The channel''s time of the lat
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
+create table conversation_labels (
+  workspace_id uuid not null,
+  conversation_id uuid not null,
+  label_id uuid not null,
+  constraint conversation_labels_pkey PRIMARY KEY (workspace_id, conversation_id, label_id),
+  constraint conversation_labels_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE,
+  constraint conversation_labels_workspace_id_label_id_fkey FOREIGN KEY (workspace_id, label_id) REFERENCES labels(workspace_id, id) ON DELETE CASCADE
+);
+comment on table conversation_labels is 'Which labels a conversation has.';
+CREATE INDEX conversation_labels_by_label ON public.conversation_labels USING btree (workspace_id, label_id, conversation_id);
+
 create table conversations (
   workspace_id uuid not null,
   id uuid not null,
@@ -286,6 +297,9 @@ create table conversations (
   unread_count integer not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  inbox_at timestamp with time zone,
+  waiting_since timestamp with time zone,
+  snoozed_until timestamp with time zone,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -294,12 +308,26 @@ create table conversations (
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'pending'::text, 'closed'::text])))
 ) with (fillfactor=70);
 comment on table conversations is 'All messages with one contact on one channel.';
-CREATE INDEX conversations_by_activity ON public.conversations USING btree (workspace_id, channel, status, COALESCE(last_message_at, created_at), id);
-CREATE INDEX conversations_by_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), status, COALESCE(last_message_at, created_at), id);
+comment on column conversations.inbox_at is 'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.';
+comment on column conversations.waiting_since is 'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
+comment on column conversations.snoozed_until is 'The status is pending until then.';
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
+CREATE INDEX conversations_in_inbox ON public.conversations USING btree (workspace_id, channel, (
+CASE
+    WHEN (inbox_at IS NULL) THEN 'automated'::text
+    ELSE status
+END), COALESCE(inbox_at, created_at), id);
+CREATE INDEX conversations_in_inbox_of_agent ON public.conversations USING btree (workspace_id, COALESCE(assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid), (
+CASE
+    WHEN (inbox_at IS NULL) THEN 'automated'::text
+    ELSE status
+END), COALESCE(inbox_at, created_at), id);
+CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (workspace_id, COALESCE(inbox_at, created_at), id) WHERE (unread_count > 0);
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
-CREATE INDEX conversations_unread ON public.conversations USING btree (workspace_id, COALESCE(last_message_at, created_at), id) WHERE (unread_count > 0);
+CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
+CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
+CREATE TRIGGER put_into_inbox BEFORE UPDATE ON public.conversations FOR EACH ROW WHEN (((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
   workspace_id uuid not null,
@@ -356,6 +384,20 @@ comment on table idempotency_keys is 'Idempotency-Key claims, and the responses 
 comment on column idempotency_keys.subject_id is 'The id of the resource that the first request creates, so that a repeat finds it.';
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
+create table inbox_views (
+  workspace_id uuid not null,
+  id uuid not null,
+  member_id uuid,
+  name text not null,
+  filters jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint inbox_views_pkey PRIMARY KEY (workspace_id, id),
+  constraint inbox_views_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
+  constraint inbox_views_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
+);
+comment on table inbox_views is 'Saved filters of the inbox. Without a member: shared with all members.';
+CREATE INDEX inbox_views_of_member ON public.inbox_views USING btree (workspace_id, member_id);
+
 create table invitations (
   workspace_id uuid not null,
   id uuid not null,
@@ -373,6 +415,19 @@ create table invitations (
   constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
 );
 comment on table invitations is 'Invitations of members. Only a hash of the token is stored.';
+
+create table labels (
+  workspace_id uuid not null,
+  id uuid not null,
+  name text not null,
+  name_key text not null,
+  color text not null,
+  created_at timestamp with time zone not null,
+  constraint labels_name_unique UNIQUE (workspace_id, name_key),
+  constraint labels_pkey PRIMARY KEY (workspace_id, id),
+  constraint labels_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+comment on table labels is 'Labels that members give to conversations. A name is unique without regard to case.';
 
 create table media (
   workspace_id uuid not null,

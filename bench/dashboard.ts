@@ -121,7 +121,9 @@ async function insertHistory(db: Db, workspaceId: string): Promise<void> {
   await db`
     update conversations v set last_message_text = 'hello from ' || c.name, unread_count = 1,
       last_message_at = now() - interval '7 days' + (p.position * interval '6 seconds'),
-      last_inbound_at = now() - interval '7 days' + (p.position * interval '6 seconds')
+      last_inbound_at = now() - interval '7 days' + (p.position * interval '6 seconds'),
+      inbox_at = now() - interval '7 days' + (p.position * interval '6 seconds'),
+      waiting_since = now() - interval '7 days' + (p.position * interval '6 seconds')
     from (select id, row_number() over (order by id) as position from conversations where workspace_id = ${workspaceId}) p
     join contacts c on c.workspace_id = ${workspaceId} and c.id = p.id
     where v.workspace_id = ${workspaceId} and v.id = p.id`

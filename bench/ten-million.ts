@@ -261,7 +261,8 @@ async function insertMessages(db: Db, workspaceId: string, { conversations, mess
   // A tenth is open, a tenth is pending, the rest is closed.
   await db`
     update conversations v set status = (array['open', 'pending', 'closed'])[least(p.position % 10 + 1, 3)],
-      last_message_text = 'Thanks! When will it be here?', last_message_at = now(), last_inbound_at = now(), updated_at = now()
+      last_message_text = 'Thanks! When will it be here?', last_message_at = now(), last_inbound_at = now(),
+      inbox_at = now(), updated_at = now()
     from numbered_conversations p where v.workspace_id = ${workspaceId} and v.id = p.id`
   await db`drop table numbered_conversations`
   for (const table of ['messages', 'conversations']) await db`vacuum analyze ${db(table)}`

@@ -36,6 +36,7 @@ import { filterFields } from './conversations/filter-fields.ts'
 import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { timelineDashboard } from './conversations/timeline-dashboard.ts'
+import { labelDashboard, viewDashboard } from './conversations/view-dashboard.ts'
 import { noteEventHeard } from './insights/checklist.ts'
 import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
@@ -212,6 +213,8 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(presenceDashboard(db, signals))
       members.register(draftDashboard(db, signals))
       members.register(cannedReplyDashboard(db, publicUrl))
+      members.register(labelDashboard(db))
+      members.register(viewDashboard(db))
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db))

@@ -11,6 +11,7 @@ import { recipientFollower } from './broadcasts/counts.ts'
 import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
+import { wakeSnoozed } from './conversations/changes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
@@ -107,6 +108,7 @@ export function startWorker(parts: WorkerParts): Loop {
         }
       },
     }),
+    repeat({ name: 'wake-snoozed', everyMs: 1_000, run: async () => signalAll(await wakeSnoozed(db)) }),
     repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
     repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),

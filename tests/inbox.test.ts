@@ -1,4 +1,4 @@
-/** The members' inbox: every filter gives each conversation once, last activity first, and a conversation says what happened in it. */
+/** The members' inbox: every filter and order lists each conversation once, and a conversation shows what happened in it. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashPassword, insertMember, newId } from './internals.ts'
@@ -14,8 +14,11 @@ type Seed = {
   status: string
   agent: string | null
   unread: number
-  /** Microseconds after a moment; null: nothing was said in it. */
+  /** Microseconds after a moment; null: only automated messages. */
   at: number | null
+  /** As `at`. */
+  waiting?: number | null
+  label?: string | null
   name: string
 }
 
@@ -25,21 +28,32 @@ async function plant({ db, api }: World, seeds: readonly Omit<Seed, 'id'>[]): Pr
   await db`
     with given as (
       select * from json_to_recordset(${JSON.stringify(rows)}::text::json)
-        as g (id uuid, contact_id uuid, channel text, status text, agent uuid, unread int, at bigint, name text)
+        as g (id uuid, contact_id uuid, channel text, status text, agent uuid, unread int, at bigint, waiting bigint, name text)
     ),
     people as (
       insert into contacts (workspace_id, id, name, name_key, created_at, updated_at)
       select ${api.workspaceId}, contact_id, name, lower(name), now(), now() from given
     )
     insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, unread_count,
-      last_message_at, created_at, updated_at)
-    select ${api.workspaceId}, id, contact_id, channel, status, agent, unread,
-      timestamptz '2026-01-01' + at * interval '1 microsecond', timestamptz '2025-12-01', now()
+      last_message_at, inbox_at, waiting_since, created_at, updated_at)
+    select ${api.workspaceId}, id, contact_id, channel, status, agent, unread, now(),
+      timestamptz '2026-01-01' + at * interval '1 microsecond', timestamptz '2026-01-01' + waiting * interval '1 microsecond',
+      timestamptz '2025-12-01', now()
     from given`
+  for (const label of new Set(rows.flatMap((row) => row.label ?? []))) {
+    const id = newId()
+    await db`
+      insert into labels (workspace_id, id, name, name_key, color, created_at)
+      values (${api.workspaceId}, ${id}, ${label}, ${label.toLowerCase()}, '#000000', now())`
+    const labeled = rows.filter((row) => row.label === label).map((row) => row.id)
+    await db`
+      insert into conversation_labels (workspace_id, conversation_id, label_id)
+      select ${api.workspaceId}, conversation_id, ${id} from unnest(${labeled}::uuid[]) as l (conversation_id)`
+  }
   return rows
 }
 
-/** As the inbox shows them: those without messages last, where they were made. */
+/** As the inbox shows them: those with automated messages only are last, by their creation. */
 const inOrder = (seeds: readonly Seed[]) =>
   seeds.toSorted((one, other) => (other.at ?? -1) - (one.at ?? -1) || (other.id < one.id ? -1 : 1)).map(({ id }) => id)
 
@@ -81,9 +95,10 @@ test('pages of every filter contain each matching conversation exactly once, lat
       channel: channels[i % 3] ?? '',
       status: statuses[Math.floor(i / 3) % 3] ?? '',
       agent: agents[Math.floor(i / 9) % 3] ?? null,
-      unread: i % 4 === 0 ? 2 : 0,
+      unread: i % 4 === 0 && i % 10 !== 7 ? 2 : 0,
       // Some at the same moment, some a microsecond apart, some never.
       at: i % 10 === 7 ? null : Math.floor((i * 37) % 60),
+      label: i % 5 === 0 ? 'Refund' : null,
       name: i % 2 === 0 ? 'Ann Even' : 'Bob Odd',
     })),
   )
@@ -98,19 +113,26 @@ test('pages of every filter contain each matching conversation exactly once, lat
       for (const assigned of [undefined, 'me', 'nobody', other.id]) {
         for (const unread of [undefined, 'true']) {
           const search = walked % 3 === 0 ? 'nn ev' : undefined
+          const label = walked % 5 === 0 ? 'refund' : undefined
           const agent = assigned === 'me' ? me.id : assigned === 'nobody' ? null : assigned
           const meant = seeds.filter(
             (seed) =>
-              (!status || seed.status === status) &&
+              // A search also finds conversations that are not in the inbox.
+              (!status || (seed.status === status && (seed.at !== null || search))) &&
+              (!label || seed.label === 'Refund') &&
               (!channel || seed.channel === channel) &&
               (assigned === undefined || seed.agent === agent) &&
               (!unread || seed.unread > 0) &&
               (!search || seed.name === 'Ann Even'),
           )
-          const filters = Object.entries({ status, channel, assigned, unread, search })
+          const filters = Object.entries({ status, channel, assigned, unread, search, label })
           const query = filters.map(([name, value]) => (value === undefined ? '' : `&${name}=${value}`)).join('')
           const { ids } = await readAll(browser, query, 19)
           assert.deepEqual(ids, inOrder(meant), query)
+          if (walked % 7 === 0) {
+            const oldest = await readAll(browser, `${query}&sort=oldest`, 19)
+            assert.deepEqual(oldest.ids, inOrder(meant).toReversed(), `${query}, oldest first`)
+          }
           walked++
         }
       }
@@ -120,7 +142,7 @@ test('pages of every filter contain each matching conversation exactly once, lat
   assert.deepEqual((await readAll(browser, '', 3)).ids, inOrder(seeds))
 
   const { data } = (await browser.call('GET', '/conversations/counts')).body
-  const count = (is: (seed: Seed) => boolean) => seeds.filter(is).length
+  const count = (is: (seed: Seed) => boolean) => seeds.filter((seed) => seed.at !== null && is(seed)).length
   assert.deepEqual(data, {
     open: count(({ status }) => status === 'open'),
     pending: count(({ status }) => status === 'pending'),
@@ -133,6 +155,301 @@ test('pages of every filter contain each matching conversation exactly once, lat
     assert.equal(answer.status, 200, 'what is no cursor of ours is a place like any other')
   }
   assertRefused(await browser.call('GET', '/conversations?assigned=you'), 400, 'bad_request', /^assigned: /)
+})
+
+test('the order of waits lists waiting customers first, longest wait first, then all others', async (t) => {
+  const world = await startInbox(t)
+  const { browser, me } = world
+  const seeds = await plant(
+    world,
+    Array.from({ length: 60 }, (_, i) => ({
+      channel: channels[i % 3] ?? '',
+      status: statuses[Math.floor(i / 3) % 3] ?? '',
+      agent: i % 2 === 0 ? me.id : null,
+      unread: 0,
+      at: (i * 37) % 60,
+      waiting: i % 4 === 0 ? (i * 11) % 20 : null,
+      name: `Ann ${i}`,
+    })),
+  )
+  const isWaiting = (seed: Seed) => seed.waiting !== null && seed.status !== 'closed'
+  const byWait = (list: readonly Seed[]) => [
+    ...list
+      .filter(isWaiting)
+      .toSorted((one, other) => (one.waiting ?? 0) - (other.waiting ?? 0) || (one.id < other.id ? -1 : 1))
+      .map(({ id }) => id),
+    ...inOrder(list.filter((seed) => !isWaiting(seed))),
+  ]
+  for (const limit of [4, 19, 100]) {
+    for (const query of ['', '&status=open', '&assigned=me', '&status=open&channel=web', '&search=ann']) {
+      const meant = seeds.filter(
+        ({ status, agent, channel }) =>
+          (!query.includes('open') || status === 'open') &&
+          (!query.includes('me') || agent === me.id) &&
+          (!query.includes('web') || channel === 'web'),
+      )
+      const { ids } = await readAll(browser, `&sort=waiting${query}`, limit)
+      assert.deepEqual(ids, byWait(meant), `${query} by ${limit}`)
+    }
+  }
+  const waiting = await readAll(browser, '&waiting_minutes=10&status=open', 5)
+  const meant = seeds.filter((seed) => isWaiting(seed) && seed.status === 'open')
+  assert.deepEqual(waiting.ids, inOrder(meant))
+  const sorted = await readAll(browser, '&waiting_minutes=10&status=open&sort=waiting', 5)
+  assert.deepEqual(sorted.ids, byWait(meant))
+  const minutes = Math.floor((Date.now() - Date.parse('2026-01-01')) / 60_000) + 10
+  assert.deepEqual((await readAll(browser, `&waiting_minutes=${minutes}`, 5)).ids, [])
+  assertRefused(await browser.call('GET', '/conversations?waiting_minutes=0'), 400, 'bad_request', /^waiting_minutes: /)
+  assertRefused(await browser.call('GET', '/conversations?sort=best'), 400, 'bad_request', /sort/)
+})
+
+test(
+  'only customers and members move a conversation; automated messages neither put it into the inbox nor move it',
+  main,
+  async (t) => {
+    const { connect, browser, api, db } = await startInbox(t)
+    const provider = await connect()
+    const list = async (query = '?status=open'): Promise<Json[]> =>
+      (await browser.call('GET', `/conversations${query}`)).body.data
+    const phones = async (query?: string) => (await list(query)).map(({ contact }: Json) => contact.phone)
+    const sent = await api.post('/messages', {
+      to: '+14155550101',
+      type: 'template',
+      template: { name: 'hello_world' },
+    })
+    assert.equal(sent.status, 201, sent.text)
+    const { body } = await api.post('/broadcasts', {
+      name: 'News',
+      template: { name: 'hello_world' },
+      recipients: [{ to: '+14155550102' }],
+    })
+    await until('the broadcast', async () => (await api.get(`/broadcasts/${body.data.id}`)).body.data.status === 'sent')
+    assert.deepEqual(await phones(), [])
+    const counts = async () => (await browser.call('GET', '/conversations/counts')).body.data
+    assert.deepEqual(await counts(), { open: 0, pending: 0, mine: 0, unassigned: 0, unread: 0 })
+    // It is open for the API, and members find it without a status, by the contact and by a search.
+    const automated = (await api.get('/conversations?status=open')).body.data
+    assert.deepEqual(automated.map(({ contact }: Json) => contact.phone).sort(), ['+14155550101', '+14155550102'])
+    assert.deepEqual((await phones('')).sort(), ['+14155550101', '+14155550102'])
+    const [first] = automated
+    assert.equal((await phones(`?contact_id=${first.contact_id}&status=open`)).length, 1)
+    assert.equal((await phones('?search=5550101&status=open')).length, 1)
+    const overview = (await browser.call('GET', '/overview?days=7')).body.data
+    assert.equal(overview.open_conversations, 0)
+
+    await provider.writes({ from: '+14155550103', text: 'one' })
+    await provider.writes({ from: '+14155550101', text: 'two' })
+    assert.deepEqual(await phones(), ['+14155550101', '+14155550103'])
+    const [, third] = await list()
+    assert.equal(third?.waiting_since, third?.inbox_at)
+    assert.ok(third?.waiting_since)
+    await provider.writes({ from: '+14155550103', text: 'still waiting' })
+    const [moved] = await list()
+    assert.deepEqual(
+      [moved?.id, moved?.waiting_since],
+      [third?.id, third?.waiting_since],
+      'the wait has the first start',
+    )
+    await provider.writes({ from: '+14155550101', text: 'three' })
+
+    // A send of the API moves nothing and answers nobody; a member's reply does both.
+    await api.post('/messages', { to: '+14155550103', text: 'automatic' })
+    const [, unmoved] = await list()
+    assert.deepEqual([unmoved?.contact.phone, unmoved?.waiting_since], ['+14155550103', third?.waiting_since])
+    assert.equal(unmoved?.last_message_text, 'automatic')
+    const replied = await browser.call('POST', `/conversations/${third?.id}/messages`, { text: 'hello' })
+    assert.equal(replied.status, 201, replied.text)
+    const [top] = await list()
+    assert.deepEqual([top?.id, top?.waiting_since], [third?.id, null])
+
+    // Closing ends the wait, reopening restores it, and a message after closing starts a new one.
+    await provider.writes({ from: '+14155550103', text: 'again' })
+    const path = `/conversations/${third?.id}`
+    const since = (await browser.call('GET', path)).body.data.waiting_since
+    const closed = await browser.call('PATCH', path, { status: 'closed' })
+    assert.equal(closed.body.data.waiting_since, null)
+    const reopened = await browser.call('PATCH', path, { status: 'open' })
+    assert.equal(reopened.body.data.waiting_since, since)
+    await browser.call('PATCH', path, { status: 'closed' })
+    await provider.writes({ from: '+14155550103', text: 'and again' })
+    assert.ok((await browser.call('GET', path)).body.data.waiting_since > since)
+    // The previous release stores a message without the new columns.
+    await db`update conversations set unread_count = unread_count + 1 where id = ${first.id}`
+    assert.ok((await browser.call('GET', `/conversations/${first.id}`)).body.data.inbox_at)
+  },
+)
+
+test('a snoozed conversation is pending until its time, or until the customer writes', async (t) => {
+  const { connect, browser, api } = await startInbox(t)
+  const provider = await connect()
+  await provider.writes({ from: '+14155550101', text: 'one' })
+  await provider.writes({ from: '+14155550102', text: 'two' })
+  const [second, first] = (await browser.call('GET', '/conversations')).body.data
+  const path = `/conversations/${first.id}`
+  const later = new Date(Date.now() + dayMs).toISOString()
+  const stateOf = async () => {
+    const { status, snoozed_until } = (await browser.call('GET', path)).body.data
+    return [status, snoozed_until]
+  }
+  await browser.call('PATCH', path, { snoozed_until: later })
+  assert.deepEqual(await stateOf(), ['pending', later])
+  assert.equal((await api.get(path)).body.data.snoozed_until, later)
+  await browser.call('PATCH', path, { assigned_agent_id: null })
+  assert.deepEqual(await stateOf(), ['pending', later])
+  await browser.call('PATCH', path, { snoozed_until: null })
+  assert.deepEqual(await stateOf(), ['open', null])
+  await browser.call('PATCH', path, { snoozed_until: later })
+  await browser.call('PATCH', path, { status: 'closed' })
+  assert.deepEqual(await stateOf(), ['closed', null], 'closing ends the snooze')
+  await browser.call('PATCH', path, { snoozed_until: later })
+  await provider.writes({ from: '+14155550101', text: 'hello?' })
+  assert.deepEqual(await stateOf(), ['open', null], 'the customer wakes it')
+  await browser.call('PATCH', path, { status: 'pending' })
+  assert.deepEqual(await stateOf(), ['pending', null])
+
+  await provider.writes({ from: '+14155550102', text: 'now first' })
+  const soon = new Date(Date.now() + 1_500).toISOString()
+  await browser.call('PATCH', path, { snoozed_until: soon })
+  await until('the snooze to end', async () => (await stateOf())[0] === 'open')
+  const [woken] = (await browser.call('GET', '/conversations?status=open')).body.data
+  assert.equal(woken.id, first.id, 'it is at the top')
+  assert.ok(woken.id !== second.id && woken.snoozed_until === null)
+
+  for (const [value, message] of [
+    ['2020-01-01T00:00:00Z', /^snoozed_until: .*future/],
+    [new Date(Date.now() + 1_000 * dayMs).toISOString(), /^snoozed_until: .*days/],
+    ['tomorrow', /^snoozed_until: /],
+  ] as const) {
+    assertRefused(await browser.call('PATCH', path, { snoozed_until: value }), 400, 'bad_request', message)
+  }
+  const contradiction = { snoozed_until: later, status: 'open' }
+  assertRefused(await browser.call('PATCH', path, contradiction), 400, 'bad_request', /^snoozed_until: /)
+})
+
+test('labels are created by their first use, unique without regard to case, and shown in the API', async (t) => {
+  const { connect, browser, api } = await startInbox(t)
+  const provider = await connect()
+  await provider.writes({ from: '+14155550101', text: 'one' })
+  const [{ id }] = (await browser.call('GET', '/conversations')).body.data
+  const path = `/conversations/${id}`
+  const labeled = await browser.call('PATCH', path, { labels: [' Refund ', 'VIP', 'refund'] })
+  const namesOf = ({ body }: { body: Json }) => body.data.labels.map(({ name }: Json) => name)
+  assert.deepEqual(namesOf(labeled), ['Refund', 'VIP'])
+  assert.deepEqual((await api.get(path)).body.data.labels, labeled.body.data.labels)
+  assert.match(labeled.body.data.labels[0].color, /^#[0-9a-f]{6}$/)
+  assert.deepEqual(namesOf(await browser.call('PATCH', path, { add_labels: ['vip', 'New'] })), ['New', 'Refund', 'VIP'])
+  assert.deepEqual(namesOf(await browser.call('PATCH', path, { remove_labels: ['REFUND', 'none'] })), ['New', 'VIP'])
+  assert.deepEqual(namesOf(await browser.call('PATCH', path, { labels: [] })), [])
+  const both = { labels: ['a'], add_labels: ['b'] }
+  assertRefused(await browser.call('PATCH', path, both), 400, 'bad_request', /^labels: /)
+  assertRefused(await browser.call('PATCH', path, { labels: [' '] }), 400, 'bad_request', /^labels\[0\]: /)
+  const many = Array.from({ length: 51 }, (_, i) => `l${i}`)
+  assertRefused(await browser.call('PATCH', path, { labels: many }), 400, 'bad_request')
+
+  const all = (await browser.call('GET', '/labels')).body.data
+  assert.deepEqual(
+    all.map(({ name }: Json) => name),
+    ['New', 'Refund', 'VIP'],
+  )
+  assert.equal((await browser.call('POST', '/labels', { name: 'REFUND' })).status, 200)
+  const created = await browser.call('POST', '/labels', { name: 'Delivery' })
+  assert.equal(created.status, 201)
+  await browser.call('PATCH', path, { labels: ['Delivery'] })
+  const change = { name: 'Shipping', color: '#123456' }
+  const renamed = await browser.call('PATCH', `/labels/${created.body.data.id}`, change)
+  assert.deepEqual(renamed.body.data, { id: created.body.data.id, ...change })
+  assertRefused(
+    await browser.call('PATCH', `/labels/${created.body.data.id}`, { name: 'vip' }),
+    400,
+    'bad_request',
+    /^name: /,
+  )
+  assert.deepEqual(namesOf(await browser.call('GET', path)), ['Shipping'])
+  for (const label of ['shipping', created.body.data.id]) {
+    assert.equal((await browser.call('GET', `/conversations?label=${label}`)).body.data.length, 1, label)
+  }
+  assert.equal((await browser.call('GET', '/conversations?label=none')).body.data.length, 0)
+  assert.equal((await browser.call('DELETE', `/labels/${created.body.data.id}`)).status, 200)
+  assert.deepEqual(namesOf(await browser.call('GET', path)), [])
+  assertRefused(await browser.call('DELETE', `/labels/${created.body.data.id}`), 404, 'not_found')
+})
+
+test('a bulk change answers for each conversation with its state before and after', async (t) => {
+  const world = await startInbox(t)
+  const { browser, me, workspace, url } = world
+  const seeds = await plant(
+    world,
+    Array.from({ length: 5 }, (_, i) => ({
+      channel: 'msgapp',
+      status: i === 4 ? 'closed' : 'open',
+      agent: null,
+      unread: 0,
+      at: i,
+      name: `Ann ${i}`,
+      label: i === 0 ? 'Old' : null,
+    })),
+  )
+  const ids = seeds.map(({ id }) => id)
+  const missing = newId()
+  const change = { status: 'closed', assigned_agent_id: me.id, add_labels: ['Done'] }
+  const answer = await browser.call('POST', '/conversations/bulk', { ids: [...ids, missing, ids[0]], ...change })
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.body.data.length, 6)
+  assert.deepEqual(answer.body.data[0], {
+    id: ids[0],
+    before: { status: 'open', assigned_agent_id: null, snoozed_until: null, labels: ['Old'] },
+    after: { status: 'closed', assigned_agent_id: me.id, snoozed_until: null, labels: ['Old', 'Done'] },
+  })
+  assert.equal(answer.body.data[4].before.status, 'closed')
+  assert.deepEqual([answer.body.data[5].id, answer.body.data[5].error.code], [missing, 'not_found'])
+  const rows = (await browser.call('GET', '/conversations?status=closed&assigned=me&label=done')).body.data
+  assert.equal(rows.length, 5)
+  const [entry] = (await browser.call('GET', '/audit')).body.data
+  assert.deepEqual([entry.action, entry.summary.slice(0, 24)], ['conversations.changed', '5 conversations: closed;'])
+  assertRefused(await browser.call('POST', '/conversations/bulk', { ids: [], status: 'open' }), 400, 'bad_request')
+  const many = { ids: Array.from({ length: 501 }, newId), status: 'open' }
+  assertRefused(await browser.call('POST', '/conversations/bulk', many), 400, 'bad_request')
+
+  const neighbour = createBrowser(url)
+  await neighbour.signIn((await workspace()).owner)
+  const foreign = await neighbour.call('POST', '/conversations/bulk', { ids, status: 'open', add_labels: ['Theirs'] })
+  assert.ok(foreign.body.data.every(({ error }: Json) => error.code === 'not_found'))
+  assert.equal((await browser.call('GET', '/conversations?status=closed')).body.data.length, 5)
+})
+
+test('a view is private to its member or shared with all', async (t) => {
+  const { browser, url, other, workspace } = await startInbox(t)
+  const colleague = createBrowser(url)
+  await colleague.signIn({ email: other.email, password: 'correct horse' })
+  const filters = { status: 'open', assigned: 'me', label: 'VIP', waiting_minutes: '30', sort: 'waiting' }
+  const mine = await browser.call('POST', '/views', { name: 'My VIPs', filters })
+  assert.equal(mine.status, 201, mine.text)
+  assert.deepEqual(mine.body.data, { id: mine.body.data.id, name: 'My VIPs', is_shared: false, filters })
+  const shared = await browser.call('POST', '/views', { name: 'Team', is_shared: true, filters: {} })
+  const namesOf = async (who: Browser) => (await who.call('GET', '/views')).body.data.map(({ name }: Json) => name)
+  assert.deepEqual([await namesOf(browser), await namesOf(colleague)], [['My VIPs', 'Team'], ['Team']])
+  const path = `/views/${mine.body.data.id}`
+  assertRefused(await colleague.call('PATCH', path, { name: 'Taken' }), 404, 'not_found')
+  assertRefused(await colleague.call('DELETE', path), 404, 'not_found')
+  const renamed = await colleague.call('PATCH', `/views/${shared.body.data.id}`, {
+    name: 'Everyone',
+    filters: { unread: 'true' },
+  })
+  assert.deepEqual(renamed.body.data, { ...shared.body.data, name: 'Everyone', filters: { unread: 'true' } })
+  assert.equal((await browser.call('PATCH', path, { is_shared: true })).body.data.is_shared, true)
+  assert.deepEqual(await namesOf(colleague), ['My VIPs', 'Everyone'])
+  for (const [wrong, message] of [
+    [{ name: ' ', filters: {} }, /^name: /],
+    [{ name: 'x', filters: { assigned: 'you' } }, /^assigned: /],
+    [{ name: 'x', filters: { sort: 'best' } }, /sort/],
+  ] as const) {
+    assertRefused(await browser.call('POST', '/views', wrong), 400, 'bad_request', message)
+  }
+  const neighbour = createBrowser(url)
+  await neighbour.signIn((await workspace()).owner)
+  assert.deepEqual(await namesOf(neighbour), [])
+  assertRefused(await neighbour.call('DELETE', path), 404, 'not_found')
+  assert.equal((await browser.call('DELETE', path)).status, 200)
 })
 
 test('a rare match among thousands is found in a bounded number of steps, and so is a name that thousands share', async (t) => {

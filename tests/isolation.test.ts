@@ -394,6 +394,8 @@ test('a member reads, answers and changes conversations and channels of their ow
     for (const [method, path, body] of [
       ['GET', ''],
       ['PATCH', '', { status: 'closed' }],
+      ['PATCH', '', { snoozed_until: '2099-01-01T00:00:00Z' }],
+      ['PATCH', '', { labels: ['Taken'] }],
       ['PATCH', '', {}],
       ['POST', '/read'],
       ['GET', '/messages'],

@@ -120,6 +120,10 @@ export type Conversation = {
   last_inbound_at: string | null
   /** Messages of the customer since a member last opened the conversation. */
   unread_count: number
+  /** By name. */
+  labels: (Label)[]
+  /** The status is `pending` until then. Null when the conversation is not snoozed. */
+  snoozed_until: string | null
   created_at: string
   updated_at: string
   contact: EmbeddedContact
@@ -219,6 +223,13 @@ export type FilterRule = {
   op: "has" | "not_has" | "is" | "is_not" | "contains" | "not_contains" | "starts_with" | "is_set" | "is_not_set" | "before" | "after"
   /** Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
   value?: string | undefined
+}
+
+export type Label = {
+  id: string
+  name: string
+  /** Hex, assigned by the service. */
+  color: string
 }
 
 export type ListContactsQuery = {

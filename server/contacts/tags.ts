@@ -12,18 +12,24 @@ import { colorOf, fold, lengthOf } from '../lib/text.ts'
 export const maxTags = 100
 const maxNameLength = 80
 
-/** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. */
-export function readTagNames(names: readonly string[]): Map<string, string> {
+/** Names as stored: trimmed, each once, in the order of the input, keyed by their folded form. `field` is for errors. */
+export function readTagNames(names: readonly string[], field = 'tags', max = maxTags): Map<string, string> {
   const byKey = new Map<string, string>()
   names.forEach((input, i) => {
-    const name = input.trim()
-    if (name === '') throw badRequest(`tags[${i}]: must not be blank`)
-    if (lengthOf(name) > maxNameLength) throw badRequest(`tags[${i}]: must have at most ${maxNameLength} characters`)
+    const name = readTagName(input, `${field}[${i}]`)
     const key = fold(name)
     if (!byKey.has(key)) byKey.set(key, name)
   })
-  if (byKey.size > maxTags) throw badRequest(`tags: must have at most ${maxTags} different names`)
+  if (byKey.size > max) throw badRequest(`${field}: must have at most ${max} different names`)
   return byKey
+}
+
+/** A name as stored: trimmed, 1 to 80 characters. `field` is for errors. */
+export function readTagName(input: string, field: string): string {
+  const name = input.trim()
+  if (name === '') throw badRequest(`${field}: must not be blank`)
+  if (lengthOf(name) > maxNameLength) throw badRequest(`${field}: must have at most ${maxNameLength} characters`)
+  return name
 }
 
 /** Returns the ids of these tags, and creates those that do not exist. */
@@ -117,9 +123,7 @@ export type RenamedTag = CountedTag & { key_before: string }
 
 /** Renames a tag. A change of case only is allowed. */
 export async function renameTag(sql: Sql, workspaceId: string, id: string, input: string): Promise<RenamedTag> {
-  const name = input.trim()
-  if (name === '') throw badRequest('name: must not be blank')
-  if (lengthOf(name) > maxNameLength) throw badRequest(`name: must have at most ${maxNameLength} characters`)
+  const name = readTagName(input, 'name')
   if (!isUuid(id)) throw notFound('tag')
   try {
     const [tag] = await sql<RenamedTag[]>`

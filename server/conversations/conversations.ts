@@ -3,12 +3,12 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { nowIso } from '../lib/clock.ts'
-import { type Fragment, isDangling, isoTime, type Sql } from '../lib/db.ts'
-import { badRequest, notFound } from '../lib/errors.ts'
+import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { statuses } from './filter-fields.ts'
+import { type Label, labelsJson } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -22,6 +22,9 @@ export type Conversation = {
   last_message_at: string | null
   last_inbound_at: string | null
   unread_count: number
+  labels: Label[]
+  /** The status is `pending` until then. */
+  snoozed_until: string | null
   created_at: string
   updated_at: string
   contact: {
@@ -87,39 +90,6 @@ export async function listConversationsById(
     where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
 }
 
-export type ConversationChanges = {
-  status?: ConversationStatus | undefined
-  assigned_agent_id?: string | null | undefined
-}
-
-export async function updateConversation(
-  sql: Sql,
-  workspaceId: string,
-  id: string,
-  { status, assigned_agent_id: agentId }: ConversationChanges,
-): Promise<Conversation> {
-  if (!isUuid(id)) throw notFound('conversation')
-  if (agentId) {
-    const [member] = await sql`select 1 from members where workspace_id = ${workspaceId} and id = ${agentId}`
-    if (!member) throw notMember()
-  }
-  const changes = {
-    ...(status === undefined ? {} : { status }),
-    ...(agentId === undefined ? {} : { assigned_agent_id: agentId }),
-  }
-  if (Object.keys(changes).length > 0) {
-    await sql`
-      update conversations set ${sql({ ...changes, updated_at: nowIso() })}
-      where workspace_id = ${workspaceId} and id = ${id}`.catch((error: unknown) => {
-      // The member was removed at the same moment.
-      throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
-    })
-  }
-  return requireConversation(sql, workspaceId, id)
-}
-
-const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')
-
 /** Marks a conversation as read: a member opened it. */
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   if (!isUuid(id)) throw notFound('conversation')
@@ -134,7 +104,8 @@ export function conversationColumns(sql: Sql): Fragment {
   return sql`
     v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text,
     ${isoTime(sql, sql`v.last_message_at`)} as last_message_at,
-    ${isoTime(sql, sql`v.last_inbound_at`)} as last_inbound_at, v.unread_count,
+    ${isoTime(sql, sql`v.last_inbound_at`)} as last_inbound_at, v.unread_count, ${labelsJson(sql)} as labels,
+    ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
     ${isoTime(sql, sql`v.created_at`)} as created_at, ${isoTime(sql, sql`v.updated_at`)} as updated_at,
     json_build_object(
       'id', c.id, 'phone', c.phone, 'social_username', c.social_username, 'name', c.name, 'email', c.email,

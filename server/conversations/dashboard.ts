@@ -1,16 +1,25 @@
-/** `/conversations` for members: list the inbox, count it, assign, set a status, mark as read. */
-import type { Session } from '../accounts/sessions.ts'
+/** `/conversations` for members: list the inbox, count it, change one conversation or many, mark as read. */
 import { contentTypes } from '../channels/channel.ts'
-import { channels } from '../contacts/contacts.ts'
 import type { Db } from '../lib/db.ts'
-import { badRequest } from '../lib/errors.ts'
-import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import {
+  DataOf,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { readConversation, updateConversation } from './conversations.ts'
+import { type ChangeResult, updateConversation, updateConversations } from './changes.ts'
+import { readConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, type InboxContext, type InboxRow, listInbox, readInboxPosition, requireInboxRow } from './inbox.ts'
+import { countInbox, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
+import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { ConversationSchema } from './routes.ts'
 
 /** A conversation with fields that the public API does not have. */
@@ -26,6 +35,15 @@ const MemberConversation = Type.Object(
       format: 'date-time',
       description:
         'Until then a member may still reply, if the channel gives members a longer window than programs (social).',
+    }),
+    inbox_at: NullableText({
+      format: 'date-time',
+      description:
+        'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.',
+    }),
+    waiting_since: NullableText({
+      format: 'date-time',
+      description: 'The first message of the customer without a reply of a member.',
     }),
     assigned_agent: Type.Unsafe<InboxRow['assigned_agent']>({
       type: ['object', 'null'],
@@ -46,16 +64,7 @@ const MemberConversation = Type.Object(
   { title: 'MemberConversation' },
 )
 
-const InboxQuery = ListQuery({
-  status: Type.Optional(OneOf(statuses)),
-  channel: Type.Optional(OneOf(channels)),
-  contact_id: Type.Optional(Uuid),
-  assigned: Type.Optional(Type.String({ description: "`me`, `nobody`, or a member's id." })),
-  unread: Type.Optional(OneOf(['true'])),
-  search: Type.Optional(
-    Type.String({ maxLength: 200, description: "A part of the contact's name, number, e-mail address or company." }),
-  ),
-})
+const InboxQuery = ListQuery({ ...inboxFilters, contact_id: Type.Optional(Uuid) })
 
 const count = (description: string) =>
   Type.Integer({ description: `${description} At most 1,000, which means 1,000 or more.` })
@@ -67,26 +76,70 @@ const Counts = Type.Object({
   unread: count('`unread=true`.'),
 })
 
-const Changes = Type.Object({
+const LabelNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 50, description }))
+const changeFields = {
   status: Type.Optional(OneOf(statuses)),
   assigned_agent_id: Type.Optional(NullableText({ format: 'uuid' })),
+  snoozed_until: Type.Optional(
+    NullableText({
+      description: 'A date-time in the future: the status is `pending` until then. Null ends the snooze.',
+    }),
+  ),
+  labels: LabelNames('Names: exactly these labels. Unknown ones are created.'),
+  add_labels: LabelNames('Names of labels to add.'),
+  remove_labels: LabelNames('Names of labels to remove.'),
+}
+const Changes = Type.Object(changeFields)
+
+/** Conversations of one bulk change: one transaction locks them all. */
+const maxBulk = 500
+const BulkChanges = Type.Object({
+  ids: Type.Array(Uuid, { minItems: 1, maxItems: maxBulk }),
+  ...changeFields,
+})
+const State = Type.Object({
+  status: OneOf(statuses),
+  assigned_agent_id: NullableText(),
+  snoozed_until: NullableDateTime,
+  labels: Type.Array(Type.String()),
+})
+const BulkResult = Type.Object({
+  id: Uuid,
+  before: Type.Optional(State),
+  after: Type.Optional(State),
+  error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
 })
 
-const summarizeChanges = (
-  { assigned_agent: agent }: Static<typeof MemberConversation>,
-  { status, assigned_agent_id: agentId }: Static<typeof Changes>,
-) => {
-  const assigned = agentId === undefined ? [] : [agent ? `assigned to ${agent.email}` : 'unassigned']
-  return [...(status ? [status] : []), ...assigned].join(', ')
+const toBulkResult = (result: ChangeResult): Static<typeof BulkResult> =>
+  'error' in result ? { id: result.id, error: { code: result.error.code, message: result.error.message } } : result
+
+const summarizeFields = (agent: string | undefined, changes: Static<typeof Changes>) => {
+  const { status, assigned_agent_id: agentId, snoozed_until: until, labels, add_labels, remove_labels } = changes
+  return [
+    status,
+    agentId !== undefined && (agent ? `assigned to ${agent}` : 'unassigned'),
+    until !== undefined && (until ? `snoozed until ${until}` : 'not snoozed'),
+    labels && `labels: ${labels.join(', ') || 'none'}`,
+    add_labels && `added labels: ${add_labels.join(', ')}`,
+    remove_labels && `removed labels: ${remove_labels.join(', ')}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
 }
+const summarizeChanges = ({ assigned_agent }: Static<typeof MemberConversation>, body: Static<typeof Changes>) =>
+  summarizeFields(assigned_agent?.email, body)
+const summarizeBulk = (results: Static<typeof BulkResult>[], body: Static<typeof BulkChanges>) =>
+  `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(body.assigned_agent_id ?? undefined, body)}`
 
 export const conversationDashboard = (db: Db, context: InboxContext) => async (app: App) => {
   app.get(
     '/conversations',
     { schema: { querystring: InboxQuery, response: { 200: ListOf(MemberConversation) } } },
     async ({ session, query }) => {
-      const position = { limit: readPosition(query).limit, before: readInboxPosition(query.cursor) }
-      return listInbox(db, session.workspaceId, context, readFilters(session, query), position)
+      const filters = { ...readInboxQuery(session, query), contact_id: query.contact_id }
+      const { limit } = readPosition(query)
+      return listInbox(db, session.workspaceId, context, filters, { limit, cursor: query.cursor })
     },
   )
   app.get('/conversations/counts', { schema: { response: { 200: DataOf(Counts) } } }, async ({ session }) => ({
@@ -109,6 +162,16 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
     },
   )
   app.post(
+    '/conversations/bulk',
+    {
+      config: { audit: { action: 'conversations.changed', summary: summarizeBulk } },
+      schema: { body: BulkChanges, response: { 200: DataOf(Type.Array(BulkResult)) } },
+    },
+    async ({ session: { workspaceId }, body: { ids, ...changes } }) => ({
+      data: (await updateConversations(db, workspaceId, ids, changes)).map(toBulkResult),
+    }),
+  )
+  app.post(
     '/conversations/:id/read',
     { config: { audit: false }, schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } } },
     async ({ session: { workspaceId }, params }) => {
@@ -116,12 +179,4 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
       return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )
-}
-
-function readFilters({ member }: Session, query: Static<typeof InboxQuery>) {
-  const { status, channel, contact_id, assigned, unread, search } = query
-  const isKnown = assigned === undefined || assigned === 'me' || assigned === 'nobody' || isUuid(assigned)
-  if (!isKnown) throw badRequest("assigned: must be `me`, `nobody` or a member's id")
-  const agent = assigned === 'me' ? member.id : assigned
-  return { status, channel, contact_id, agent, unread: unread === 'true', search: search?.trim() }
 }

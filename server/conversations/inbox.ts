@@ -1,14 +1,19 @@
 /**
- * The inbox: conversations as members see them, latest activity first. A conversation without messages sorts by its
- * creation.
+ * The inbox: conversations as members see them.
+ *
+ * A customer's message or a member's reply puts a conversation into the inbox and moves it (`inbox_at`); automated messages
+ * do not. A conversation with automated messages only is listed with its contact, in a search, and without a status filter,
+ * by its creation.
  *
  * A page merges sorted ranges of an index: one range per channel and status, or per status of an agent, or all unread
- * conversations. So a page costs the same among a hundred conversations and among a million. Conditions that no index
- * covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor continues after the
- * last one scanned.
+ * conversations, or all with a waiting customer. So a page costs the same among a hundred conversations and among a million.
+ * Conditions that no index covers are checked for at most `maxScanned` conversations: then a page may be short, and its cursor
+ * continues after the last one scanned.
  *
- * A search finds the contacts first and then their conversations. A text that matches very many contacts is checked along
- * the inbox instead. The order and the cursor are the same.
+ * A search finds the contacts first and then their conversations; a label finds its conversations first. A text or a label
+ * that selects very many is checked along the inbox instead. The order and the cursor are the same.
+ *
+ * The order `waiting` has two parts: conversations with a waiting customer, longest wait first, then all others, newest first.
  */
 import type { Channel, ContentType } from '../channels/channel.ts'
 import { type ChannelName, channels as channelNames, matches } from '../contacts/contacts.ts'
@@ -18,6 +23,8 @@ import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
 import { type Conversation, type ConversationStatus, conversationColumns } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
+import { decodePosition, encodePosition, newestCursor, newestPosition, oldestPosition } from './inbox-position.ts'
+import { getLabelId } from './labels.ts'
 import { type Window, windowOf } from './window.ts'
 
 type LastMessage = {
@@ -30,6 +37,10 @@ type LastMessage = {
 
 export type InboxRow = Conversation &
   Window & {
+    /** When it last moved in the inbox; null when it has automated messages only. */
+    inbox_at: string | null
+    /** The customer waits for a reply since then. */
+    waiting_since: string | null
     assigned_agent: { id: string; name: string | null; email: string } | null
     last_message: LastMessage | null
   }
@@ -40,78 +51,127 @@ export type InboxContext = {
   channels: Record<ChannelName, Pick<Channel, 'windowMs' | 'lateWindowMs'>>
 }
 
+export const inboxSorts = ['newest', 'oldest', 'waiting'] as const
+
 export type InboxFilters = {
+  /** Absent: `newest`. */
+  sort?: (typeof inboxSorts)[number] | undefined
   status?: ConversationStatus | undefined
   channel?: ChannelName | undefined
   contact_id?: string | undefined
   /** A member's id, or `nobody`. */
   agent?: string | undefined
+  /** The id or the name of a label. */
+  label?: string | undefined
+  /** The customer has waited for this long. */
+  waiting_minutes?: number | undefined
   unread?: boolean
   /** A part of a name, number, e-mail address or company. */
   search?: string | undefined
 }
 
-export type InboxPosition = { limit: number; before: { at: string; id: string } }
-
 /** Conversations scanned for one page: about 6 ms. */
 const maxScanned = 3_000
 /** A search that matches more contacts is checked along the inbox. */
 const maxContacts = 500
+/** A label with more conversations is checked along the inbox. */
+const maxLabeled = 1_000
 
 type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'>
-type ScannedEntry = InboxEntry & { is_match: boolean; is_end: boolean; activity_us: string }
+type ScannedEntry = InboxEntry & { is_match: boolean; is_end: boolean; at_us: string }
+type Scan = { rows: InboxEntry[]; next: string | null }
 
 export async function listInbox(
   sql: Sql,
   workspaceId: string,
   context: InboxContext,
   filters: InboxFilters,
-  { limit, before }: InboxPosition,
+  { limit, cursor }: { limit: number; cursor: unknown },
 ): Promise<Page<InboxRow>> {
-  const contactIds = await findContacts(sql, workspaceId, filters)
-  if (contactIds?.length === 0) return { data: [], meta: { next_cursor: null } }
-  const { ranges, conditions } = planScan(sql, workspaceId, filters, contactIds)
+  const selection = await findSelection(sql, workspaceId, filters)
+  if (!selection) return { data: [], meta: { next_cursor: null } }
+  const scan = (order: Order, from: string, count: number) =>
+    scanPage(sql, workspaceId, planScan(sql, workspaceId, filters, selection, order), order, from, count)
+  const start = typeof cursor === 'string' ? cursor : ''
+  const { sort = 'newest' } = filters
+  const { rows, next } =
+    sort === 'waiting' ? await scanByWait(scan, filters, start, limit) : await scan(sort, start, limit)
+  return { data: await toInboxRows(sql, workspaceId, context, rows), meta: { next_cursor: next } }
+}
+
+/** The cursor of the first part starts with this letter. */
+const waitingMark = 'w'
+
+async function scanByWait(
+  scan: (order: Order, from: string, count: number) => Promise<Scan>,
+  { waiting_minutes }: InboxFilters,
+  cursor: string,
+  limit: number,
+): Promise<Scan> {
+  const isSecondPart = cursor !== '' && !cursor.startsWith(waitingMark)
+  if (isSecondPart) return scan('not_waiting', cursor, limit)
+  const first = await scan('waiting', cursor.slice(waitingMark.length), limit)
+  if (first.next) return { ...first, next: `${waitingMark}${first.next}` }
+  if (waiting_minutes) return first
+  if (first.rows.length === limit) return { ...first, next: newestCursor }
+  const second = await scan('not_waiting', '', limit - first.rows.length)
+  return { rows: [...first.rows, ...second.rows], next: second.next }
+}
+
+/** The orders of `listInbox`. The order `waiting` consists of `waiting` and `not_waiting`. */
+type Order = 'newest' | 'oldest' | 'waiting' | 'not_waiting'
+
+async function scanPage(
+  sql: Sql,
+  workspaceId: string,
+  { ranges, conditions }: ScanPlan,
+  order: Order,
+  cursor: string,
+  limit: number,
+): Promise<Scan> {
+  const isDescending = order === 'newest' || order === 'not_waiting'
+  const at = order === 'waiting' ? sql`v.waiting_since` : arrival(sql)
+  const after = decodePosition(cursor) ?? (isDescending ? newestPosition : oldestPosition)
+  const [isAfter, direction] = isDescending ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
   const scanned = conditions.length > 0 ? maxScanned : limit + 1
   const isMatch = conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
   const merged = ranges
     .map(
       (range) => sql`(
-        select v.id, v.contact_id, v.channel, v.status, v.unread_count, ${agentOf(sql)} as agent, ${activity(sql)} as at
+        select v.id, v.contact_id, v.channel, v.status, ${placeOf(sql)} as place, v.unread_count, v.waiting_since,
+          ${agentOf(sql)} as agent, ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${range}
-          and (${activity(sql)}, v.id) < (${before.at}::timestamptz, ${before.id}::uuid)
-        order by ${activity(sql)} desc, v.id desc
+          and (${at}, v.id) ${isAfter} (${after.at}::timestamptz, ${after.id}::uuid)
+        order by ${at} ${direction}, v.id ${direction}
         limit ${scanned}
       )`,
     )
     .reduce((one, other) => sql`${one} union all ${other}`)
   const rows = await sql<ScannedEntry[]>`
-    select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as activity_us
+    select ${entryColumns(sql)}, p.is_match, p.is_end, (extract(epoch from p.at) * 1000000)::bigint::text as at_us
     from (
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
-        select s.id, s.contact_id, s.channel, s.status, s.unread_count, s.agent, s.at,
-          row_number() over (order by s.at desc, s.id desc) as position
+        select s.id, s.contact_id, s.channel, s.status, s.place, s.unread_count, s.waiting_since, s.agent, s.at,
+          row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
-        order by s.at desc, s.id desc
+        order by s.at ${direction}, s.id ${direction}
         limit ${scanned}
       ) w
       -- The cursor continues after the last conversation scanned.
       where ${isMatch} or w.position = ${scanned}
-      order by w.at desc, w.id desc
+      order by w.at ${direction}, w.id ${direction}
       limit ${limit + 1}
     ) p
     join conversations v on v.workspace_id = ${workspaceId} and v.id = p.id
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     left join members a on a.workspace_id = v.workspace_id and a.id = v.assigned_agent_id
-    order by p.at desc, p.id desc`
+    order by p.at ${direction}, p.id ${direction}`
   const found = rows.filter(({ is_match }) => is_match)
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : rows.find(({ is_end }) => is_end)
-  return {
-    data: await toInboxRows(sql, workspaceId, context, shown.map(toEntry)),
-    meta: { next_cursor: last ? encodePosition(last) : null },
-  }
+  return { rows: shown.map(toEntry), next: last ? encodePosition(last.at_us, last.id) : null }
 }
 
 export async function requireInboxRow(
@@ -145,13 +205,30 @@ export async function countInbox(sql: Sql, workspaceId: string, memberId: string
       select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
     ) counted
   )`
-  const isOpen = sql`v.status = 'open'`
+  const isOpen = sql`${placeOf(sql)} = 'open'`
   const [counts] = await sql<InboxCounts[]>`
-    select ${count(isOpen)} as open, ${count(sql`v.status = 'pending'`)} as pending,
+    select ${count(hasPlace(sql, 'open'))} as open, ${count(hasPlace(sql, 'pending'))} as pending,
       ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
       ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
   return requireRow(counts, 'the inbox count')
+}
+
+/** Rows that a filter selects before the scan. `undefined`: the scan checks the condition of each row. */
+type Selection = { contactIds: string[] | undefined; labelId: string | undefined; labeledIds: string[] | undefined }
+
+/** Undefined when no conversation can match. */
+async function findSelection(sql: Sql, workspaceId: string, filters: InboxFilters): Promise<Selection | undefined> {
+  const contactIds = await findContacts(sql, workspaceId, filters)
+  if (contactIds?.length === 0) return undefined
+  if (filters.label === undefined) return { contactIds, labelId: undefined, labeledIds: undefined }
+  const labelId = await getLabelId(sql, workspaceId, filters.label)
+  if (labelId === undefined) return undefined
+  const labeled = await sql<{ id: string }[]>`
+    select conversation_id as id from conversation_labels
+    where workspace_id = ${workspaceId} and label_id = ${labelId}
+    limit ${maxLabeled + 1}`
+  return { contactIds, labelId, labeledIds: labeled.length > maxLabeled ? undefined : labeled.map(({ id }) => id) }
 }
 
 /** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
@@ -171,57 +248,84 @@ async function findContacts(
 }
 
 /** The index ranges to scan, as conditions on `v`, and the conditions to check on each scanned row `w`. */
+type ScanPlan = { ranges: Fragment[]; conditions: Fragment[] }
+
 function planScan(
   sql: Sql,
   workspaceId: string,
-  { status, channel, agent, unread, search }: InboxFilters,
-  contactIds: readonly string[] | undefined,
-): { ranges: Fragment[]; conditions: Fragment[] } {
+  { status, channel, contact_id, agent, waiting_minutes, unread, search }: InboxFilters,
+  { contactIds, labelId, labeledIds }: Selection,
+  order: Order,
+): ScanPlan {
   const agentId = agent === 'nobody' ? unassigned : agent
+  // A person's conversations are listed whatever their messages are.
+  const isOfPerson = !!search || contact_id !== undefined
   const has = {
-    status: status && sql`w.status = ${status}`,
+    place: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.place = ${status}`),
     channel: channel && sql`w.channel = ${channel}`,
     agent: agentId && sql`w.agent = ${agentId}::uuid`,
     unread: unread && sql`w.unread_count > 0`,
+    label:
+      labelId &&
+      !labeledIds &&
+      sql`exists (
+        select from conversation_labels cl
+        where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = w.id
+      )`,
+    wait:
+      waiting_minutes &&
+      sql`w.status <> 'closed' and w.waiting_since <= now() - make_interval(mins => ${waiting_minutes})`,
+    // A scalar subquery, because the planner turns `exists` into a join that reads all contacts.
+    search:
+      search &&
+      !contactIds &&
+      sql`(
+        select ${matches(sql, search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
+      )`,
+    rest: order === 'not_waiting' && sql`(w.status = 'closed' or w.waiting_since is null)`,
   }
-  const present = (...conditions: (Fragment | undefined | false | '')[]) => conditions.filter((one) => !!one)
-  if (contactIds) {
-    const range = sql`v.contact_id = any(${[...contactIds]}::uuid[])`
-    return { ranges: [range], conditions: present(has.status, has.channel, has.agent, has.unread) }
+  const conditionsBut = (...covered: (keyof typeof has)[]) =>
+    Object.entries(has).flatMap(([name, one]) => (one && !covered.includes(name as keyof typeof has) ? [one] : []))
+  if (contactIds || labeledIds) {
+    const ofContacts = contactIds ? sql`v.contact_id = any(${contactIds}::uuid[])` : sql`true`
+    const labeled = labeledIds ? sql`v.id = any(${labeledIds}::uuid[])` : sql`true`
+    const range = sql`${ofContacts} and ${labeled} and ${order === 'waiting' ? isWaiting(sql) : sql`true`}`
+    return { ranges: [range], conditions: conditionsBut() }
   }
-  // A scalar subquery, because the planner turns `exists` into a join that reads all contacts.
-  const matchesSearch =
-    search &&
-    sql`(
-      select ${matches(sql, search)} from contacts c where c.workspace_id = ${workspaceId} and c.id = w.contact_id
-    )`
-  const scannedStatuses = status ? [status] : statuses
+  if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
   // Where members read their messages, few conversations are unread.
-  if (unread)
-    return { ranges: [sql`v.unread_count > 0`], conditions: present(has.status, has.channel, has.agent, matchesSearch) }
+  if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
+  const scannedPlaces = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
+  const isCovered = isOfPerson ? [] : (['place'] as const)
   if (agentId) {
-    const ranges = scannedStatuses.map((one) => sql`${agentOf(sql)} = ${agentId}::uuid and v.status = ${one}`)
-    return { ranges, conditions: present(has.channel, matchesSearch) }
+    const ranges = scannedPlaces.map((one) => sql`${agentOf(sql)} = ${agentId}::uuid and ${placeOf(sql)} = ${one}`)
+    return { ranges, conditions: conditionsBut('agent', ...isCovered) }
   }
   const ranges = (channel ? [channel] : channelNames).flatMap((name) =>
-    scannedStatuses.map((one) => sql`v.channel = ${name} and v.status = ${one}`),
+    scannedPlaces.map((one) => sql`v.channel = ${name} and ${placeOf(sql)} = ${one}`),
   )
-  return { ranges, conditions: present(matchesSearch) }
+  return { ranges, conditions: conditionsBut('channel', ...isCovered) }
 }
 
 /** Exactly the expressions of the indexes. */
 const unassigned = '00000000-0000-0000-0000-000000000000'
-const activity = (sql: Sql): Fragment => sql`coalesce(v.last_message_at, v.created_at)`
+const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
+/** The status of a conversation in the inbox, or `automated`. */
+const placeOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
+const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
 const agentOf = (sql: Sql): Fragment => sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
+/** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
+export const hasPlace = (sql: Sql, status: ConversationStatus): Fragment =>
+  sql`v.channel in ('msgapp', 'social', 'web') and ${placeOf(sql)} = ${status}`
 /** Condition: conversation `v` is assigned to no member. */
 export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
 /** The fields of conversation `v` with contact `c` and member `a`. */
 const entryColumns = (sql: Sql): Fragment => sql`
-  ${conversationColumns(sql)},
+  ${conversationColumns(sql)}, v.inbox_at, case when v.status <> 'closed' then v.waiting_since end as waiting_since,
   case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'email', a.email) end as assigned_agent`
 
-function toEntry({ is_match, is_end, activity_us, ...row }: ScannedEntry): InboxEntry {
+function toEntry({ is_match, is_end, at_us, ...row }: ScannedEntry): InboxEntry {
   return row
 }
 
@@ -239,26 +343,4 @@ async function toInboxRows(
     ...windowOf(channels[row.channel], row.last_inbound_at),
     last_message: last.get(row.id) ?? null,
   }))
-}
-
-/** Sorts before every conversation: the start of the first page. */
-const top = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
-const lastMicrosecond = 253_402_300_799_999_999n
-
-/** The cursor: eight bytes with the microseconds of the last activity, then the id. */
-function encodePosition({ activity_us, id }: Pick<ScannedEntry, 'activity_us' | 'id'>): string {
-  const time = Buffer.alloc(8)
-  time.writeBigInt64BE(BigInt(activity_us))
-  return Buffer.concat([time, Buffer.from(id.replaceAll('-', ''), 'hex')]).toString('base64url')
-}
-
-/** The start of a page. A malformed cursor means the first page. */
-export function readInboxPosition(cursor: unknown): InboxPosition['before'] {
-  if (typeof cursor !== 'string' || !/^[\w-]{32}$/.test(cursor)) return top
-  const bytes = Buffer.from(cursor, 'base64url')
-  const time = bytes.readBigInt64BE()
-  if (time < 0n || time > lastMicrosecond) return top
-  const milliseconds = new Date(Number(time / 1000n)).toISOString().slice(0, -1)
-  const id = bytes.toString('hex', 8).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  return { at: `${milliseconds}${String(time % 1000n).padStart(3, '0')}Z`, id }
 }

@@ -6,6 +6,7 @@ import type { Db } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import {
+  Color,
   DataOf,
   DateTime,
   IdParams,
@@ -36,6 +37,8 @@ const EmbeddedContact = Type.Object(
   { title: 'EmbeddedContact' },
 )
 
+export const LabelSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Label' })
+
 const embeddedExample = {
   id: contactExample.id,
   phone: contactExample.phone,
@@ -55,6 +58,8 @@ export const conversationExample = {
   last_message_at: '2026-01-07T11:15:30.000Z',
   last_inbound_at: '2026-01-07T11:15:29.000Z',
   unread_count: 1,
+  labels: [{ id: '0199c1d2-9f42-7d61-8a05-1b2c3d4e5f60', name: 'Delivery', color: '#2563eb' }],
+  snoozed_until: null,
   created_at: '2026-01-07T11:15:30.000Z',
   updated_at: '2026-01-07T11:15:30.000Z',
   contact: embeddedExample,
@@ -75,6 +80,11 @@ export const ConversationSchema = Type.Object(
     }),
     unread_count: Type.Integer({
       description: 'Messages of the customer since a member last opened the conversation.',
+    }),
+    labels: Type.Array(LabelSchema, { description: 'By name.' }),
+    snoozed_until: NullableText({
+      format: 'date-time',
+      description: 'The status is `pending` until then. Null when the conversation is not snoozed.',
     }),
     created_at: DateTime,
     updated_at: DateTime,

@@ -160,7 +160,7 @@ async function createConversations(sql: Sql, conversations: readonly NewConversa
       order by workspace_id, contact_id, channel
       on conflict do nothing
       returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
-        last_inbound_at, unread_count, created_at, updated_at
+        last_inbound_at, unread_count, snoozed_until, created_at, updated_at
     ),
     ${emit(sql, {
       event: 'conversation.created',

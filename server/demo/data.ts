@@ -31,6 +31,7 @@ import {
   createPeople,
   createThreads,
   type Past,
+  type PastMessage,
   type PastPerson,
   type PastRecipient,
   type PastThread,
@@ -132,21 +133,27 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
 async function insertThreads(sql: Sql, workspaceId: string, threads: readonly PastThread[]): Promise<void> {
   const conversations = threads.map(({ messages, ...thread }) => {
     const last = messages.at(-1)
+    const isReply = ({ sender_id }: PastMessage) => sender_id !== null
+    const isInbound = ({ direction }: PastMessage) => direction === 'inbound'
+    const unanswered = messages.slice(messages.findLastIndex(isReply) + 1)
     return {
       ...thread,
+      inbox_at: messages.findLast((message) => isInbound(message) || isReply(message))?.created_at ?? null,
+      waiting_since: unanswered.find(isInbound)?.created_at ?? null,
       last_message_text: last?.content_text ?? null,
       last_message_at: last?.created_at ?? null,
-      last_inbound_at: messages.findLast(({ direction }) => direction === 'inbound')?.sent_at ?? null,
+      last_inbound_at: messages.findLast(isInbound)?.sent_at ?? null,
     }
   })
   await sql`
     insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, last_message_text,
-      last_message_at, last_inbound_at, unread_count, created_at, updated_at)
+      last_message_at, last_inbound_at, inbox_at, waiting_since, unread_count, created_at, updated_at)
     select ${workspaceId}, id, contact_id, channel, status, assigned_agent_id, last_message_text, last_message_at,
-      last_inbound_at, unread_count, created_at, last_message_at
+      last_inbound_at, inbox_at, waiting_since, unread_count, created_at, last_message_at
     from json_to_recordset(${json(conversations)}::text::json) as g (
       id uuid, contact_id uuid, channel text, status text, assigned_agent_id uuid, last_message_text text,
-      last_message_at timestamptz, last_inbound_at timestamptz, unread_count int, created_at timestamptz
+      last_message_at timestamptz, last_inbound_at timestamptz, inbox_at timestamptz, waiting_since timestamptz,
+      unread_count int, created_at timestamptz
     )`
   await sql`
     with inserted_messages as (

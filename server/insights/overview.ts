@@ -5,7 +5,7 @@
  * time at any size.
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
-import { isUnassigned } from '../conversations/inbox.ts'
+import { hasPlace, isUnassigned } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
@@ -115,12 +115,12 @@ function toResponses(days: readonly string[], counters: readonly DayCounters[]):
   }
 }
 
-/** The number of open conversations `v` that meet a condition, up to a limit. */
+/** The number of open conversations `v` of the inbox that meet a condition, up to a limit. */
 async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
   const [counted] = await sql<{ count: number }[]>`
     select count(*)::int as count from (
       select from conversations v
-      where v.workspace_id = ${workspaceId} and v.status = 'open' and ${condition}
+      where v.workspace_id = ${workspaceId} and ${hasPlace(sql, 'open')} and ${condition}
       limit ${maxConversations}
     ) v`
   return counted?.count ?? 0

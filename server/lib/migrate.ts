@@ -1,6 +1,10 @@
 /**
  * Migrations: `migrations/0001_….sql`, forward only, in order, a transaction each.
  *
+ * A file that starts with `-- Runs without a transaction.` is for work that would hold locks for too long: its statements run
+ * one by one and may commit in between. Each statement ends with a semicolon and an empty line. After a failure the whole
+ * file runs again, so each statement must be repeatable.
+ *
  * The service runs them at every start. A session-wide advisory lock serializes processes that start at the same time: the
  * first one migrates, and the others find nothing to do. A migration must work with the previous release's code, because
  * processes of two releases may overlap.
@@ -67,12 +71,19 @@ export async function migrate(db: Db, { log, maxWaitMs = maxLockWaitMs }: Migrat
   }
 }
 
-/** Runs one migration in a transaction of its own. Returns false if it did not get a lock in time. */
+/** Runs one migration. Returns false if it did not get a lock in time. */
 async function runMigration(connection: ReservedSql, name: string): Promise<boolean> {
+  const text = readFileSync(join(migrationsDir, name), 'utf8')
+  const record = `insert into migrations (name) values ('${name}')`
   try {
-    await connection.unsafe(
-      `begin; ${readFileSync(join(migrationsDir, name), 'utf8')}; insert into migrations (name) values ('${name}'); commit`,
-    )
+    if (text.startsWith('-- Runs without a transaction.')) {
+      for (const statement of text.split(/;\n(?=\n|$)/).filter((part) => part.trim() !== '')) {
+        await connection.unsafe(statement)
+      }
+      await connection.unsafe(record)
+    } else {
+      await connection.unsafe(`begin; ${text}; ${record}; commit`)
+    }
     return true
   } catch (error) {
     // Fails as well if the connection is lost. The first error is the one to report.

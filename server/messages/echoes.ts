@@ -2,7 +2,7 @@
  * Echoes: messages of the business that the channel reports back.
  *
  * Most are our own sends, reported before or after the answer to the send. The others were written in the provider's own
- * app and are stored in the conversation, with their media.
+ * app and are stored in the conversation, with their media. They count as replies of a member.
  */
 import type { Report } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
@@ -83,7 +83,8 @@ export async function applyEcho(
       ${countOutcomes(sql, sql`inserted_message`)}
       select 1`
     await sql`
-      update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)}, updated_at = now()
+      update conversations set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)},
+        inbox_at = ${timeOfId(id)}, waiting_since = null, updated_at = now()
       where workspace_id = ${workspaceId} and id = ${conversationId}`
     return true
   })

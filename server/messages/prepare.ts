@@ -109,7 +109,7 @@ async function prepareMessages(
     ),
     -- Their conversations, locked in the order of their ids, so that two batches cannot deadlock.
     locked_conversations as (
-      select v.workspace_id, v.id
+      select v.workspace_id, v.id, v.last_message_at
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -131,18 +131,27 @@ async function prepareMessages(
       from input i
       join counted_quota c on c.workspace_id = i.workspace_id
       join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
-      returning workspace_id, conversation_id, id, content_text, created_at
+      returning workspace_id, conversation_id, id, sender_id, content_text, created_at
     ),
-    -- The last message that lists show, unless a newer one is stored.
+    -- The last message that lists show, unless a newer one is stored. A member's reply moves the conversation in the inbox
+    -- and ends the customer's wait; an automated message changes no indexed column.
     updated_conversations as (
-      update conversations v
-      set last_message_text = n.content_text, last_message_at = n.created_at, updated_at = now()
+      update conversations v set
+        last_message_text = case when n.is_last then n.content_text else v.last_message_text end,
+        last_message_at = greatest(v.last_message_at, n.created_at),
+        inbox_at = greatest(v.inbox_at, n.replied_at),
+        waiting_since = case when n.replied_at is null then v.waiting_since end,
+        updated_at = now()
       from (
-        select distinct on (workspace_id, conversation_id) workspace_id, conversation_id, content_text, created_at
-        from inserted_messages order by workspace_id, conversation_id, id desc
+        select distinct on (i.workspace_id, i.conversation_id) i.workspace_id, i.conversation_id, i.content_text,
+          i.created_at, l.last_message_at is null or l.last_message_at <= i.created_at as is_last,
+          max(i.created_at) filter (where i.sender_id is not null)
+            over (partition by i.workspace_id, i.conversation_id) as replied_at
+        from inserted_messages i
+        join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
+        order by i.workspace_id, i.conversation_id, i.id desc
       ) n
-      where v.workspace_id = n.workspace_id and v.id = n.conversation_id
-        and (v.last_message_at is null or v.last_message_at <= n.created_at)
+      where v.workspace_id = n.workspace_id and v.id = n.conversation_id and (n.is_last or n.replied_at is not null)
     )
     select id from inserted_messages`
   const ids = new Set(inserted.map(({ id }) => id))

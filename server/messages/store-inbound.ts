@@ -105,7 +105,8 @@ async function insertMessages(
         media_url, template_name, broadcast_id, external_id, status, error, reply_to_message_id, interactive_reply_id,
         sent_at, deleted_at, created_at
     ),
-    -- Reopened, with the last message and the unread count that the inbox shows.
+    -- Reopened, moved in the inbox, with the last message and the unread count that it shows. The customer waits from the
+    -- first message without a reply; a closed conversation has no such message.
     updated_conversations as (
       update conversations v set
         unread_count = v.unread_count + n.count,
@@ -113,11 +114,15 @@ async function insertMessages(
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
         last_message_at = greatest(v.last_message_at, n.created_at),
+        inbox_at = greatest(v.inbox_at, n.created_at),
+        waiting_since =
+          case when v.status = 'closed' then n.first_created_at else coalesce(v.waiting_since, n.first_created_at) end,
         status = 'open',
+        snoozed_until = null,
         updated_at = now()
       from (
         select workspace_id, conversation_id, count(*)::int as count, max(sent_at) as sent_at,
-          max(created_at) as created_at, (array_agg(content_text order by id desc))[1] as content_text
+          max(created_at) as created_at, min(created_at) as first_created_at, (array_agg(content_text order by id desc))[1] as content_text
         from inserted_messages group by workspace_id, conversation_id
       ) n
       where v.workspace_id = n.workspace_id and v.id = n.conversation_id

@@ -1,0 +1,247 @@
+/**
+ * Changes of members: status, assignee, snoozing and labels, of one conversation or of many.
+ *
+ * One transaction locks the conversations, computes the state of each after the change, and writes those that differ. So the
+ * caller gets the states before and after: for the activity in the thread, and to undo a change.
+ */
+import { readTagNames } from '../contacts/tags.ts'
+import { nowMs } from '../lib/clock.ts'
+import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.ts'
+import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
+import { fold } from '../lib/text.ts'
+import type { ConversationStatus } from './conversations.ts'
+import { type Label, labelsJson, maxLabels, resolveLabels } from './labels.ts'
+
+export type ConversationChanges = {
+  status?: ConversationStatus | undefined
+  assigned_agent_id?: string | null | undefined
+  /** Snoozes until then; null ends it. */
+  snoozed_until?: string | null | undefined
+  /** Names: exactly these labels. */
+  labels?: readonly string[] | undefined
+  add_labels?: readonly string[] | undefined
+  remove_labels?: readonly string[] | undefined
+}
+
+/** The fields of a conversation that members change. Labels are names. */
+export type ConversationState = {
+  status: ConversationStatus
+  assigned_agent_id: string | null
+  snoozed_until: string | null
+  labels: string[]
+}
+
+export type ConversationChange = { id: string; before: ConversationState; after: ConversationState }
+
+/** For each different id, in the order of the input: the states before and after, or why it was not changed. */
+export type ChangeResult = ConversationChange | Refusal
+type Refusal = { id: string; error: ApiError }
+
+const maxSnoozeDays = 366
+
+export async function updateConversation(
+  db: Db,
+  workspaceId: string,
+  id: string,
+  changes: ConversationChanges,
+): Promise<ConversationChange> {
+  const [result] = await updateConversations(db, workspaceId, [id], changes)
+  if (!result) throw notFound('conversation')
+  if ('error' in result) throw result.error
+  return result
+}
+
+/** Changes many conversations alike. An id that cannot be changed does not stop the others. */
+export async function updateConversations(
+  db: Db,
+  workspaceId: string,
+  ids: readonly string[],
+  changes: ConversationChanges,
+): Promise<ChangeResult[]> {
+  const snoozedUntil = readSnooze(changes)
+  const names = readNames(changes)
+  const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
+  const run = async (sql: Sql): Promise<ChangeResult[]> => {
+    const labels = await resolveLabels(sql, workspaceId, names.set ?? names.added)
+    await requireAgent(sql, workspaceId, changes.assigned_agent_id)
+    const locked = await lockConversations(sql, workspaceId, requested)
+    const results = requested.map((id): LockedChange | Refusal => {
+      const before = locked.get(id)
+      if (!before) return { id, error: notFound('conversation') }
+      const after = stateAfter(before, { ...changes, snoozed_until: snoozedUntil }, { ...names, labels })
+      const isTooMany = after.labels.size > Math.max(maxLabels, before.labels.size)
+      return isTooMany
+        ? { id, error: badRequest(`labels: at most ${maxLabels} per conversation`) }
+        : { id, before, after }
+    })
+    const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
+    await writeStates(sql, workspaceId, changed)
+    await writeLabels(sql, workspaceId, changed)
+    // The activity of the thread is recorded here, from `changed`, in the same transaction.
+    return results.map((one) =>
+      'error' in one ? one : { id: one.id, before: toState(one.before), after: toState(one.after) },
+    )
+  }
+  return withRetries(() => db.begin(run) as Promise<ChangeResult[]>).catch((error: unknown) => {
+    // The member was removed at the same moment.
+    throw isDangling(error, 'conversations_assigned_agent_fkey') ? notMember() : error
+  })
+}
+
+/** Reopens conversations whose snooze has ended, at the top of the inbox. Returns their workspaces. */
+export async function wakeSnoozed(sql: Sql): Promise<string[]> {
+  const woken = await sql<{ workspace_id: string }[]>`
+    with due as (
+      select workspace_id, id from conversations
+      where snoozed_until <= now()
+      order by snoozed_until
+      limit ${wokenAtOnce}
+      for no key update skip locked
+    )
+    update conversations v set status = 'open', snoozed_until = null, inbox_at = now(), updated_at = now()
+    from due d
+    where v.workspace_id = d.workspace_id and v.id = d.id
+    returning v.workspace_id`
+  const workspaceIds = woken.map(({ workspace_id }) => workspace_id)
+  return [...new Set(woken.length === wokenAtOnce ? [...workspaceIds, ...(await wakeSnoozed(sql))] : workspaceIds)]
+}
+
+const wokenAtOnce = 1_000
+
+type Labels = Map<string, Pick<Label, 'id' | 'name'>>
+type LockedState = Omit<ConversationState, 'labels'> & { labels: Labels }
+type LockedChange = { id: string; before: LockedState; after: LockedState }
+type LabelNames = {
+  set: ReadonlyMap<string, string> | undefined
+  added: ReadonlyMap<string, string>
+  removed: ReadonlyMap<string, string>
+}
+
+/** The end of the snooze in UTC; null to end it; undefined when the input does not mention it. */
+function readSnooze({ status, snoozed_until: until }: ConversationChanges): string | null | undefined {
+  if (until === undefined || until === null) return until
+  const timeMs = Date.parse(until)
+  if (Number.isNaN(timeMs)) throw badRequest('snoozed_until: must be a date-time such as 2026-01-31T09:30:00Z')
+  if (timeMs <= nowMs()) throw badRequest('snoozed_until: must be in the future')
+  if (timeMs > nowMs() + maxSnoozeDays * 86_400_000) {
+    throw badRequest(`snoozed_until: must be within ${maxSnoozeDays} days`)
+  }
+  if (status !== undefined && status !== 'pending') {
+    throw badRequest('snoozed_until: a snoozed conversation has the status pending')
+  }
+  return new Date(timeMs).toISOString()
+}
+
+function readNames({ labels, add_labels, remove_labels }: ConversationChanges): LabelNames {
+  if (labels && (add_labels || remove_labels)) {
+    throw badRequest('labels: not together with add_labels or remove_labels')
+  }
+  return {
+    set: labels && readTagNames(labels, 'labels', maxLabels),
+    added: readTagNames(add_labels ?? [], 'add_labels', maxLabels),
+    removed: readTagNames(remove_labels ?? [], 'remove_labels', maxLabels),
+  }
+}
+
+async function requireAgent(sql: Sql, workspaceId: string, id: string | null | undefined): Promise<void> {
+  if (!id) return
+  const [member] = await sql`select 1 from members where workspace_id = ${workspaceId} and id = ${id}`
+  if (!member) throw notMember()
+}
+
+const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')
+
+/** Locks the conversations in the order of their ids. Returns their states by id. */
+async function lockConversations(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, LockedState>> {
+  type Row = Omit<ConversationState, 'labels'> & { id: string; labels: Label[] }
+  const rows = await sql<Row[]>`
+    select v.id, v.status, v.assigned_agent_id, ${isoTime(sql, sql`v.snoozed_until`)} as snoozed_until,
+      ${labelsJson(sql)} as labels
+    from conversations v
+    where v.workspace_id = ${workspaceId} and v.id = any(${ids.filter(isUuid)}::uuid[])
+    order by v.id
+    for no key update`
+  return new Map(
+    rows.map(({ id, labels, ...state }) => [
+      id,
+      { ...state, labels: new Map(labels.map((label) => [fold(label.name), label])) },
+    ]),
+  )
+}
+
+/** Any status but `pending` ends a snooze, and the end of a snooze reopens. */
+function stateAfter(
+  before: LockedState,
+  { status, assigned_agent_id, snoozed_until: until }: ConversationChanges,
+  names: LabelNames & { labels: ReadonlyMap<string, Label> },
+): LockedState {
+  const isWoken = until === null && before.snoozed_until !== null
+  const statusAfter = status ?? (until ? 'pending' : isWoken ? 'open' : before.status)
+  const labels: Labels = new Map(names.set ? [] : before.labels)
+  for (const [key, label] of names.labels) if (!labels.has(key)) labels.set(key, label)
+  for (const key of names.removed.keys()) labels.delete(key)
+  return {
+    status: statusAfter,
+    assigned_agent_id: assigned_agent_id === undefined ? before.assigned_agent_id : assigned_agent_id,
+    snoozed_until: until !== undefined ? until : statusAfter === 'pending' ? before.snoozed_until : null,
+    labels,
+  }
+}
+
+function isChanged({ before, after }: LockedChange): boolean {
+  return (
+    isStateChanged(before, after) ||
+    before.labels.size !== after.labels.size ||
+    [...after.labels.keys()].some((key) => !before.labels.has(key))
+  )
+}
+
+const isStateChanged = (before: LockedState, after: LockedState) =>
+  before.status !== after.status ||
+  before.assigned_agent_id !== after.assigned_agent_id ||
+  before.snoozed_until !== after.snoozed_until
+
+const toState = ({ labels, ...state }: LockedState): ConversationState => ({
+  ...state,
+  labels: [...labels.values()].map(({ name }) => name),
+})
+
+async function writeStates(sql: Sql, workspaceId: string, changed: readonly LockedChange[]): Promise<void> {
+  const rows = changed.map(({ id, after: { labels: _, ...state } }) => ({ id, ...state }))
+  if (rows.length === 0) return
+  await sql`
+    update conversations v set status = i.status, assigned_agent_id = i.assigned_agent_id,
+      snoozed_until = i.snoozed_until, updated_at = now()
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as i (id uuid, status text, assigned_agent_id uuid, snoozed_until timestamptz)
+    where v.workspace_id = ${workspaceId} and v.id = i.id`
+}
+
+async function writeLabels(sql: Sql, workspaceId: string, changed: readonly LockedChange[]): Promise<void> {
+  const pairsOf = (one: 'before' | 'after', other: 'before' | 'after') =>
+    changed.flatMap((change) =>
+      [...change[one].labels]
+        .filter(([key]) => !change[other].labels.has(key))
+        .map(([, label]) => ({ conversation_id: change.id, label_id: label.id })),
+    )
+  const removed = pairsOf('before', 'after')
+  const added = pairsOf('after', 'before')
+  if (removed.length > 0) {
+    await sql`
+      delete from conversation_labels cl
+      using json_to_recordset(${JSON.stringify(removed)}::text::json) as i (conversation_id uuid, label_id uuid)
+      where cl.workspace_id = ${workspaceId} and cl.conversation_id = i.conversation_id and cl.label_id = i.label_id`
+  }
+  if (added.length > 0) {
+    await sql`
+      insert into conversation_labels (workspace_id, conversation_id, label_id)
+      select ${workspaceId}, i.conversation_id, i.label_id
+      from json_to_recordset(${JSON.stringify(added)}::text::json) as i (conversation_id uuid, label_id uuid)
+      on conflict do nothing`
+  }
+}
