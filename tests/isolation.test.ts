@@ -394,7 +394,7 @@ test('a member reads, answers and changes conversations and channels of their ow
     for (const [method, path, body] of [
       ['GET', ''],
       ['PATCH', '', { status: 'closed' }],
-      ['PATCH', '', { snoozed_until: '2099-01-01T00:00:00Z' }],
+      ['PATCH', '', { snoozed_until: new Date(Date.now() + 3_600_000).toISOString() }],
       ['PATCH', '', { labels: ['Taken'] }],
       ['PATCH', '', {}],
       ['POST', '/read'],
@@ -785,6 +785,7 @@ const across: Record<string, string> = {
   "with settled_messages as ( update messages m set status = 'failed', error = coalesce":
     'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
+  'from conversations where snoozed_until <= now()': 'the worker wakes the snoozed conversations of all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',
   'from broadcasts b group by 1': "the operator's gauge, over all",

@@ -41,9 +41,9 @@ export function typeLabelOf({ content_type, content_kind }: NonNullable<Conversa
 
 export const activityOf = ({ last_message_at, created_at }: Conversation): string => last_message_at ?? created_at
 
-/** Compares by last activity, newest first. */
+/** Compares by the order of the inbox, newest first. */
 export function byActivity(one: Conversation, other: Conversation): number {
-  const order = Date.parse(activityOf(other)) - Date.parse(activityOf(one))
+  const order = Date.parse(other.inbox_at ?? other.created_at) - Date.parse(one.inbox_at ?? one.created_at)
   return order || (one.id > other.id ? -1 : 1)
 }
 
