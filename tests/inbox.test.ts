@@ -252,7 +252,7 @@ test(
     )
     await provider.writes({ from: '+14155550101', text: 'three' })
 
-    // A send of the API moves nothing and answers nobody; a member's reply does both.
+    // A send of the API moves nothing and ends no wait; a reply of a member does both.
     await api.post('/messages', { to: '+14155550103', text: 'automatic' })
     const [, unmoved] = await list()
     assert.deepEqual([unmoved?.contact.phone, unmoved?.waiting_since], ['+14155550103', third?.waiting_since])
