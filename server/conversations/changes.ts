@@ -25,7 +25,7 @@ export type ConversationChanges = {
 }
 
 /** The fields of a conversation that members change. Labels are names. */
-export type ConversationState = {
+type ConversationState = {
   status: ConversationStatus
   assigned_agent_id: string | null
   snoozed_until: string | null

@@ -8,7 +8,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 
 /** The query of the inbox, as `GET /conversations` takes it. */
-export type ViewFilters = Record<string, string>
+type ViewFilters = Record<string, string>
 
 export type InboxView = { id: string; name: string; is_shared: boolean; filters: ViewFilters }
 
