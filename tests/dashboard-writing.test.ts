@@ -112,3 +112,101 @@ test('members and customers react to messages; reactions show on the bubble', { 
   const left = bubble(page, 'It arrived').getByRole('button', { name: /^Remove reaction/ })
   await until('no reaction again', async () => (await left.count()) === 0)
 })
+
+test('a canned reply is saved in the settings and inserted with its variables and files', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/settings/replies')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'When are you open?' })
+  await page.getByRole('button', { name: 'Add canned reply' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Shortcut').fill('hours')
+  await dialog.getByLabel('Text').fill('Hi ')
+  await dialog.getByRole('button', { name: 'Insert {{contact.first_name|there}}' }).click()
+  await dialog.getByLabel('Text').press('End')
+  await dialog.getByLabel('Text').pressSequentially(', until *five*.')
+  const file = { name: 'map.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
+  await dialog.locator('input[type=file]').setInputFiles(file)
+  await dialog.getByRole('button', { name: 'Remove map.png' }).waitFor()
+  await dialog.getByLabel('Share with all members').check()
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
+  await page.getByText('/hours').waitFor()
+  await assertAccessible(page)
+
+  await page.goto('/inbox')
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).press('/')
+  const search = page.getByRole('combobox', { name: 'Search canned replies' })
+  await page.getByRole('option', { name: /^\/hours/ }).waitFor()
+  await assertAccessible(page)
+  await search.pressSequentially('hou')
+  await search.press('Enter')
+  await until('the text', async () => (await box(page).inputValue()) === 'Hi Ann, until *five*.')
+  await page.getByRole('region', { name: 'Preview' }).locator('strong', { hasText: 'five' }).waitFor()
+  await page.getByRole('button', { name: 'Remove map.png' }).waitFor()
+
+  // Bold by key, then an emoji by search, then a slash that is only a slash.
+  await box(page).press('End')
+  await box(page).pressSequentially(' Bye')
+  for (let i = 0; i < 3; i++) await box(page).press('Shift+ArrowLeft')
+  await box(page).press('Control+b')
+  await box(page).press('End')
+  await page.getByRole('button', { name: 'Insert emoji' }).click()
+  await page.getByRole('combobox', { name: 'Search emoji' }).pressSequentially('waving hand')
+  await page.getByRole('option', { name: 'waving hand' }).first().waitFor()
+  await page.keyboard.press('Enter')
+  await until('the emoji', async () => (await box(page).inputValue()) === 'Hi Ann, until *five*. *Bye*👋')
+  await box(page).press('Enter')
+  await isRead(page, 'Hi Ann, until five')
+  assert.equal((await provider.sent(ann))[0]?.body.image.caption, 'Hi Ann, until *five*. *Bye*👋')
+  await box(page).press('/')
+  await search.press('Escape')
+  await until('the slash', async () => (await box(page).inputValue()) === '/')
+})
+
+test('a voice note is recorded in a format that the channel takes', { skip }, async (t) => {
+  const { page, provider } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Call me' })
+  await provider.writes({ channel: 'social', from: '90000001', username: 'ben', name: 'Ben Carter', text: 'Me too' })
+  for (const [name, to, type] of [
+    ['Ann Porter', ann, 'audio/ogg'],
+    ['Ben Carter', '90000001', 'audio/wav'],
+  ] as const) {
+    await rowOf(page, name).click()
+    await page.evaluate(fakeMicrophone)
+    await page.getByRole('button', { name: 'Record voice note' }).click()
+    await page.getByText('0:01').waitFor()
+    await page.getByRole('button', { name: 'Attach', exact: true }).click()
+    await page.getByRole('button', { name: /^Remove voice/ }).waitFor()
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await until('the voice note', async () => (await provider.sent(to)).length > 0)
+    const [{ body } = { body: {} }] = await provider.sent(to)
+    const link = body.audio?.link ?? body.message?.attachment?.payload?.url
+    const file = await fetch(link)
+    assert.equal(file.headers.get('content-type'), type)
+    // The browser itself can play it, for about as long as it was recorded.
+    const seconds = await page.evaluate<number>(
+      `new Promise((resolve, reject) => { const audio = new Audio(${JSON.stringify(link)}); audio.onerror = () => reject(new Error('unplayable')); audio.onloadedmetadata = () => resolve(audio.duration) })`,
+    )
+    assert.ok(seconds > 0.8 && seconds < 30, `${seconds} s`)
+  }
+  // Without a microphone the page says so.
+  await page.evaluate(
+    "navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', 'NotAllowedError'))",
+  )
+  await page.getByRole('button', { name: 'Record voice note' }).click()
+  await page.getByRole('alert').filter({ hasText: 'microphone' }).waitFor()
+})
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
+
+/** A tone instead of the microphone that this machine does not have. */
+const fakeMicrophone = `navigator.mediaDevices.getUserMedia = async () => {
+  const context = new AudioContext()
+  const tone = new OscillatorNode(context, { frequency: 440 })
+  const target = new MediaStreamAudioDestinationNode(context, { channelCount: 1 })
+  tone.connect(target)
+  tone.start()
+  await context.resume()
+  return target.stream
+}`

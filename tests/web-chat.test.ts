@@ -507,12 +507,11 @@ test('a visitor has at most eight streams at a time', async (t) => {
   assert.equal((await (await open()).stream()).response.status, 200)
 })
 
-test('a member replies to a visitor with text only, at any time', async (t) => {
+test('a member replies to a visitor with text or a file, at any time', async (t) => {
   const { page, browser, answers, db } = await startSite(t)
   const { conversation_id, id } = (await page.says('question')).body.data
   const path = `/conversations/${conversation_id}/messages`
   for (const [body, field] of [
-    [{ type: 'image', media_url: 'https://cdn.example/a.png' }, /^type: the web channel supports only text/],
     [{ type: 'template', template: { name: 'hello_world' } }, /^type: /],
     [{ text: '' }, /^text: /],
     [{ text: ' \n' }, 'text: must not be blank'],
@@ -522,6 +521,8 @@ test('a member replies to a visitor with text only, at any time', async (t) => {
   }
   await db`update conversations set last_inbound_at = now() - interval '30 days'`
   await answers(conversation_id, 'late, but here')
+  const image = { type: 'image', media_url: 'https://cdn.example/a.png', text: 'a picture' }
+  assert.equal((await browser.call('POST', path, image)).status, 201)
   const quoting = await browser.call('POST', path, { text: 'about this', reply_to_message_id: id })
   assert.equal(quoting.body.data.reply_to_message_id, id)
   const quotingOwn = { text: 'and this', reply_to_message_id: quoting.body.data.id }
@@ -531,6 +532,7 @@ test('a member replies to a visitor with text only, at any time', async (t) => {
     [
       ['and this', quoting.body.data.id],
       ['about this', id],
+      ['a picture', null],
       ['late, but here', null],
       ['question', null],
     ],

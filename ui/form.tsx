@@ -1,11 +1,5 @@
 /** Form controls. `Field` connects an input with its label, hint and error for screen readers too. */
-import {
-  type InputHTMLAttributes,
-  type ReactNode,
-  type SelectHTMLAttributes,
-  type TextareaHTMLAttributes,
-  useId,
-} from 'react'
+import { type ComponentProps, type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from 'react'
 import { Icon } from './icon.tsx'
 
 /** The attributes that connect an input with its `Field`. */
@@ -44,9 +38,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
 
 export const Input = (props: InputHTMLAttributes<HTMLInputElement>) => <input {...props} className="input" />
 
-export const TextArea = (props: TextareaHTMLAttributes<HTMLTextAreaElement>) => (
-  <textarea {...props} className="input" />
-)
+export const TextArea = (props: ComponentProps<'textarea'>) => <textarea {...props} className="input" />
 
 export const Select = (props: SelectHTMLAttributes<HTMLSelectElement>) => <select {...props} className="input" />
 

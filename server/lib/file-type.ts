@@ -10,6 +10,7 @@ const starts: readonly (readonly [string, (head: Buffer) => boolean])[] = [
   ['image/png', (head) => hasBytes(head, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
   ['image/gif', (head) => /^GIF8[79]a/.test(textOf(head, 0, 6))],
   ['image/webp', (head) => textOf(head, 0, 4) === 'RIFF' && textOf(head, 8, 12) === 'WEBP'],
+  ['audio/wav', (head) => textOf(head, 0, 4) === 'RIFF' && textOf(head, 8, 12) === 'WAVE'],
   ['audio/ogg', (head) => textOf(head, 0, 4) === 'OggS' && hasBytes(head, 4, [0])],
   ['audio/amr', (head) => textOf(head, 0, 6) === '#!AMR\n'],
   ['audio/mpeg', (head) => textOf(head, 0, 3) === 'ID3' || isMp3Frame(head)],

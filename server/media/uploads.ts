@@ -154,9 +154,11 @@ const acceptedDocuments =
   /^(text\/(plain|csv)|application\/(zip|json|msword|vnd\.(ms-|openxmlformats-|oasis\.)[\w.+-]+))$/
 
 function detectType(head: Buffer, declared: string | undefined): Pick<Upload, 'type' | 'mime_type'> {
-  const detected = typeOfBytes(head)
-  if (detected) return { type: displayed[detected] ?? 'document', mime_type: detected }
   const declaredType = bareType(declared ?? null)
+  const container = typeOfBytes(head)
+  // Browsers record sound in the same container as video; only the declared type distinguishes the two.
+  const detected = container === 'video/mp4' && declaredType === 'audio/mp4' ? declaredType : container
+  if (detected) return { type: displayed[detected] ?? 'document', mime_type: detected }
   return { type: 'document', mime_type: acceptedDocuments.test(declaredType) ? declaredType : unknownType }
 }
 

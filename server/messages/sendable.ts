@@ -33,7 +33,6 @@ export function requireSendable(channel: ChannelName, draft: Draft): void {
     if (!isHeart) throw badRequest('reaction.emoji: the social channel supports only ❤️')
     return
   }
-  if (channel === 'web' && draft.type !== 'text') throw badRequest('type: the web channel supports only text')
   if (channel === 'social' && draft.type !== 'text' && draft.text) {
     throw badRequest('text: the social channel has no captions')
   }

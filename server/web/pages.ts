@@ -38,7 +38,7 @@ const pageHeaders = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(self)',
 }
 
 /** Builds the dashboard, the widget and the reference if their sources changed. Returns whether anything was built. */

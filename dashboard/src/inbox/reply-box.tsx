@@ -11,14 +11,18 @@ import {
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { nameOf } from '../lib/people.ts'
 import { reportTyping } from '../lib/presence.ts'
+import { hasMarks } from '../templates/formatted-text.tsx'
 import { words } from '../words/words.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, type Message, summaryOf } from './data.ts'
 import type { Body } from './outbox-store.ts'
 import { useReplyDraft } from './reply-drafts.ts'
 import { remainingLength, toBodies } from './reply-rules.ts'
+import { ReplyTools, type Tool } from './reply-tools.tsx'
 import type { ReplyGuard } from './reply-warning.tsx'
+import { Text } from './text.tsx'
 import { leaveBox, useAutoHeight } from './text-box.ts'
+import { markKeys, toggleMark } from './text-edits.ts'
 import { useAttachments } from './use-attachments.ts'
 
 const { composer } = words.inbox
@@ -42,10 +46,9 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const [text, saveDraft] = useReplyDraft(id)
   const [isDragOver, setDragOver] = useState(false)
   const [isSendPending, setSendPending] = useState(false)
-  const { attachments, add, remove } = useAttachments()
+  const [tool, setTool] = useState<Tool>()
+  const { attachments, add, addUploaded, remove } = useAttachments()
   const box = useRef<HTMLTextAreaElement>(null)
-  const picker = useRef<HTMLInputElement>(null)
-  const takesFiles = channel !== 'web'
   useAutoHeight(box, text)
   const { follow } = guard
   const hadText = useRef(false)
@@ -59,6 +62,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     saveDraft(next)
     reportTyping(next ? 'reply' : null)
   }
+  const hasFormatting = channel !== 'social'
   const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
   const remaining = remainingLength(channel, text)
   const isUploading = uploadedFiles.length < attachments.length
@@ -84,26 +88,35 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   })
   const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.key === 'Escape') return leaveBox(event)
+    const mark = (event.ctrlKey || event.metaKey) && !event.altKey ? markKeys[event.key.toLowerCase()] : undefined
+    if (mark && hasFormatting) {
+      event.preventDefault()
+      return toggleMark(event.currentTarget, mark)
+    }
+    if (event.key === '/' && text === '') {
+      event.preventDefault()
+      return setTool('canned')
+    }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     send()
   }
   const handlePaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files]
-    if (files.length === 0 || !takesFiles) return
+    if (files.length === 0) return
     event.preventDefault()
     add(files)
   }
   const handleDrop = (event: DragEvent) => {
     event.preventDefault()
     setDragOver(false)
-    if (takesFiles) add(event.dataTransfer.files)
+    add(event.dataTransfer.files)
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the attach button is the accessible way to add files.
     <div
       className="inbox-write"
-      data-over={isDragOver && takesFiles ? '' : undefined}
+      data-over={isDragOver ? '' : undefined}
       onDragOver={(event) => {
         event.preventDefault()
         setDragOver(true)
@@ -127,31 +140,27 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
         rows={1}
         value={text}
         aria-label={composer.label}
-        placeholder={isDragOver && takesFiles ? composer.drop : composer.placeholder(nameOf(contact))}
+        placeholder={isDragOver ? composer.drop : composer.placeholder(nameOf(contact))}
         dir="auto"
         onChange={(event) => write(event.target.value)}
         onKeyDown={handleKeyDown}
         onPaste={handlePaste}
       />
+      {hasFormatting && hasMarks(text) && (
+        <section className="inbox-preview" aria-label={composer.preview}>
+          <Text text={text.trim()} />
+        </section>
+      )}
       <div className="inbox-write-foot">
-        {takesFiles && (
-          <>
-            <IconButton label={composer.attach} icon="attach" size="small" onClick={() => picker.current?.click()} />
-            <input
-              ref={picker}
-              type="file"
-              multiple
-              hidden
-              aria-label={composer.attach}
-              onChange={(event) => {
-                add(event.target.files ?? [])
-                event.target.value = ''
-                box.current?.focus()
-              }}
-            />
-          </>
-        )}
-        {onTemplate && <IconButton label={composer.template} icon="templates" size="small" onClick={onTemplate} />}
+        <ReplyTools
+          conversation={conversation}
+          box={box}
+          tool={tool}
+          onTool={setTool}
+          onTemplate={onTemplate}
+          onFiles={add}
+          onUploaded={addUploaded}
+        />
         <span className="inbox-note">
           {remaining < showRemainingBelow ? (
             <span className="inbox-window" data-soon={remaining < 0 ? '' : undefined} role="status">

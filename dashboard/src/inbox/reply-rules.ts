@@ -36,7 +36,7 @@ export function toBodies(
   files: readonly Uploaded[],
   quotedId: string | undefined,
 ): Body[] {
-  const isCaption = channel === 'msgapp' && [...text].length <= maxCaptionLength
+  const isCaption = channel !== 'social' && [...text].length <= maxCaptionLength
   const captioned = isCaption && text ? files.find(({ type }) => type !== 'audio') : undefined
   const bodies: Body[] = files.map((file) => ({
     type: file.type,

@@ -2,7 +2,7 @@
  * The text of a message, with links, the messaging app's formatting (*bold*, _italic_) and one to three emoji shown large.
  * The text is never inserted as HTML.
  */
-import type { ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
 import { format } from '../templates/formatted-text.tsx'
 import { webUrl } from './parse-content.ts'
 
@@ -11,6 +11,9 @@ const emojiOnly =
   /^(?:\p{Extended_Pictographic}(?:\p{M}|\u200d|\ufe0f|\p{Emoji_Modifier}|\p{Extended_Pictographic})*\s*){1,3}$/u
 
 const maxEmojiLength = 40
+
+/** Whether the channel shows formatting. The social channel shows the marks themselves. */
+export const HasFormatting = createContext(true)
 
 export function Text({ text }: { text: string | null }) {
   if (!text) return null
@@ -28,6 +31,9 @@ export function Text({ text }: { text: string | null }) {
 const link = /https?:\/\/[^\s<>"'`]+/giu
 
 function Linked({ text }: { text: string }) {
+  const hasFormatting = useContext(HasFormatting)
+  const formatted = (part: string, at: number): ReactNode[] =>
+    hasFormatting ? format(part, (plain) => [plain], `${at}.`) : [part]
   const parts: ReactNode[] = []
   let end = 0
   for (const { 0: match, index } of text.matchAll(link)) {
@@ -49,8 +55,6 @@ function Linked({ text }: { text: string }) {
     </>
   )
 }
-
-const formatted = (text: string, at: number): ReactNode[] => format(text, (part) => [part], `${at}.`)
 
 /** Removes punctuation after a link and a closing bracket that was opened before it. */
 function trimLink(match: string): string {

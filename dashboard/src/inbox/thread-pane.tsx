@@ -9,6 +9,7 @@ import { useMe } from './me.ts'
 import { resendMessage, send, useSendings } from './outbox.ts'
 import { reactionsOn } from './reactions.tsx'
 import { replyWindowOf } from './reply-rules.ts'
+import { HasFormatting } from './text.tsx'
 import { Thread } from './thread.tsx'
 import { ThreadHead } from './thread-head.tsx'
 import type { ContactPanelState } from './use-contact-panel.ts'
@@ -42,14 +43,16 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   return (
     <section className="inbox-thread" aria-label={words.inbox.thread.label}>
       <ThreadHead conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
-      <Thread
-        conversation={conversation}
-        pages={pages}
-        sendings={sendings}
-        onQuote={canQuote ? setQuoted : undefined}
-        onReact={canReact ? react : undefined}
-        onResend={resend}
-      />
+      <HasFormatting value={conversation.channel !== 'social'}>
+        <Thread
+          conversation={conversation}
+          pages={pages}
+          sendings={sendings}
+          onQuote={canQuote ? setQuoted : undefined}
+          onReact={canReact ? react : undefined}
+          onResend={resend}
+        />
+      </HasFormatting>
       <Composer
         conversation={conversation}
         messages={pages.data && pages.items}

@@ -6,19 +6,20 @@ export type Attachment = {
   key: string
   name: string
   size: number
-  /** Object URL of an image file. */
+  /** The URL of an image, for its preview. */
   preview: string | undefined
   percent: number
   uploaded: Uploaded | undefined
   error: string | undefined
 }
 
-export function useAttachments() {
-  const [attachments, setAttachments] = useState<readonly Attachment[]>([])
+export function useAttachments(initial: readonly Uploaded[] = []) {
+  const [attachments, setAttachments] = useState<readonly Attachment[]>(() => initial.map(toAttachment))
   const requests = useRef(new Map<string, XMLHttpRequest>())
   const count = useRef(0)
 
-  const add = useCallback((files: Iterable<File>) => {
+  /** `type`: sends the files as this type instead of the one that the service determines. */
+  const add = useCallback((files: Iterable<File>, type?: Uploaded['type']) => {
     for (const file of files) {
       count.current += 1
       const key = String(count.current)
@@ -30,10 +31,17 @@ export function useAttachments() {
       const request = new XMLHttpRequest()
       requests.current.set(key, request)
       upload(request, file, (percent) => update({ percent }))
-        .then((uploaded) => update({ uploaded }))
+        .then((uploaded) => update({ uploaded: type ? { ...uploaded, type } : uploaded }))
         .catch((error: unknown) => update({ error: uploadError(error) }))
         .finally(() => requests.current.delete(key))
     }
+  }, [])
+  /** Adds files that are uploaded already. */
+  const addUploaded = useCallback((files: readonly Uploaded[]) => {
+    setAttachments((all) => [
+      ...all,
+      ...files.filter(({ media_url: url }) => !all.some(({ key }) => key === url)).map(toAttachment),
+    ])
   }, [])
   const remove = useCallback((removed: readonly Attachment[]) => {
     for (const { key, preview } of removed) {
@@ -48,5 +56,11 @@ export function useAttachments() {
       for (const request of open.values()) request.abort()
     }
   }, [])
-  return { attachments, add, remove }
+  return { attachments, add, addUploaded, remove }
+}
+
+function toAttachment(uploaded: Uploaded): Attachment {
+  const { media_url: key, filename, size_bytes: size, type } = uploaded
+  const preview = type === 'image' ? key : undefined
+  return { key, name: filename ?? type, size, preview, percent: 100, uploaded, error: undefined }
 }

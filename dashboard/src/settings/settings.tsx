@@ -1,5 +1,6 @@
 /** Settings: a side menu (tabs on a narrow window) and the open page. Agents do not see pages for owners and admins. */
 import './settings.css'
+import './replies.css'
 import { type ComponentType, useEffect, useRef } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
@@ -13,6 +14,7 @@ import { Keys } from './keys.tsx'
 import { Members } from './members.tsx'
 import { Plan } from './plan.tsx'
 import { Profile } from './profile.tsx'
+import { CannedReplies } from './replies.tsx'
 import { Workspace } from './workspace.tsx'
 
 const { settings } = words
@@ -23,6 +25,7 @@ const pages: readonly SettingsPage[] = [
   { href: '/settings/keys', label: settings.keys.title, icon: 'key', page: Keys },
   { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
   { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
+  { href: '/settings/replies', label: settings.replies.title, icon: 'bolt', page: CannedReplies },
   { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
   { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
   { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forManagers: true },

@@ -19,6 +19,9 @@ const marks: readonly { pattern: RegExp; element: 'strong' | 'em' | 's' | 'code'
   { pattern: /(?<![\p{L}\p{N}~])~(?!\s)([^~\n]+?)(?<!\s)~(?![\p{L}\p{N}~])/u, element: 's' },
 ]
 
+/** Whether the messaging app shows a part of the text in another style. */
+export const hasMarks = (text: string): boolean => marks.some(({ pattern }) => pattern.test(text))
+
 /** A template's text: `show` fills in its variables. */
 export const Formatted = ({ text, show }: { text: string; show: Show }) => (
   <>{format(text, (part, at) => fill(part, show, at))}</>

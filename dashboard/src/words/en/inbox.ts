@@ -30,6 +30,9 @@ export const inbox = {
     { keys: ['r'], label: 'Reply' },
     { keys: ['n'], label: 'Write a note' },
     { keys: ['Esc'], label: 'Leave reply box' },
+    { keys: ['/'], label: 'Insert canned reply (in an empty reply box)' },
+    { keys: ['Ctrl B'], label: 'Bold' },
+    { keys: ['Ctrl I'], label: 'Italic' },
     { keys: ['e'], label: 'Close or reopen conversation' },
     { keys: ['a'], label: 'Assign to me' },
     { keys: ['i'], label: 'Show or hide contact' },
@@ -245,6 +248,10 @@ export const inbox = {
     keys: '↵ send · ⇧↵ new line',
     send: 'Send',
     attach: 'Attach file',
+    emoji: 'Insert emoji',
+    canned: 'Insert canned reply',
+    voice: 'Record voice note',
+    preview: 'Preview',
     template: 'Send template',
     replying: (name: string) => `Reply to ${name}`,
     toYourself: 'your message',
@@ -267,6 +274,31 @@ export const inbox = {
     lateText: 'The last customer message is more than 7 days old. You can reply when the customer writes again.',
     startText: 'You can reply when the customer writes.',
     chooseTemplate: 'Choose template',
+  },
+
+  emoji: {
+    title: 'Emoji',
+    search: 'Search emoji',
+    none: (search: string) => `No emoji match “${search}”.`,
+  },
+
+  canned: {
+    title: 'Canned replies',
+    search: 'Search canned replies',
+    none: 'No canned replies yet.',
+    noMatch: (search: string) => `No canned replies match “${search}”.`,
+    personal: 'Personal',
+    files: (count: number) => (count === 1 ? '1 file' : `${count} files`),
+    manage: 'Manage canned replies',
+  },
+
+  voice: {
+    label: 'Voice note',
+    waiting: 'Waiting for the microphone…',
+    attach: 'Attach',
+    denied: 'The browser does not give access to a microphone. Allow it for this site and try again.',
+    insecure: 'Voice notes need HTTPS: browsers give access to the microphone only on secure pages.',
+    unsupported: 'This browser cannot record a voice note that this channel accepts.',
   },
 
   template: {

@@ -1,4 +1,5 @@
 import { channels } from './settings-channels.ts'
+import { replies } from './settings-replies.ts'
 
 /** Audit actions by the service's name. The page falls back to that name for an action without an entry here. */
 const actions: Record<string, string> = {
@@ -32,6 +33,9 @@ const actions: Record<string, string> = {
   'member.removed': 'Removed a member',
   'member.role_changed': 'Changed a member’s role',
   'profile.changed': 'Updated their profile',
+  'reply.changed': 'Updated a shared canned reply',
+  'reply.created': 'Added a shared canned reply',
+  'reply.deleted': 'Deleted a shared canned reply',
   'segment.changed': 'Updated a segment',
   'segment.contacts_added': 'Added contacts to a segment',
   'segment.contacts_removed': 'Removed contacts from a segment',
@@ -58,6 +62,7 @@ export const settings = {
   title: 'Settings',
   menu: 'Settings',
   channels,
+  replies,
   keys: {
     title: 'API keys',
     lead: 'Give your programs access to this workspace.',

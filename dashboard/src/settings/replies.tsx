@@ -1,0 +1,111 @@
+/** Canned replies: the shared ones and the member's own. Owners and admins change the shared ones. */
+import { useState } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Card } from '../../../ui/card.tsx'
+import { Confirm } from '../../../ui/dialog.tsx'
+import { Icon } from '../../../ui/icon.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import type { CannedReply } from '../inbox/canned-replies.ts'
+import { describeError, useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
+import { Page, QueryView } from '../ui/page.tsx'
+import { words } from '../words/words.ts'
+import { ReplyForm } from './reply-form.tsx'
+
+const { replies: labels } = words.settings
+
+export function CannedReplies() {
+  const query = useCall('GET /canned-replies', {}, { live: true })
+  const isManager = useIsManager()
+  const [editing, setEditing] = useState<CannedReply | 'new'>()
+  const [deleting, setDeleting] = useState<CannedReply>()
+  const add = (
+    <Button variant="primary" icon="plus" onClick={() => setEditing('new')}>
+      {labels.add}
+    </Button>
+  )
+  return (
+    <Page title={labels.title} lead={labels.lead} actions={add}>
+      <QueryView query={query}>
+        {(all) =>
+          all.length === 0 ? (
+            <Card>
+              <EmptyState icon="bolt" title={labels.empty} action={add}>
+                {labels.emptyText}
+              </EmptyState>
+            </Card>
+          ) : (
+            [true, false].map((isShared) => {
+              const group = all.filter(({ is_shared }) => is_shared === isShared)
+              if (group.length === 0) return null
+              const canChange = isManager || !isShared
+              return (
+                <Card key={String(isShared)} title={isShared ? labels.shared : labels.personal} flush>
+                  <ul className="settings-replies">
+                    {group.map((reply) => (
+                      <li key={reply.id}>
+                        <span className="grow">
+                          <strong>/{reply.shortcut}</strong>
+                          <span className="settings-reply-text soft small">{reply.text}</span>
+                          {reply.attachments.length > 0 && (
+                            <span className="soft small">
+                              <Icon name="attach" />{' '}
+                              {reply.attachments.map(({ filename, type }) => filename ?? type).join(', ')}
+                            </span>
+                          )}
+                        </span>
+                        {canChange && (
+                          <>
+                            <IconButton
+                              label={labels.edit(reply.shortcut)}
+                              icon="edit"
+                              size="small"
+                              onClick={() => setEditing(reply)}
+                            />
+                            <IconButton
+                              label={labels.remove(reply.shortcut)}
+                              icon="trash"
+                              size="small"
+                              onClick={() => setDeleting(reply)}
+                            />
+                          </>
+                        )}
+                      </li>
+                    ))}
+                  </ul>
+                </Card>
+              )
+            })
+          )
+        }
+      </QueryView>
+      {editing && <ReplyForm reply={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
+      {deleting && <DeleteReply reply={deleting} onClose={() => setDeleting(undefined)} />}
+    </Page>
+  )
+}
+
+function DeleteReply({ reply: { id, shortcut, is_shared }, onClose }: { reply: CannedReply; onClose: () => void }) {
+  const toast = useToast()
+  const remove = useChange('DELETE /canned-replies/{id}', {
+    stale: ['GET /canned-replies'],
+    onDone: () => {
+      toast.success(labels.deleted(shortcut))
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={labels.deleteTitle(shortcut)}
+      action={labels.deleteDo}
+      danger
+      busy={remove.isPending}
+      error={remove.error ? describeError(remove.error) : undefined}
+      onConfirm={() => remove.mutate({ params: { id } })}
+      onClose={onClose}
+    >
+      <p>{is_shared ? labels.deleteShared : labels.deleteText}</p>
+    </Confirm>
+  )
+}
