@@ -3,15 +3,18 @@
  * check, the unit tests and the test of each room's main promise.
  * `npm test -- FILE…` runs only these files.
  *
- * All files share one PostgreSQL. The check runs beside the first files; when
- * it fails, the run fails. The runner's own summary is printed last.
+ * All files share one PostgreSQL. Long files have a process each; the others run
+ * in groups, so that the program, the service and the browser start once per
+ * group. The check runs beside the first files; when it fails, the run fails.
+ * The runner's own summary is printed last.
  */
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { pathToFileURL } from 'node:url'
 import { resolveChromium } from '../scripts/chromium.ts'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/web/pages.ts'
@@ -23,6 +26,7 @@ const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/
 
 /** The longest first, so that none of them runs alone at the end. */
 const longest = [
+  'tests/process.test.ts',
   'tests/bad-input.test.ts',
   'tests/isolation.test.ts',
   'server/webhooks/deliver.test.ts',
@@ -37,13 +41,12 @@ const longest = [
   'tests/crash.test.ts',
   'tests/integrator-cli.test.ts',
   'tests/simulator.test.ts',
-  'tests/process.test.ts',
   'tests/webhooks.test.ts',
   'tests/web-chat.test.ts',
 ]
 
 /** Some files wait more than they compute. */
-const concurrency = availableParallelism() + 1
+const concurrency = availableParallelism() + 2
 
 const asked = process.argv.slice(2)
 const isFast = asked[0] === '--fast'
@@ -51,15 +54,33 @@ const isWhole = asked.length === 0
 
 const everyFile = () => globSync(['tests/**/*.test.ts', ...besideCode]).sort()
 
+/** Files that change `process.env`, or that need ids which no other file has advanced. */
+const alone = ['tests/libraries.test.ts', 'tests/sdk-package.test.ts', 'server/lib/id.test.ts']
+
 function listFiles(): string[] {
   if (!isWhole) return asked
-  return [...longest, ...everyFile().filter((file) => !longest.includes(file))]
+  const units = listUnits()
+  const others = everyFile().filter((file) => ![...longest, ...alone, ...units].includes(file))
+  const pages = others.filter((file) => readFileSync(file, 'utf8').includes('./dashboard.ts'))
+  const services = others.filter((file) => !pages.includes(file))
+  return [...longest, ...createGroups(pages, 3), ...createGroups(services, 6), ...alone, ...createGroups(units, 1)]
+}
+
+/** Writes modules that import the files, `count` of them. Each runs in one process. */
+function createGroups(files: readonly string[], count: number): string[] {
+  const groups = Array.from({ length: count }, (_, index) => files.filter((_, i) => i % count === index))
+  return groups.map((group) => {
+    const module = join(mkdtempSync(join(dataDir, 'group-')), 'group.test.mjs')
+    writeFileSync(module, group.map((file) => `import '${pathToFileURL(resolve(file))}'\n`).join(''))
+    return module
+  })
 }
 
 /** Tests that need no service and no database, and the rules of the house. */
 function listUnits(): string[] {
   const isUnit = (file: string) => !/support\.ts|embedded-postgres/.test(readFileSync(file, 'utf8'))
-  return ['tests/house.test.ts', 'tests/structure.test.ts', ...globSync(besideCode).filter(isUnit).sort()]
+  const beside = globSync(besideCode).filter((file) => isUnit(file) && !alone.includes(file))
+  return ['tests/house.test.ts', 'tests/structure.test.ts', ...beside.sort()]
 }
 
 /** Files with the test of a room's main promise. */
@@ -104,9 +125,9 @@ async function runTests(files: string[], only = false): Promise<void> {
 }
 
 if (isFast) {
-  await runTests(listUnits())
+  await runTests([...createGroups(listUnits(), 1), 'server/lib/id.test.ts'])
   process.env.PARLEY_TEST_MAIN = '1'
-  await runTests(listMain(), true)
+  await runTests(createGroups(listMain(), concurrency), true)
 } else await runTests(listFiles())
 
 const checked = await checking

@@ -2,7 +2,7 @@
  * Support for tests through the front door: a real service on a real database,
  * and clients that check every answer against the API's own document.
  *
- * The tests of a file share one service and one database; each test gets a
+ * The tests of a process share one service and one database; each test gets a
  * workspace of its own and a simulator of its own. A test that changes the
  * service's settings, or reads or changes rows of all workspaces, starts a
  * service alone (`{ alone: true }`). Databases are cloned from a migrated
