@@ -412,7 +412,7 @@ create table invitations (
   constraint invitations_token_hash_key UNIQUE (token_hash),
   constraint invitations_pkey PRIMARY KEY (workspace_id, id),
   constraint invitations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
-  constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
+  constraint invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text, 'viewer'::text])))
 );
 comment on table invitations is 'Invitations of members. Only a hash of the token is stored.';
 
@@ -483,7 +483,7 @@ create table members (
   constraint members_email_unique UNIQUE (workspace_id, email_key),
   constraint members_pkey PRIMARY KEY (workspace_id, id),
   constraint members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
-  constraint members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text])))
+  constraint members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text, 'viewer'::text])))
 );
 comment on table members is 'People who sign in to a workspace.';
 CREATE INDEX members_by_email ON public.members USING btree (email_key);

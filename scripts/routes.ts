@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { roles } from '../server/accounts/members.ts'
 import { describeService, type RegisteredRoute } from './describe-service.ts'
 
 export const routesFile = join(import.meta.dirname, '../server/ROUTES.md')
@@ -11,7 +12,11 @@ export const routesFile = join(import.meta.dirname, '../server/ROUTES.md')
 /** Each section of the table: the routes below a prefix, and what their callers need. */
 const sections = [
   { title: 'Public API', prefix: '/v1/', access: 'The scope that the API key needs.' },
-  { title: 'Calls of the dashboard', prefix: '/app/api/', access: 'The roles that may call; `member` is every role.' },
+  {
+    title: 'Calls of the dashboard',
+    prefix: '/app/api/',
+    access: 'The roles that may call; `member` is every role, `writer` every role but viewer.',
+  },
   { title: 'Channels, web chat, files and operations', prefix: '/', access: 'Public; the handler checks more.' },
 ]
 
@@ -45,14 +50,16 @@ type Row = readonly [method: string, path: string, handler: string, access: stri
 
 function toRow({ method, url, file, schema, config }: RegisteredRoute): Row {
   const operation = (schema as { operationId?: string } | undefined)?.operationId
-  return [String(method), url, operation ? `${file} ${operation}` : file, accessOf(url, config)]
+  return [String(method), url, operation ? `${file} ${operation}` : file, accessOf(String(method), url, config)]
 }
 
-function accessOf(url: string, config: RegisteredRoute['config']): string {
+function accessOf(method: string, url: string, config: RegisteredRoute['config']): string {
   if (url.startsWith('/v1/')) return config?.scope ?? 'any key'
   if (!url.startsWith('/app/api/')) return 'public'
   const { members } = config ?? {}
-  return Array.isArray(members) ? members.join(', ') : members === 'public' ? 'public' : 'member'
+  if (members === 'public') return 'public'
+  if (members && members.length < roles.length) return members.join(', ')
+  return members || method === 'GET' ? 'member' : 'writer'
 }
 
 const sortKey = ([method, path]: Row): string => `${path} ${method}`

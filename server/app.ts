@@ -29,6 +29,7 @@ import { widgetDashboard } from './channels/widget-dashboard.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
+import { unassignMember } from './conversations/assignees.ts'
 import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { draftDashboard } from './conversations/draft-dashboard.ts'
@@ -194,7 +195,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
       members.register(accountDashboard(db))
-      members.register(memberDashboard(db, publicUrl))
+      members.register(memberDashboard({ db, publicUrl, unassign: unassignMember }))
       members.register(channelDashboard({ db, sealer, channels, publicUrl }))
       members.register(widgetDashboard(db))
       members.register(

@@ -105,3 +105,43 @@ test('a note mentions a member by keyboard, is marked as private, and is never s
   await note(ben).waitFor({ state: 'detached' })
   assert.deepEqual(await provider.sent(ann), [])
 })
+
+test('a viewer reads the inbox, and the pages say why nothing can be changed', { skip }, async (t) => {
+  const { page: owner, provider, window, member, db } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  const viewer = await window({ as: await member('viewer', 'Vera Viewer'), width: 1500 })
+  const refused: string[] = []
+  viewer.on('response', (response) => response.status() === 403 && refused.push(response.url()))
+  await viewer.goto('/inbox')
+  await rowOf(viewer, 'Ann Porter').click()
+  await thread(viewer).getByText('Hello').waitFor()
+  const reason = viewer.getByText('Your role is Viewer')
+  await reason.waitFor()
+  assert.equal(await box(viewer).count(), 0)
+  assert.equal(await viewer.getByRole('button', { name: /^Assigned to/ }).isDisabled(), true)
+  assert.equal(await viewer.getByRole('button', { name: 'Edit' }).isDisabled(), true)
+  for (const key of ['e', 'a', 'r', 'n']) await viewer.keyboard.press(key)
+  await assertAccessible(viewer)
+  // The other members see the viewer in the conversation, which is still unread and not theirs.
+  await rowOf(owner, 'Ann Porter').getByText('Vera Viewer is viewing').waitFor()
+  const [conversation] = await db`
+    select unread_count, status, assigned_agent_id from conversations where id = ${viewer.url().split('/').at(-1) ?? ''}`
+  assert.deepEqual({ ...conversation }, { unread_count: 1, status: 'open', assigned_agent_id: null })
+  await rowOf(owner, 'Ann Porter').click()
+  await owner.getByRole('button', { name: /^Assigned to/ }).click()
+  await owner.getByRole('menuitemradio', { name: 'Unassigned' }).waitFor()
+  assert.equal(await owner.getByRole('menuitemradio', { name: 'Vera Viewer' }).count(), 0)
+
+  for (const [path, button] of [
+    ['/contacts', 'Add contact'],
+    ['/segments', 'New segment'],
+    ['/broadcasts', 'New broadcast'],
+  ] as const) {
+    await viewer.goto(path)
+    await reason.waitFor()
+    assert.equal(await viewer.getByText(button).count(), 0, button)
+  }
+  await viewer.goto('/broadcasts/new')
+  await viewer.getByRole('heading', { name: 'You can only read' }).waitFor()
+  assert.deepEqual(refused, [])
+})

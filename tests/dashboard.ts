@@ -31,7 +31,7 @@ export type Dashboard = World & {
   /** Opens another window: of the owner, of another member, or signed out (`as: null`). */
   window(options?: Window): Promise<Page>
   /** Creates a member with this role. */
-  member(role: 'admin' | 'agent', name?: string): Promise<{ email: string; password: string }>
+  member(role: 'admin' | 'agent' | 'viewer', name?: string): Promise<{ email: string; password: string }>
 }
 
 /** Starts the service and opens a path as the owner. The window is 1280 pixels wide by default. */

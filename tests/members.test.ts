@@ -1,9 +1,10 @@
 /** People of a workspace and where they are signed in: who may change whom, and what is over when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, type Browser, createBrowser, type Json, start, until, type World } from './support.ts'
+import { createChecksum } from './rows.ts'
+import { assertRefused, type Browser, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
-type Role = 'owner' | 'admin' | 'agent'
+type Role = 'owner' | 'admin' | 'agent' | 'viewer'
 type Person = { browser: Browser; id: string; email: string; password: string }
 
 const password = 'long enough'
@@ -279,4 +280,75 @@ test('the country of a workspace must be valid, and numbers are parsed with it',
   assert.equal((await owner.call('GET', '/session')).body.data.workspace.default_country, 'DE')
   const contact = await world.api.post('/contacts', { phone: '030 901820' })
   assert.equal(contact.body.data.phone, '+4930901820', contact.text)
+})
+
+/** The calls that change only the member's own data. */
+const ownCalls = [
+  'DELETE /session',
+  'DELETE /sessions',
+  'DELETE /sessions/:id',
+  'PATCH /profile',
+  'POST /mentions/read',
+  'POST /presence',
+]
+
+test('a viewer reads everything that an agent reads and changes nothing', main, async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world, world.owner)
+  const viewer = await join(world, owner, 'viewer')
+  const agent = await join(world, owner, 'agent')
+  const provider = await world.connect()
+  await provider.writes({ from: '+14155550100', name: 'Ann', text: 'Hello' })
+  const [{ id }] = (await owner.call('GET', '/conversations')).body.data
+  const read = await createChecksum(world.db, { except: ['sessions', 'audit_log'] })
+  await until('a quiet database', async () => {
+    const before = await read(world.api.workspaceId)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    return before === (await read(world.api.workspaceId))
+  })
+  const before = await read(world.api.workspaceId)
+
+  const allowed = new Set<string>()
+  for (const { method, url, config } of world.memberRoutes) {
+    if (method === 'HEAD' || url.endsWith('*') || config?.members === 'public') continue
+    const path = url.replace('/app/api', '')
+    const call = (who: Person) => who.browser.call(String(method), path.replace(':channel', 'web').replace(/:\w+/g, id))
+    const name = `${method} ${path}`
+    if (method !== 'GET') {
+      // The calls of the list end sessions, so they are made below.
+      if (config?.members?.includes('viewer')) allowed.add(name)
+      else assertRefused(await call(viewer), 403, 'forbidden')
+    } else if (path !== '/stream') {
+      const answers = [await call(viewer), await call(agent)]
+      assert.equal(answers[0]?.status, answers[1]?.status, name)
+    }
+  }
+  assert.deepEqual([...allowed].sort(), ownCalls, 'calls that change data of others are not for viewers')
+  assert.equal(await read(world.api.workspaceId), before)
+  assertRefused(
+    await viewer.browser.call('PATCH', `/conversations/${id}`, {}),
+    403,
+    'forbidden',
+    'a viewer can only read',
+  )
+
+  const page = { page_id: 'a'.repeat(32), state: 'open', conversation_id: id }
+  for (const [method, path, body] of [
+    ['POST', '/presence', page],
+    ['POST', '/mentions/read', { conversation_id: id }],
+    ['PATCH', '/profile', { name: 'Vera' }],
+    ['DELETE', '/sessions'],
+    ['DELETE', '/session'],
+  ] as const) {
+    const answer = await viewer.browser.call(method, path, body)
+    assert.equal(answer.status, 200, `${path} ${answer.text}`)
+  }
+  const assigned = await owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: viewer.id })
+  assertRefused(assigned, 400, 'bad_request', 'assigned_agent_id: a viewer cannot be assigned')
+
+  // A member who becomes a viewer loses the assigned conversations.
+  await owner.call('PATCH', `/conversations/${id}`, { assigned_agent_id: agent.id })
+  assert.equal((await owner.call('PATCH', `/members/${agent.id}`, { role: 'viewer' })).status, 200)
+  assert.equal((await owner.call('GET', `/conversations/${id}`)).body.data.assigned_agent_id, null)
+  assertRefused(await agent.browser.call('POST', `/conversations/${id}/read`), 403, 'forbidden')
 })

@@ -1,7 +1,7 @@
 /**
  * Members: the people of a workspace, and invitations to become one.
  *
- * The role decides what a member may change: owners and admins manage the workspace, agents answer customers. Only an owner
+ * The role decides what a member may change: owners and admins manage the workspace, agents answer customers, viewers only read. Only an owner
  * creates, changes or removes an owner, and the last owner cannot be removed or demoted. An invitation is a link that works
  * once, within a week.
  *
@@ -14,11 +14,13 @@ import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
 
-export const roles = ['owner', 'admin', 'agent'] as const
+export const roles = ['owner', 'admin', 'agent', 'viewer'] as const
 export type MemberRole = (typeof roles)[number]
 
 /** The roles that manage the workspace. */
 export const managers = ['owner', 'admin'] as const
+/** The roles that change anything but their own data. Conversations are assigned only to them. */
+export const writers = ['owner', 'admin', 'agent'] as const
 
 export type Member = { id: string; email: string; name: string | null; role: MemberRole; created_at: string }
 
@@ -116,23 +118,32 @@ export async function acceptInvitation(
 
 type MemberChange = { id: string; by: { role: MemberRole } }
 
-/** Changes a member's role, with effect from the member's next request. */
+/** Releases what is assigned to a member, in the transaction of the caller. `byId`: the member who caused it. */
+export type UnassignMember = (sql: Sql, workspaceId: string, member: { id: string; byId: string }) => Promise<void>
+
+type RoleChange = { id: string; role: MemberRole; by: { id: string; role: MemberRole }; unassign: UnassignMember }
+
+/** Changes a member's role, with effect from the member's next request. Nothing stays assigned to a viewer. */
 export async function changeRole(
   db: Db,
   workspaceId: string,
-  { id, role, by }: MemberChange & { role: MemberRole },
+  { id, role, by, unassign }: RoleChange,
 ): Promise<ListedMember> {
-  return db.begin(async (sql) => {
-    const member = await lockMember(sql, workspaceId, id)
-    if (!member) throw notFound('member')
-    requireRank(by, member.role, role)
-    if (role !== 'owner') requireAnotherOwner(member)
-    const [changed] = await sql<ListedMember[]>`
+  // Unassigning the member's conversations can deadlock with statements that change them.
+  return withRetries(() =>
+    db.begin(async (sql) => {
+      const member = await lockMember(sql, workspaceId, id)
+      if (!member) throw notFound('member')
+      requireRank(by, member.role, role)
+      if (role !== 'owner') requireAnotherOwner(member)
+      const [changed] = await sql<ListedMember[]>`
       update members set role = ${role}
       where workspace_id = ${workspaceId} and id = ${id}
       returning id, email, name, role, created_at, 'active' as state`
-    return requireRow(changed, 'the locked member')
-  })
+      if (role === 'viewer' && member.role !== 'viewer') await unassign(sql, workspaceId, { id, byId: by.id })
+      return requireRow(changed, 'the locked member')
+    }),
+  )
 }
 
 export type RemovedMember = { id: string; deleted: true; email: string; state: ListedMember['state'] }

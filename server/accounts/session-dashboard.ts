@@ -142,7 +142,7 @@ export const sessionDashboard =
     app.delete(
       '/session',
       {
-        config: { audit: 'session.ended' },
+        config: { members: roles, audit: 'session.ended' },
         schema: { response: { 200: DataOf(Type.Object({ signed_out: Type.Boolean() })) } },
       },
       async ({ session }, reply) => {
@@ -157,7 +157,10 @@ export const sessionDashboard =
     }))
     app.delete(
       '/sessions/:id',
-      { config: { audit: 'session.ended' }, schema: { params: IdParams, response: { 200: DataOf(Ended) } } },
+      {
+        config: { members: roles, audit: 'session.ended' },
+        schema: { params: IdParams, response: { 200: DataOf(Ended) } },
+      },
       async ({ session, params }) => {
         await endSessionById(db, session, params.id)
         return { data: { ended: 1 } }
@@ -167,6 +170,7 @@ export const sessionDashboard =
       '/sessions',
       {
         config: {
+          members: roles,
           audit: { action: 'session.ended', summary: ({ ended }: Static<typeof Ended>) => `all others: ${ended}` },
         },
         schema: { response: { 200: DataOf(Ended) } },
@@ -177,6 +181,7 @@ export const sessionDashboard =
       '/profile',
       {
         config: {
+          members: roles,
           audit: {
             action: 'profile.changed',
             summary: (_: unknown, body: Static<typeof ProfileChanges>) => nameFields(body, 'name', 'new_password'),

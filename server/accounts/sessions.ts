@@ -14,7 +14,7 @@ import type { App } from '../lib/server.ts'
 import { fold } from '../lib/text.ts'
 import { recordActions } from './audit.ts'
 import { type Device, newSessionToken, readSessionToken } from './cookies.ts'
-import type { Member, MemberRole } from './members.ts'
+import { type Member, type MemberRole, roles, writers } from './members.ts'
 import { checkGuess, knownDevice, sweepFailures, unknownClient } from './throttle.ts'
 
 export type Session = {
@@ -35,7 +35,10 @@ declare module 'fastify' {
     session: Session
   }
   interface FastifyContextConfig {
-    /** The roles that may call. Absent: every signed-in member. `public`: no session is needed. */
+    /**
+     * The roles that may call. Absent: every signed-in member, but only `writers` unless the call is a GET. `public`: no session
+     * is needed.
+     */
     members?: 'public' | readonly MemberRole[]
   }
 }
@@ -43,13 +46,14 @@ declare module 'fastify' {
 export const sessionDays = 30
 const maxUserAgent = 300
 
-/** Guards every route of `app`: same origin for changes, a session, the role. Records the calls in the audit log. */
+/** Guards every route of `app`: same origin for changes, a session, the role; viewers only read. Records the calls in the audit log. */
 export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void {
   recordActions(app, sql)
   app.decorateRequest('session')
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    if (!/^(GET|HEAD)$/.test(request.method)) requireSameOrigin(request, publicUrl)
+    const isRead = /^(GET|HEAD)$/.test(request.method)
+    if (!isRead) requireSameOrigin(request, publicUrl)
     const { members } = request.routeOptions.config
     if (members === 'public') return
     const session = await getRequestSession(sql, request)
@@ -61,9 +65,9 @@ export function authenticateMembers(app: App, sql: Sql, publicUrl: string): void
         request.log.warn({ err: error }, 'the last use of a session could not be stored'),
       )
     }
-    if (members && !members.includes(session.member.role)) {
-      throw forbidden(`only ${members.join(' and ')} may do this`)
-    }
+    const allowed: readonly MemberRole[] = members ?? (isRead ? roles : writers)
+    if (allowed.includes(session.member.role)) return
+    throw forbidden(members ? `only ${members.join(' and ')} may do this` : 'a viewer can only read')
   })
 }
 

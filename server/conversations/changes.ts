@@ -10,6 +10,7 @@ import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.t
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
+import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
 import { type Label, labelsJson, maxLabels, resolveLabels } from './labels.ts'
 
@@ -64,7 +65,7 @@ export async function updateConversations(
   const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
   const run = async (sql: Sql): Promise<ChangeResult[]> => {
     const labels = await resolveLabels(sql, workspaceId, names.set ?? names.added)
-    await requireAgent(sql, workspaceId, changes.assigned_agent_id)
+    if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
     const locked = await lockConversations(sql, workspaceId, requested)
     const results = requested.map((id): LockedChange | Refusal => {
       const before = locked.get(id)
@@ -143,14 +144,6 @@ function readNames({ labels, add_labels, remove_labels }: ConversationChanges): 
     removed: readTagNames(remove_labels ?? [], 'remove_labels', maxLabels),
   }
 }
-
-async function requireAgent(sql: Sql, workspaceId: string, id: string | null | undefined): Promise<void> {
-  if (!id) return
-  const [member] = await sql`select 1 from members where workspace_id = ${workspaceId} and id = ${id}`
-  if (!member) throw notMember()
-}
-
-const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')
 
 /** Locks the conversations in the order of their ids. Returns their states by id. */
 async function lockConversations(

@@ -1,4 +1,5 @@
 /** `/presence`: an open page reports which conversation it shows. The members' stream sends the presence of all members. */
+import { roles } from '../accounts/members.ts'
 import { presenceTopic, type Signals } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
 import type { Db } from '../lib/db.ts'
@@ -19,7 +20,7 @@ export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) 
   app.post(
     '/presence',
     {
-      config: { audit: false, isQuiet: true },
+      config: { members: roles, audit: false, isQuiet: true },
       schema: { body: PageReport, response: { 200: DataOf(Type.Object({ is_changed: Type.Boolean() })) } },
     },
     async ({ session: { workspaceId, member }, body }) => {

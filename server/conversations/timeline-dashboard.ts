@@ -1,4 +1,5 @@
 /** `/conversations/{id}/timeline`, `/conversations/{id}/notes`, `/mentions`: what members write to each other in a thread. */
+import { roles } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import { channels } from '../contacts/contacts.ts'
 import type { Db } from '../lib/db.ts'
@@ -104,7 +105,7 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
   app.post(
     '/mentions/read',
     {
-      config: { audit: false, isQuiet: true },
+      config: { members: roles, audit: false, isQuiet: true },
       schema: {
         body: Type.Object({ conversation_id: Uuid }),
         response: { 200: DataOf(Type.Object({ read: Type.Integer() })) },

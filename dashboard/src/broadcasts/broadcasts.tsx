@@ -1,6 +1,7 @@
 /** Routes of the broadcast pages: list, new broadcast, detail. */
 import './broadcasts.css'
 import { Route, Switch } from 'wouter'
+import { WritersOnly } from '../ui/write-access.tsx'
 import { NewBroadcast } from './compose.tsx'
 import { BroadcastDetail } from './detail.tsx'
 import { BroadcastList } from './list.tsx'
@@ -8,7 +9,11 @@ import { BroadcastList } from './list.tsx'
 export default function Broadcasts() {
   return (
     <Switch>
-      <Route path="/broadcasts/new" component={NewBroadcast} />
+      <Route path="/broadcasts/new">
+        <WritersOnly>
+          <NewBroadcast />
+        </WritersOnly>
+      </Route>
       <Route path="/broadcasts/:id">{({ id }) => <BroadcastDetail key={id} id={id} />}</Route>
       <Route component={BroadcastList} />
     </Switch>

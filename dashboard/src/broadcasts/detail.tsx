@@ -5,11 +5,13 @@ import { Note } from '../../../ui/note.tsx'
 import { CallError, useCall } from '../lib/api.ts'
 import { useNow } from '../lib/hooks.ts'
 import { useLiveState } from '../lib/live.tsx'
+import { useCanWrite } from '../lib/session.tsx'
 import { formatAgo, formatClock, formatSpan, formatTime } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { TemplatePreview } from '../templates/preview.tsx'
 import { hrefOf } from '../templates/status.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { Actions } from './actions.tsx'
 import { BroadcastProgress } from './progress.tsx'
@@ -24,14 +26,16 @@ export function BroadcastDetail({ id }: { id: string }) {
   const pollMs = useLiveState() === 'live' ? false : 3_000
   const query = useCall('GET /broadcasts/{id}', { params: { id } }, { live: true, pollMs })
   const broadcast = query.data
+  const canWrite = useCanWrite()
   if (query.error instanceof CallError && query.error.status === 404) return <NotFound />
   return (
     <Page
       title={broadcast?.name ?? text.untitled}
       lead={broadcast && <StateBadge broadcast={broadcast} />}
       back={back}
-      actions={broadcast && <Actions broadcast={broadcast} />}
+      actions={broadcast && canWrite && <Actions broadcast={broadcast} />}
     >
+      <ViewerNote />
       <QueryView query={query}>{(loaded) => <BroadcastContent broadcast={loaded} />}</QueryView>
     </Page>
   )

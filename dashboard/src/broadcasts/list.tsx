@@ -4,10 +4,12 @@ import { SegmentedControl } from '../../../ui/form.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState, Page } from '../ui/page.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
 
@@ -21,13 +23,14 @@ export function BroadcastList() {
   const query = status === 'paused' ? ({ is_paused: 'true' } as const) : status && { status }
   const pages = usePages('GET /broadcasts', query ? { query } : {}, { live: true })
   const isEmpty = pages.isSuccess && pages.items.length === 0
-  const create = (
+  const create = useCanWrite() && (
     <LinkButton variant="primary" icon="plus" href="/broadcasts/new">
       {text.create}
     </LinkButton>
   )
   return (
     <Page title={text.title} lead={text.lead} actions={create}>
+      <ViewerNote />
       <div className="broadcasts-filter">
         <SegmentedControl
           label={text.filter}

@@ -6,6 +6,7 @@ import './checklist.css'
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useCall, useChange } from '../lib/api.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
 import { Step } from './step.tsx'
 
@@ -15,8 +16,10 @@ const { checklist: labels } = words
 const pollMs = 3_000
 
 export function Checklist({ slim = false }: { slim?: boolean }) {
+  const canWrite = useCanWrite()
   const { data } = useCall('GET /checklist', {}, { live: true })
-  if (!data || data.dismissed) return null
+  // Its steps are for members who set up the workspace.
+  if (!data || data.dismissed || !canWrite) return null
   const isDone = data.items.every(({ done }) => done)
   return (
     <section className="checklist" data-slim={slim ? '' : undefined} aria-label={labels.title}>

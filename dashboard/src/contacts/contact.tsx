@@ -15,6 +15,7 @@ import { formatBrief, formatDate } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { ChannelMark } from '../ui/channel.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { ViewerNote, WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
@@ -40,10 +41,13 @@ function ContactDetails({ contact }: { contact: Contact }) {
       back={{ href: '/contacts', label: texts.back }}
       actions={<Avatar name={name} size="large" />}
     >
+      <ViewerNote />
       <div className="contacts-columns">
         <div className="stack">
           <Card title={texts.details}>
-            <ContactForm contact={contact} />
+            <WriteAccess>
+              <ContactForm contact={contact} />
+            </WriteAccess>
           </Card>
         </div>
         <div className="stack">
@@ -51,7 +55,9 @@ function ContactDetails({ contact }: { contact: Contact }) {
             <Conversations contactId={contact.id} />
           </Card>
           <Card>
-            <OptOutSwitch contact={contact} hint={contacts.optOut.hint} />
+            <WriteAccess>
+              <OptOutSwitch contact={contact} hint={contacts.optOut.hint} />
+            </WriteAccess>
           </Card>
           {isManager && (
             <Card title={texts.danger}>

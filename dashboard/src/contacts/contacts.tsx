@@ -1,6 +1,7 @@
 /** Routes of the contact pages: list, import, contact. */
 import './contacts.css'
 import { Route, Switch } from 'wouter'
+import { WritersOnly } from '../ui/write-access.tsx'
 import { ContactPage } from './contact.tsx'
 import { ImportPage } from './import.tsx'
 import { ContactList } from './list.tsx'
@@ -9,7 +10,11 @@ export default function Contacts() {
   return (
     <Switch>
       <Route path="/contacts" component={ContactList} />
-      <Route path="/contacts/import" component={ImportPage} />
+      <Route path="/contacts/import">
+        <WritersOnly>
+          <ImportPage />
+        </WritersOnly>
+      </Route>
       <Route path="/contacts/:id">{({ id }) => <ContactPage key={id} id={id} />}</Route>
     </Switch>
   )

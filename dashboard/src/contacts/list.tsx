@@ -10,13 +10,14 @@ import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
 import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
-import { useIsManager } from '../lib/session.tsx'
+import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatDate } from '../lib/time.ts'
 import { ChannelMark, type ChannelName } from '../ui/channel.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState, Page } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { NewContact } from './new-contact.tsx'
 import { TagList } from './tag-list.tsx'
@@ -26,6 +27,7 @@ const channelNames: readonly ChannelName[] = ['msgapp', 'social', 'web']
 
 export function ContactList() {
   const isManager = useIsManager()
+  const canWrite = useCanWrite()
   const [, navigate] = useLocation()
   const [search, setSearch] = useSearchParam('search')
   const [tag, setTag] = useSearchParam('tag')
@@ -60,15 +62,20 @@ export function ContactList() {
               </a>
             </>
           )}
-          <Button icon="tag" onClick={() => setOpen('tags')}>
-            {contacts.tags}
-          </Button>
-          <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
-            {contacts.add}
-          </Button>
+          {canWrite && (
+            <>
+              <Button icon="tag" onClick={() => setOpen('tags')}>
+                {contacts.tags}
+              </Button>
+              <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
+                {contacts.add}
+              </Button>
+            </>
+          )}
         </>
       }
     >
+      <ViewerNote />
       <search className="toolbar">
         <SearchInput label={contacts.search} value={search} onChange={(event) => setSearch(event.target.value)} />
         <Select aria-label={contacts.tags} value={tag} onChange={(event) => setTag(event.target.value)}>
@@ -112,16 +119,18 @@ export function ContactList() {
               icon="contacts"
               title={contacts.none}
               action={
-                <>
-                  <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
-                    {contacts.add}
-                  </Button>
-                  {isManager && (
-                    <LinkButton href="/contacts/import" icon="upload">
-                      {contacts.import}
-                    </LinkButton>
-                  )}
-                </>
+                canWrite && (
+                  <>
+                    <Button variant="primary" icon="plus" onClick={() => setOpen('new')}>
+                      {contacts.add}
+                    </Button>
+                    {isManager && (
+                      <LinkButton href="/contacts/import" icon="upload">
+                        {contacts.import}
+                      </LinkButton>
+                    )}
+                  </>
+                )
               }
             >
               {contacts.noneText}

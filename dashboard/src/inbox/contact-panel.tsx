@@ -10,6 +10,7 @@ import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { QueryView } from '../ui/page.tsx'
+import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
@@ -26,15 +27,17 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
       <QueryView query={query} lines={8}>
         {(contact) => (
           <>
-            <Identity contact={contact} />
-            <section>
-              <h3>{labels.tags}</h3>
-              <ContactTags contact={contact} />
-            </section>
-            <section>
-              <h3>{labels.broadcasts}</h3>
-              <OptOutSwitch contact={contact} />
-            </section>
+            <WriteAccess>
+              <Identity contact={contact} />
+              <section>
+                <h3>{labels.tags}</h3>
+                <ContactTags contact={contact} />
+              </section>
+              <section>
+                <h3>{labels.broadcasts}</h3>
+                <OptOutSwitch contact={contact} />
+              </section>
+            </WriteAccess>
             <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="inbox-contact-whole">
               {labels.viewContact}

@@ -5,6 +5,7 @@ import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { ErrorState, useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ContactPanel } from './contact-panel.tsx'
@@ -69,9 +70,10 @@ const NotFound = ({ onBack }: { onBack: () => void }) => (
   </section>
 )
 
-/** Marks the conversation as read when it is opened and when a message arrives while the window is visible. */
+/** Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible. */
 function useMarkAsRead(conversation: Conversation | undefined): void {
   const isVisible = useVisible()
+  const canWrite = useCanWrite()
   const { mutate } = useChange('POST /conversations/{id}/read', { stale: ['GET /conversations/counts'] })
   const id = conversation?.id
   const isUnread = (conversation?.unread_count ?? 0) > 0
@@ -79,10 +81,10 @@ function useMarkAsRead(conversation: Conversation | undefined): void {
   const lastMessageAt = conversation?.last_message_at
   // biome-ignore lint/correctness/useExhaustiveDependencies: every new message must run the effect.
   useEffect(() => {
-    if (!id || !isUnread || !isVisible) return
+    if (!id || !isUnread || !isVisible || !canWrite) return
     patchConversation(id, { unread_count: 0 })
     mutate({ params: { id } })
-  }, [id, isUnread, isVisible, lastMessageAt, mutate])
+  }, [id, isUnread, isVisible, canWrite, lastMessageAt, mutate])
 }
 
 function useVisible(): boolean {

@@ -6,9 +6,10 @@ import { Menu } from '../../../ui/menu.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { handleOf, memberName, nameOf } from '../lib/people.ts'
-import { useSession } from '../lib/session.tsx'
+import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
+import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { type Conversation, patchConversation, reloadConversation } from './data.ts'
 import { ThreadPresence } from './presence.tsx'
@@ -23,9 +24,12 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { setStatus, assign } = useActions(conversation)
   const { member } = useSession()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
+  const canWrite = useCanWrite()
   useShortcuts({
-    e: () => setStatus(status === 'closed' ? 'open' : 'closed'),
-    a: () => assign({ id: member.id, name: member.name, email: member.email }),
+    ...(canWrite && {
+      e: () => setStatus(status === 'closed' ? 'open' : 'closed'),
+      a: () => assign({ id: member.id, name: member.name, email: member.email }),
+    }),
   })
   return (
     <header className="inbox-thread-head">
@@ -43,33 +47,35 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       </div>
       <ThreadPresence conversationId={conversation.id} />
       <div className="inbox-thread-actions">
-        <AssigneeMenu conversation={conversation} onAssign={assign} />
-        <Menu
-          label={thread.setStatus}
-          button={
-            <button
-              type="button"
-              className="inbox-choice"
-              title={thread.status(words.statuses[status])}
-              aria-label={thread.status(words.statuses[status])}
-            >
-              <span className="inbox-status" data-status={status} />
-              <span className="inbox-choice-text">{words.statuses[status]}</span>
-              <Icon name="chevron" />
-            </button>
-          }
-          items={(['open', 'pending', 'closed'] as const).map((each) => ({
-            key: each,
-            label: (
-              <>
-                <span className="inbox-status" data-status={each} />
-                {words.statuses[each]}
-              </>
-            ),
-            checked: each === status,
-            onSelect: () => setStatus(each),
-          }))}
-        />
+        <WriteAccess>
+          <AssigneeMenu conversation={conversation} onAssign={assign} />
+          <Menu
+            label={thread.setStatus}
+            button={
+              <button
+                type="button"
+                className="inbox-choice"
+                title={thread.status(words.statuses[status])}
+                aria-label={thread.status(words.statuses[status])}
+              >
+                <span className="inbox-status" data-status={status} />
+                <span className="inbox-choice-text">{words.statuses[status]}</span>
+                <Icon name="chevron" />
+              </button>
+            }
+            items={(['open', 'pending', 'closed'] as const).map((each) => ({
+              key: each,
+              label: (
+                <>
+                  <span className="inbox-status" data-status={each} />
+                  {words.statuses[each]}
+                </>
+              ),
+              checked: each === status,
+              onSelect: () => setStatus(each),
+            }))}
+          />
+        </WriteAccess>
         <IconButton
           label={isShown ? thread.hideContact : thread.showContact}
           icon="person"
@@ -92,7 +98,7 @@ function AssigneeMenu({
 }) {
   const { member } = useSession()
   const members = useCall('GET /members', {}).data ?? []
-  const others = members.filter(({ id, state }) => state === 'active' && id !== member.id)
+  const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
   const name = agent ? memberName(agent) : thread.unassigned
   return (
     <Menu

@@ -1,6 +1,8 @@
 /** The open conversation: header, thread and reply area. */
 import { useCallback, useRef, useState } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
+import { useCanWrite } from '../lib/session.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { Composer } from './composer.tsx'
 import type { Conversation, Message } from './data.ts'
@@ -18,12 +20,13 @@ type Props = { conversation: Conversation; onBack: () => void; contactPanel: Con
 
 export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
   const me = useMe()
+  const canWrite = useCanWrite()
   const pages = useThread(conversation.id)
   const sendings = useSendings(conversation.id, pages.items, me.id)
   const [quoted, setQuoted] = useState<Message>()
   const clearQuote = useCallback(() => setQuoted(undefined), [])
   const resend = useCallback((message: Message) => resendMessage(message, me), [me])
-  const isWindowOpen = replyWindowOf(conversation, Date.now()).state !== 'closed'
+  const isWindowOpen = canWrite && replyWindowOf(conversation, Date.now()).state !== 'closed'
   const canQuote = conversation.channel !== 'web' && isWindowOpen
   const canReact = reactionsOn(conversation.channel).length > 0 && isWindowOpen
   const toast = useToast()
@@ -53,12 +56,18 @@ export function ThreadPane({ conversation, onBack, contactPanel }: Props) {
           onResend={resend}
         />
       </HasFormatting>
-      <Composer
-        conversation={conversation}
-        messages={pages.data && pages.items}
-        quoted={quoted}
-        onQuoteDone={clearQuote}
-      />
+      {canWrite ? (
+        <Composer
+          conversation={conversation}
+          messages={pages.data && pages.items}
+          quoted={quoted}
+          onQuoteDone={clearQuote}
+        />
+      ) : (
+        <footer className="inbox-composer">
+          <ViewerNote />
+        </footer>
+      )}
     </section>
   )
 }

@@ -19,7 +19,13 @@ export function useSession(): SessionView {
   return session
 }
 
-/** Owners and admins may change the workspace. The service enforces it; the pages only hide the controls from agents. */
+/** Owners and admins may change the workspace. The service enforces it; the pages only hide the controls from others. */
 export function useIsManager(): boolean {
-  return useSession().role !== 'agent'
+  const { role } = useSession()
+  return role === 'owner' || role === 'admin'
+}
+
+/** A viewer only reads. The service enforces it; the pages hide or disable what a viewer cannot do. */
+export function useCanWrite(): boolean {
+  return useSession().role !== 'viewer'
 }

@@ -5,10 +5,12 @@ import { SegmentedControl } from '../../../ui/form.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { useSearchParam } from '../lib/hooks.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { useFilterText } from './describe.ts'
 
@@ -19,13 +21,14 @@ export function SegmentList() {
   const [chosen, choose] = useSearchParam('kind')
   const kind = kinds.find((each) => each === chosen)
   const pages = usePages('GET /segments', { query: kind ? { kind } : {} }, { keepPrevious: true })
-  const create = (
+  const create = useCanWrite() && (
     <LinkButton variant="primary" icon="plus" href="/segments/new">
       {segments.new}
     </LinkButton>
   )
   return (
     <Page title={segments.title} lead={segments.lead} actions={create}>
+      <ViewerNote />
       <div className="toolbar">
         <SegmentedControl
           label={segments.kind}

@@ -11,12 +11,13 @@ import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, type DataOf, describeError, pathOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
-import { useIsManager } from '../lib/session.tsx'
+import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { formatNumber } from '../lib/time.ts'
 import { NotFound } from '../shell/not-found.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
+import { ViewerNote } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { AddContacts } from './add-contacts.tsx'
 import { useFilterText } from './describe.ts'
@@ -35,6 +36,7 @@ function Segment({ segment }: { segment: Segment }) {
   const { id, name, description, kind, filter, member_count: count } = segment
   const [open, setOpen] = useState<'delete' | 'add'>()
   const isManager = useIsManager()
+  const canWrite = useCanWrite()
   const describe = useFilterText()
   return (
     <Page
@@ -49,18 +51,23 @@ function Segment({ segment }: { segment: Segment }) {
               {segments.export}
             </a>
           )}
-          <Button icon="trash" onClick={() => setOpen('delete')}>
-            {segments.delete}
-          </Button>
-          <LinkButton icon="edit" href={`/segments/${id}/edit`}>
-            {segments.edit}
-          </LinkButton>
-          <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?segment=${id}`}>
-            {segments.broadcast}
-          </LinkButton>
+          {canWrite && (
+            <>
+              <Button icon="trash" onClick={() => setOpen('delete')}>
+                {segments.delete}
+              </Button>
+              <LinkButton icon="edit" href={`/segments/${id}/edit`}>
+                {segments.edit}
+              </LinkButton>
+              <LinkButton variant="primary" icon="broadcasts" href={`/broadcasts/new?segment=${id}`}>
+                {segments.broadcast}
+              </LinkButton>
+            </>
+          )}
         </>
       }
     >
+      <ViewerNote />
       {filter && (
         <p className="segments-filter">
           <Icon name="filter" />
@@ -76,7 +83,8 @@ function Segment({ segment }: { segment: Segment }) {
           </span>
         }
         actions={
-          kind === 'static' && (
+          kind === 'static' &&
+          canWrite && (
             <Button icon="plus" size="small" onClick={() => setOpen('add')}>
               {segments.addContacts}
             </Button>
@@ -95,6 +103,7 @@ const stale = ['GET /segments/{id}', 'GET /segments/{id}/contacts'] as const
 
 function Members({ segment: { id, kind } }: { segment: Segment }) {
   const toast = useToast()
+  const canWrite = useCanWrite()
   const pages = usePages('GET /segments/{id}/contacts', { params: { id } })
   const remove = useChange('DELETE /segments/{id}/contacts', {
     stale,
@@ -118,7 +127,7 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
                     {nameOf(contact)}
                   </Link>
                   <span className="soft small grow cut">{contact.name ? (contact.phone ?? '') : ''}</span>
-                  {kind === 'static' && (
+                  {kind === 'static' && canWrite && (
                     <IconButton
                       icon="close"
                       size="small"

@@ -1,6 +1,7 @@
 /** Routes of the segment pages: list, new segment, segment, edit. */
 import './segments.css'
 import { Route, Switch } from 'wouter'
+import { WritersOnly } from '../ui/write-access.tsx'
 import { EditSegment, NewSegment } from './edit.tsx'
 import { SegmentList } from './list.tsx'
 import { SegmentPage } from './segment.tsx'
@@ -9,8 +10,18 @@ export default function Segments() {
   return (
     <Switch>
       <Route path="/segments" component={SegmentList} />
-      <Route path="/segments/new" component={NewSegment} />
-      <Route path="/segments/:id/edit">{({ id }) => <EditSegment key={id} id={id} />}</Route>
+      <Route path="/segments/new">
+        <WritersOnly>
+          <NewSegment />
+        </WritersOnly>
+      </Route>
+      <Route path="/segments/:id/edit">
+        {({ id }) => (
+          <WritersOnly>
+            <EditSegment key={id} id={id} />
+          </WritersOnly>
+        )}
+      </Route>
       <Route path="/segments/:id">{({ id }) => <SegmentPage key={id} id={id} />}</Route>
     </Switch>
   )

@@ -13,7 +13,7 @@ const { members } = words.settings
 export type Member = ItemOf<'GET /members'>
 export type Role = Member['role']
 
-const roles: readonly Role[] = ['owner', 'admin', 'agent']
+const roles: readonly Role[] = ['owner', 'admin', 'agent', 'viewer']
 
 type ChoiceProps = { value: Role; onChange: (role: Role) => void; error?: string | undefined }
 

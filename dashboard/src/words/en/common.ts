@@ -17,11 +17,14 @@ export const common = {
     ourError: 'The server could not complete the request. Try again in a moment.',
     unreachable: 'Could not reach the server. Check your connection and try again.',
     onlyManagers: 'Only owners and admins can change this.',
+    viewerTitle: 'You can only read',
+    viewerOnly:
+      'Your role is Viewer: you can read everything but change nothing. An owner or admin can change your role.',
     removeTag: (name: string) => `Remove tag ${name}`,
     visitor: (code: string) => `Visitor ${code}`,
   },
   channels: { msgapp: 'Messaging app', social: 'Social', web: 'Web chat' },
-  roles: { owner: 'Owner', admin: 'Admin', agent: 'Agent' },
+  roles: { owner: 'Owner', admin: 'Admin', agent: 'Agent', viewer: 'Viewer' },
   statuses: { open: 'Open', pending: 'Pending', closed: 'Closed' },
   time: {
     today: 'Today',

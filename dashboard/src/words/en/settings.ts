@@ -146,6 +146,8 @@ export const settings = {
       owner: 'Full access, including adding other owners.',
       admin: 'Manages API keys, members, channels, webhooks and settings.',
       agent: 'Answers customers, manages contacts and sends broadcasts. Can view settings but not change them.',
+      viewer:
+        'Reads conversations, contacts and settings, and changes nothing. Conversations cannot be assigned to a viewer.',
     },
     ownersOnly: 'Only an owner can add another owner.',
     inviteTitle: 'Invite member',
