@@ -16,6 +16,9 @@ const said = (page: Page, text: string) => page.getByRole('log', { name: 'Messag
 const bubble = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
 const box = (page: Page) => page.getByRole('textbox', { name: 'Reply', exact: true })
 
+/** The order stays still while a conversation is open: arrivals wait behind a button. */
+const showNew = (page: Page, count: number) => page.getByRole('button', { name: `${count} new`, exact: true }).click()
+
 async function answer(page: Page, text: string): Promise<void> {
   await box(page).fill(text)
   await box(page).press('Enter')
@@ -139,8 +142,9 @@ test('a conversation is found, opened, answered, assigned and closed by keyboard
   await page.keyboard.press('Escape')
   await page.keyboard.press('a')
   await page.getByRole('button', { name: /^Assigned to: (?!Unassigned)/ }).waitFor()
+  // Closing continues with the next conversation.
   await page.keyboard.press('e')
-  await page.getByRole('button', { name: 'Status: Closed' }).waitFor()
+  await page.getByRole('heading', { name: 'Ann Porter' }).waitFor()
   await rowOf(page, 'Ben Carter').waitFor({ state: 'detached' })
   await page.keyboard.press('u')
   await page.getByRole('heading', { name: 'No conversation selected' }).waitFor()
@@ -207,6 +211,7 @@ test('an image is sent with its caption, and a template when the window is close
 
   const timestamp = new Date(Date.now() - 48 * 3_600_000).toISOString()
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'Long ago', timestamp })
+  await showNew(page, 1)
   await rowOf(page, 'Ben Carter').click()
   await page.getByText('The 24-hour reply window is closed').waitFor()
   assert.equal(await box(page).count(), 0)
@@ -274,6 +279,7 @@ test('orders, form answers, calls, ads and shared posts can be read in the threa
   }))
   assert.equal(await provider.callback({ entry: [{ messaging }] }, 'social'), 200)
   // The simulator knows no profile of this person.
+  await showNew(page, 1)
   await rowOf(page, 'Visitor').click()
   await log.getByText('Ten cafés').waitFor()
   await log.getByText('Mentioned you in their story').waitFor()

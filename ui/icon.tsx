@@ -3,6 +3,8 @@
  * Icons are hidden from screen readers: the text beside them is the label.
  */
 import {
+  ArrowDownUp,
+  Bookmark,
   Building2,
   ChartColumn,
   ChartPie,
@@ -123,6 +125,8 @@ const icons = {
   moon: Moon,
   screen: Monitor,
   filter: Funnel,
+  sort: ArrowDownUp,
+  view: Bookmark,
   reply: Reply,
   smile: Smile,
   globe: Globe,

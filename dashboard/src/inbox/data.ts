@@ -1,6 +1,6 @@
 /** Types of the inbox, and updates of the query cache that show a change before the service has answered (optimistic updates). */
 import type { InfiniteData } from '@tanstack/react-query'
-import { type AnswerOf, type DataOf, type ItemOf, invalidate, queryClient } from '../lib/api.ts'
+import { type AnswerOf, type DataOf, type ItemOf, queryClient } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 
 export type Conversation = ItemOf<'GET /conversations'>
@@ -41,8 +41,21 @@ export function typeLabelOf({ content_type, content_kind }: NonNullable<Conversa
 
 export const activityOf = ({ last_message_at, created_at }: Conversation): string => last_message_at ?? created_at
 
-/** Compares by the order of the inbox, newest first. */
-export function byActivity(one: Conversation, other: Conversation): number {
+type Sort = 'newest' | 'oldest' | 'waiting'
+
+/** Compares by an order of the inbox, as the service sorts. */
+export const inboxOrders: Record<Sort, (one: Conversation, other: Conversation) => number> = {
+  newest: byArrival,
+  oldest: (one, other) => byArrival(other, one),
+  waiting(one, other) {
+    if (!one.waiting_since || !other.waiting_since) {
+      return Number(!one.waiting_since) - Number(!other.waiting_since) || byArrival(one, other)
+    }
+    return Date.parse(one.waiting_since) - Date.parse(other.waiting_since) || (one.id < other.id ? -1 : 1)
+  },
+}
+
+function byArrival(one: Conversation, other: Conversation): number {
   const order = Date.parse(other.inbox_at ?? other.created_at) - Date.parse(one.inbox_at ?? one.created_at)
   return order || (one.id > other.id ? -1 : 1)
 }
@@ -51,23 +64,33 @@ export function byActivity(one: Conversation, other: Conversation): number {
 export const byId = (one: { id: string }, other: { id: string }): number =>
   one.id > other.id ? -1 : one.id < other.id ? 1 : 0
 
-/** A conversation from any cached list: shown until its own query has loaded. */
+/** A conversation from the cache: shown until its own query has loaded. */
 export function findConversation(id: string): Conversation | undefined {
   for (const [, lists] of queryClient.getQueriesData<Conversations>({ queryKey: ['GET /conversations'] })) {
     const found = lists?.pages.flatMap(({ data }) => data).find((row) => row.id === id)
     if (found) return found
   }
-  return undefined
+  return queryClient.getQueryData<Conversation>(['GET /conversations/{id}', { params: { id } }])
 }
 
 /** Applies a change to all cached copies of a conversation. */
-export function patchConversation(id: string, change: Partial<Conversation>): void {
-  const changed = (row: Conversation) => (row.id === id ? { ...row, ...change } : row)
+export const patchConversation = (id: string, change: Partial<Conversation>): void =>
+  patchConversations([id], () => change)
+
+/** Applies a change to all cached copies of conversations. */
+export function patchConversations(ids: readonly string[], change: (row: Conversation) => Partial<Conversation>): void {
+  const targets = new Set(ids)
+  const changed = (row: Conversation) => (targets.has(row.id) ? { ...row, ...change(row) } : row)
   queryClient.setQueriesData<Conversations>(
     { queryKey: ['GET /conversations'] },
     (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(changed) })) },
   )
-  queryClient.setQueryData<Conversation>(['GET /conversations/{id}', { params: { id } }], (row) => row && changed(row))
+  for (const id of ids) {
+    queryClient.setQueryData<Conversation>(
+      ['GET /conversations/{id}', { params: { id } }],
+      (row) => row && changed(row),
+    )
+  }
 }
 
 /** Inserts a sent message into the cached thread, unless a live update already did. */
@@ -80,13 +103,4 @@ export function insertMessage(message: Message): void {
       return { ...thread, pages: [{ ...first, data: [message, ...first.data].sort(byId) }, ...rest] }
     },
   )
-}
-
-/** Reloads all queries that show this conversation. */
-export async function reloadConversation(id: string): Promise<void> {
-  await Promise.all([
-    invalidate({ queryKey: ['GET /conversations'] }),
-    invalidate({ queryKey: ['GET /conversations/{id}', { params: { id } }] }),
-    invalidate({ queryKey: ['GET /conversations/counts'] }),
-  ])
 }

@@ -1,12 +1,13 @@
-/** The filters of the conversation list: status, assignee, unread and channel. */
+/** The filters of the conversation list: status, assignee and unread, and buttons for the order, saved views and other filters. */
 import type { ReactNode } from 'react'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import { type Filters, setFilters, statusTabs, unassigned } from './filters.ts'
+import { openDialog } from './dialogs.tsx'
+import { countFilters, type Filters, setFilters, sorts, statusTabs, unassigned } from './filters.ts'
 
-const { list } = words.inbox
+const { list, flow } = words.inbox
 
 export function FilterBar({ filters }: { filters: Filters }) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
@@ -43,28 +44,59 @@ export function FilterBar({ filters }: { filters: Filters }) {
         <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
           {list.unread}
         </Toggle>
-        <Menu
-          label={list.channel}
-          button={
-            <button
-              type="button"
-              className="inbox-toggle"
-              data-on={filters.channel ? '' : undefined}
-              aria-label={filters.channel ? `${list.channel}: ${words.channels[filters.channel]}` : list.channel}
-              title={filters.channel ? words.channels[filters.channel] : list.channel}
-            >
-              <Icon name="filter" />
-            </button>
-          }
-          items={(['', 'msgapp', 'social', 'web'] as const).map((channel) => ({
-            key: channel,
-            label: channel ? words.channels[channel] : list.anyChannel,
-            checked: filters.channel === channel,
-            onSelect: () => setFilters({ channel }),
-          }))}
-        />
       </fieldset>
     </>
+  )
+}
+
+/** The order, the saved views and the other filters, beside the search box. */
+export function ListTools({ filters }: { filters: Filters }) {
+  const filterCount = countFilters(filters)
+  // Loaded before the dialog opens, so that it starts at the first view.
+  useCall('GET /views', {})
+  return (
+    <span className="inbox-tools">
+      <Menu
+        label={flow.sort}
+        button={
+          <button
+            type="button"
+            className="inbox-toggle"
+            data-on={filters.sort === 'newest' ? undefined : ''}
+            aria-label={`${flow.sort}: ${flow.sorts[filters.sort]}`}
+            title={`${flow.sort}: ${flow.sorts[filters.sort]}`}
+          >
+            <Icon name="sort" />
+          </button>
+        }
+        items={sorts.map((sort) => ({
+          key: sort,
+          label: flow.sorts[sort],
+          checked: filters.sort === sort,
+          onSelect: () => setFilters({ sort }),
+        }))}
+      />
+      <button
+        type="button"
+        className="inbox-toggle"
+        aria-label={flow.views}
+        title={flow.views}
+        onClick={() => openDialog({ kind: 'views' })}
+      >
+        <Icon name="view" />
+      </button>
+      <button
+        type="button"
+        className="inbox-toggle"
+        data-on={filterCount > 0 ? '' : undefined}
+        aria-label={filterCount > 0 ? `${flow.filters}: ${flow.filtersOn(filterCount)}` : flow.filters}
+        title={filterCount > 0 ? flow.filtersOn(filterCount) : flow.filters}
+        onClick={() => openDialog({ kind: 'filters' })}
+      >
+        <Icon name="filter" />
+        {filterCount > 0 && <small>{filterCount}</small>}
+      </button>
+    </span>
   )
 }
 

@@ -10,11 +10,23 @@ type StatusTab = (typeof statusTabs)[number]
 export const unassigned = 'nobody'
 const channels = ['msgapp', 'social', 'web'] as const
 
+export const sorts = ['newest', 'oldest', 'waiting'] as const
+
 export type Filters = {
   status: StatusTab
-  assigned: 'me' | typeof unassigned | ''
+  sort: (typeof sorts)[number]
+  /** `me`, `nobody`, a member's id, or all. */
+  assigned: string
   unread: boolean
   channel: (typeof channels)[number] | ''
+  /** A label's id or name. */
+  label: string
+  /** Minutes that the customer has waited. */
+  waiting: string
+}
+
+export const noFilters: Filters = {
+  ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', waiting: '' },
 }
 
 /** The filters in the URL. Unknown values are ignored. */
@@ -22,21 +34,29 @@ export function useFilters() {
   const search = useSearch()
   return useMemo(() => {
     const query = new URLSearchParams(search)
+    const text = (name: string) => query.get(name) ?? ''
     const filters: Filters = {
-      status: statusTabs.find((status) => status === query.get('status')) ?? 'open',
-      assigned: (['me', unassigned] as const).find((one) => one === query.get('assigned')) ?? '',
-      unread: query.get('unread') === 'true',
-      channel: channels.find((channel) => channel === query.get('channel')) ?? '',
+      status: statusTabs.find((status) => status === text('status')) ?? 'open',
+      sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
+      assigned: /^(me|nobody|[0-9a-f-]{36})$/.test(text('assigned')) ? text('assigned') : '',
+      unread: text('unread') === 'true',
+      channel: channels.find((channel) => channel === text('channel')) ?? '',
+      label: text('label').slice(0, 200),
+      waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
     }
-    return { filters, isPlain: !filters.assigned && !filters.unread && !filters.channel }
+    return { filters, isPlain: !filters.assigned && !filters.unread && countFilters(filters) === 0 }
   }, [search])
 }
+
+/** The filters that the list does not show as buttons of their own. */
+export const countFilters = ({ assigned, channel, label, waiting }: Filters): number =>
+  [assigned !== '' && assigned !== 'me' && assigned !== unassigned, channel, label, waiting].filter(Boolean).length
 
 /** Changes filters in the URL. Default values are removed from it. */
 export function setFilters(change: Partial<Filters>): void {
   const query = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(change)) {
-    if (!value || (name === 'status' && value === 'open')) query.delete(name)
+    if (!value || value === noFilters[name as keyof Filters]) query.delete(name)
     else query.set(name, String(value))
   }
   query.delete('message')
@@ -44,12 +64,28 @@ export function setFilters(change: Partial<Filters>): void {
   navigate(`${location.pathname}${text ? `?${text}` : ''}`, { replace: true })
 }
 
-export function toQuery({ status, assigned, unread, channel }: Filters): ListQuery {
+export function toQuery({ status, sort, assigned, unread, channel, label, waiting }: Filters): ListQuery {
   return {
     ...(status === 'all' ? {} : { status }),
+    ...(sort === 'newest' ? {} : { sort }),
     ...(assigned ? { assigned } : {}),
     ...(unread ? { unread: 'true' } : {}),
     ...(channel ? { channel } : {}),
+    ...(label ? { label } : {}),
+    ...(waiting ? { waiting_minutes: waiting } : {}),
+  }
+}
+
+/** The filters of a saved view. */
+export function fromQuery({ status, sort, assigned, unread, channel, label, waiting_minutes }: ListQuery): Filters {
+  return {
+    status: status ?? 'all',
+    sort: sort ?? 'newest',
+    assigned: assigned ?? '',
+    unread: unread === 'true',
+    channel: channel ?? '',
+    label: label ?? '',
+    waiting: waiting_minutes ?? '',
   }
 }
 

@@ -10,20 +10,26 @@ import './composer.css'
 import './together.css'
 import './contact-panel.css'
 import './writing.css'
+import './flow.css'
 import './narrow.css'
 import { useCallback, useEffect, useRef } from 'react'
 import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/state.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
+import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
+import { type InboxActions, listTargets, useActions } from './actions.ts'
+import { undoLastChange } from './changes.ts'
 import { ConversationView } from './conversation-view.tsx'
+import { InboxDialogs, openDialog } from './dialogs.tsx'
 import { hrefOf } from './filters.ts'
-import { focusSearch, moveInList, rowOf } from './list-focus.ts'
+import { focusedId, focusSearch, moveInList, rowOf } from './list-focus.ts'
 import { ListPane } from './list-pane.tsx'
 import { DraftSync } from './reply-drafts.ts'
+import { clearSelection, selectUpTo, toggleSelected } from './selection.ts'
 import { useContactPanel } from './use-contact-panel.ts'
 
 export default function Inbox() {
@@ -42,19 +48,17 @@ export default function Inbox() {
   useEffect(() => {
     if (!id && lastOpenId.current) rowOf(lastOpenId.current)?.focus()
   }, [id])
-  useShortcuts({
-    j: () => moveInList(1, id),
-    k: () => moveInList(-1, id),
-    '/': focusSearch,
-    ...(id ? { u: back, i: contactPanel.toggle } : {}),
-  })
+  const actions = useActions(id)
+  useInboxKeys(id, actions)
+  useShortcuts(id ? { u: back, i: contactPanel.toggle } : {})
+  useEffect(() => clearSelection, [])
 
   return (
     <div className="inbox" data-open={id ? '' : undefined} data-panel={id && contactPanel.isDocked ? '' : undefined}>
       <h1 className="offscreen">{words.inbox.title}</h1>
       <ConnectionBanner />
       <DraftSync />
-      <ListPane openId={id} />
+      <ListPane openId={id} actions={actions} />
       {id ? (
         <ConversationView key={id} id={id} onBack={back} contactPanel={contactPanel} />
       ) : (
@@ -65,8 +69,35 @@ export default function Inbox() {
           <Checklist slim />
         </section>
       )}
+      <InboxDialogs />
     </div>
   )
+}
+
+/** The keys of the list and of the selected, focused or open conversations. */
+function useInboxKeys(openId: string, actions: InboxActions): void {
+  const { member } = useSession()
+  const canWrite = useCanWrite()
+  const current = () => focusedId() || openId
+  useShortcuts({
+    j: () => moveInList(1, openId),
+    k: () => moveInList(-1, openId),
+    '/': focusSearch,
+    o: actions.openUnread,
+    w: actions.openWaiting,
+    f: () => openDialog({ kind: 'filters' }),
+    v: () => openDialog({ kind: 'views' }),
+    ...(canWrite && {
+      e: () => actions.toggleClosed(listTargets(openId)),
+      a: () => actions.assign(listTargets(openId), member),
+      s: () => actions.chooseSnooze(listTargets(openId)),
+      l: () => actions.chooseLabels(listTargets(openId)),
+      x: () => current() && toggleSelected(current()),
+      X: () => current() && selectUpTo(current()),
+      z: undoLastChange,
+      Escape: clearSelection,
+    }),
+  })
 }
 
 function ConnectionBanner() {

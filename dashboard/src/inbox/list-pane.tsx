@@ -1,5 +1,5 @@
-/** The conversation list with filters and search. Search results replace the list while the search box has text. */
-import { type KeyboardEvent, useEffect, useState } from 'react'
+/** The conversation list with filters, selection and search. Its order stays still while the member works in it. Search results replace the list while the search box has text. */
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
@@ -7,21 +7,34 @@ import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useCall } from '../lib/api.ts'
 import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { useShortcuts } from '../lib/shortcuts.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { LoadMore } from '../ui/load-more.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { FilterBar } from './filter-bar.tsx'
-import { type Filters, hrefOf, setFilters, toQuery, useFilters } from './filters.ts'
-import { focusSearch, moveInList } from './list-focus.ts'
+import type { InboxActions } from './actions.ts'
+import { inboxOrders } from './data.ts'
+import { FilterBar, ListTools } from './filter-bar.tsx'
+import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from './filters.ts'
+import { focusSearch, isListInUse, moveInList } from './list-focus.ts'
 import { useConversations } from './live-pages.ts'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
+import { getSelected, useSelected } from './selection.ts'
+import { useStillOrder } from './still-order.ts'
 
-const { list } = words.inbox
+const { list, flow } = words.inbox
 
-export function ListPane({ openId }: { openId: string }) {
+const BulkBar = lazy(() => import('./bulk-bar.tsx'))
+const Bulk = ({ actions }: { actions: InboxActions }) => (
+  <Suspense>
+    <BulkBar actions={actions} />
+  </Suspense>
+)
+
+export function ListPane({ openId, actions }: { openId: string; actions: InboxActions }) {
   const { filters, isPlain } = useFilters()
+  const hasSelection = useSelected().size > 0
   const [queryInUrl, setQueryInUrl] = useSearchParam('q')
   const [searchText, setSearchText] = useState(queryInUrl)
   const settledText = useDebounced(searchText.trim())
@@ -43,27 +56,30 @@ export function ListPane({ openId }: { openId: string }) {
   return (
     <section className="inbox-list" aria-label={list.label} onKeyDown={move}>
       <div className="inbox-list-head">
-        <div className="inbox-search">
-          <SearchInput
-            label={words.inbox.search.label}
-            value={searchText}
-            onChange={(event) => setSearchText(event.target.value)}
-            onKeyDown={leave}
-            autoComplete="off"
-          />
-          {searchText && (
-            <IconButton
-              label={words.inbox.search.clear}
-              icon="close"
-              size="small"
-              onClick={() => {
-                setSearchText('')
-                focusSearch()
-              }}
+        <div className="inbox-search-row">
+          <div className="inbox-search">
+            <SearchInput
+              label={words.inbox.search.label}
+              value={searchText}
+              onChange={(event) => setSearchText(event.target.value)}
+              onKeyDown={leave}
+              autoComplete="off"
             />
-          )}
+            {searchText && (
+              <IconButton
+                label={words.inbox.search.clear}
+                icon="close"
+                size="small"
+                onClick={() => {
+                  setSearchText('')
+                  focusSearch()
+                }}
+              />
+            )}
+          </div>
+          {!searchText && <ListTools filters={filters} />}
         </div>
-        {!searchText && <FilterBar filters={filters} />}
+        {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}
       </div>
       {searchText.trim() ? (
         <SearchResults query={settledText} openId={openId} />
@@ -76,7 +92,24 @@ export function ListPane({ openId }: { openId: string }) {
 
 function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain: boolean; openId: string }) {
   const search = useSearch()
-  const pages = useConversations(toQuery(filters))
+  const query = toQuery(filters)
+  const pages = useConversations(query)
+  // A conversation that the member has just closed leaves at once.
+  const matching = pages.items.filter(({ status }) => filters.status === 'all' || status === filters.status)
+  const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
+  const order = {
+    key: JSON.stringify(query),
+    fresh: matching,
+    isComplete: !pages.hasNextPage,
+    compare: inboxOrders[filters.sort],
+  }
+  const { rows, newCount, apply } = useStillOrder(order, pages.isPlaceholderData ? () => false : isWorking)
+  const scroller = useRef<HTMLDivElement>(null)
+  const showNew = () => {
+    apply()
+    scroller.current?.scrollTo(0, 0)
+  }
+  useShortcuts({ '.': showNew })
   if (!pages.data) {
     return pages.error ? (
       <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
@@ -84,21 +117,31 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
       <Skeleton lines={12} />
     )
   }
-  if (pages.items.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
+  if (rows.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
   return (
-    <div className="inbox-scroll" data-stale={pages.isPlaceholderData ? '' : undefined}>
-      <ul aria-label={list.label}>
-        {pages.items.map((conversation) => (
-          <Row
-            key={conversation.id}
-            conversation={conversation}
-            href={hrefOf(search, conversation.id)}
-            isOpen={conversation.id === openId}
-          />
-        ))}
-      </ul>
-      <LoadMore pages={pages} />
-    </div>
+    <>
+      <div className="inbox-new" role="status">
+        {newCount > 0 && (
+          <button type="button" title={flow.newTitle(newCount)} onClick={showNew}>
+            {flow.newOnes(newCount)}
+          </button>
+        )}
+      </div>
+      <div ref={scroller} className="inbox-scroll" data-stale={pages.isPlaceholderData ? '' : undefined}>
+        <ul aria-label={list.label}>
+          {rows.map((conversation) => (
+            <Row
+              key={conversation.id}
+              conversation={conversation}
+              href={hrefOf(search, conversation.id)}
+              isOpen={conversation.id === openId}
+              showsWait={filters.sort === 'waiting'}
+            />
+          ))}
+        </ul>
+        <LoadMore pages={pages} />
+      </div>
+    </>
   )
 }
 
@@ -112,11 +155,7 @@ function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: bool
     <EmptyState
       icon={isDone ? 'check' : 'filter'}
       title={list.noneHere}
-      action={
-        <Button onClick={() => setFilters({ status: 'all', assigned: '', unread: false, channel: '' })}>
-          {list.clear}
-        </Button>
-      }
+      action={<Button onClick={() => setFilters({ ...noFilters, status: 'all' })}>{list.clear}</Button>}
     >
       {isDone ? list.doneText : list.noneHereText}
     </EmptyState>

@@ -7,11 +7,11 @@
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type InputOf, usePages } from '../lib/api.ts'
-import { byActivity, byId, headPageSize, olderPageSize, threadInput, timelineInput } from './data.ts'
+import { byId, headPageSize, inboxOrders, olderPageSize, threadInput, timelineInput } from './data.ts'
 
 export type ListQuery = NonNullable<InputOf<'GET /conversations'>['query']>
 
-/** Conversations, by last activity. While another query loads, the previous result stays. */
+/** Conversations in the order of the query. While another query loads, the previous result stays. */
 export function useConversations(query: ListQuery, enabled = true) {
   const olderRequest = useOlderRequested(JSON.stringify(query))
   const head = usePages(
@@ -24,7 +24,7 @@ export function useConversations(query: ListQuery, enabled = true) {
     { query: { ...query, limit: olderPageSize } },
     { enabled: enabled && olderRequest.isRequested },
   )
-  return useMergedPages(head, older, olderRequest, byActivity)
+  return useMergedPages(head, older, olderRequest, inboxOrders[query.sort ?? 'newest'])
 }
 
 /** The messages of a conversation, newest first. */

@@ -9,10 +9,12 @@ import {
   useState,
 } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
+import { Menu } from '../../../ui/menu.tsx'
 import { nameOf } from '../lib/people.ts'
 import { reportTyping } from '../lib/presence.ts'
 import { hasMarks } from '../templates/formatted-text.tsx'
 import { words } from '../words/words.ts'
+import { useActions } from './actions.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, type Message, summaryOf } from './data.ts'
 import type { Body } from './outbox-store.ts'
@@ -25,7 +27,7 @@ import { leaveBox, useAutoHeight } from './text-box.ts'
 import { markKeys, toggleMark } from './text-edits.ts'
 import { useAttachments } from './use-attachments.ts'
 
-const { composer } = words.inbox
+const { composer, flow } = words.inbox
 
 type Props = {
   conversation: Conversation
@@ -49,6 +51,9 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const [tool, setTool] = useState<Tool>()
   const { attachments, add, addUploaded, remove } = useAttachments()
   const box = useRef<HTMLTextAreaElement>(null)
+  const actions = useActions(id)
+  /** Runs after the reply is sent, in place of returning to the box. */
+  const afterSend = useRef<(() => void) | undefined>(undefined)
   useAutoHeight(box, text)
   const { follow } = guard
   const hadText = useRef(false)
@@ -68,8 +73,9 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const isUploading = uploadedFiles.length < attachments.length
   const hasFailedUpload = attachments.some(({ error }) => error !== undefined)
   const canSend = (text.trim() !== '' || attachments.length > 0) && !hasFailedUpload && remaining >= 0
-  const send = () => {
+  const send = (then?: () => void) => {
     if (!canSend) return
+    afterSend.current = then
     if (isUploading) return setSendPending(true)
     setSendPending(false)
     guard.check(sendNow)
@@ -79,12 +85,16 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     write('')
     remove(attachments)
     onQuoteDone()
-    box.current?.focus()
+    if (afterSend.current) afterSend.current()
+    else box.current?.focus()
+    afterSend.current = undefined
   }
+  const sendAndClose = () => send(() => actions.setStatus([id], 'closed', 'reply'))
+  const sendAndSnooze = () => actions.chooseSnooze([id], (until) => send(() => actions.snooze([id], until, 'reply')))
   // Send was pressed during an upload: sends once all uploads finish, and gives up when one fails.
   useEffect(() => {
     if (isSendPending && hasFailedUpload) setSendPending(false)
-    else if (isSendPending && !isUploading) send()
+    else if (isSendPending && !isUploading) send(afterSend.current)
   })
   const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.key === 'Escape') return leaveBox(event)
@@ -99,7 +109,8 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
-    send()
+    if (event.ctrlKey || event.metaKey) sendAndClose()
+    else send()
   }
   const handlePaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files]
@@ -176,10 +187,19 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
           icon="send"
           disabled={!canSend}
           busy={isSendPending && isUploading && canSend}
-          onClick={send}
+          onClick={() => send()}
         >
           {composer.send}
         </Button>
+        <Menu
+          label={flow.sendAnd}
+          side="top"
+          button={<IconButton label={flow.sendAnd} icon="chevron" size="small" disabled={!canSend} />}
+          items={[
+            { key: 'close', label: flow.sendAndClose, onSelect: sendAndClose },
+            { key: 'snooze', label: flow.sendAndSnooze, onSelect: sendAndSnooze },
+          ]}
+        />
       </div>
     </div>
   )

@@ -1,5 +1,5 @@
 /** A conversation in the list: contact, last message, unread count and assignee. Memoized, so only changed rows render. */
-import { memo } from 'react'
+import { type MouseEvent, memo } from 'react'
 import { Link } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Icon } from '../../../ui/icon.tsx'
@@ -7,29 +7,64 @@ import { memberName, nameOf } from '../lib/people.ts'
 import { prefetchPages } from '../lib/prefetch.ts'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
+import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
 import { RowPresence } from './presence.tsx'
 import { RowNote } from './row-note.tsx'
+import { selectUpTo, toggleSelected, useIsSelected } from './selection.ts'
 import { StatusIcon } from './status-icon.tsx'
 
-const { list } = words.inbox
+const { list, flow } = words.inbox
 
 export const Row = memo(function Row({
   conversation,
   href,
   isOpen,
+  showsWait,
 }: {
   conversation: Conversation
   href: string
   isOpen: boolean
+  /** Shows since when the customer waits instead of the last activity. */
+  showsWait: boolean
 }) {
-  const { id, channel, contact, status, unread_count: unread, assigned_agent: agent } = conversation
+  const {
+    id,
+    channel,
+    contact,
+    status,
+    unread_count: unread,
+    assigned_agent: agent,
+    snoozed_until,
+    labels,
+  } = conversation
   const name = nameOf(contact)
-  const at = activityOf(conversation)
+  const isSelected = useIsSelected(id)
+  const waitingSince = showsWait ? conversation.waiting_since : null
+  const at = waitingSince ?? activityOf(conversation)
+  const statusText = snoozed_until ? flow.snoozedUntil(formatTime(snoozed_until)) : words.statuses[status]
+  const select = (event: MouseEvent) => {
+    if (!event.shiftKey) return
+    event.preventDefault()
+    selectUpTo(id)
+  }
   const prefetch = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
   return (
-    <li className="inbox-item">
+    <li className="inbox-item" data-selected={isSelected ? '' : undefined}>
+      <WriteAccess>
+        <input
+          type="checkbox"
+          className="inbox-select"
+          aria-label={flow.select(name)}
+          checked={isSelected}
+          onChange={(event) =>
+            event.nativeEvent instanceof PointerEvent && event.nativeEvent.shiftKey
+              ? selectUpTo(id)
+              : toggleSelected(id)
+          }
+        />
+      </WriteAccess>
       <Link
         href={href}
         className="inbox-row"
@@ -38,17 +73,18 @@ export const Row = memo(function Row({
         aria-current={isOpen ? 'true' : undefined}
         onMouseEnter={prefetch}
         onFocus={prefetch}
+        onClick={select}
       >
         <ChannelAvatar name={name} channel={channel} />
         <span className="inbox-row-text">
           <span className="inbox-row-top">
             <span className="inbox-row-name cut">{name}</span>
             {status !== 'open' && (
-              <span className="inbox-status" data-status={status} title={words.statuses[status]}>
-                <span className="offscreen">{words.statuses[status]}</span>
+              <span className="inbox-status" data-status={status} title={statusText}>
+                <span className="offscreen">{statusText}</span>
               </span>
             )}
-            <time dateTime={at} title={formatTime(at)}>
+            <time dateTime={at} title={waitingSince ? flow.waitingSince(formatTime(at)) : formatTime(at)}>
               {formatBrief(at)}
             </time>
           </span>
@@ -56,6 +92,7 @@ export const Row = memo(function Row({
             <RowNote conversationId={id} isOpen={isOpen}>
               <LastMessage conversation={conversation} />
             </RowNote>
+            {labels.length > 0 && <RowLabels labels={labels} />}
             <RowPresence conversationId={id} />
             {unread > 0 && !isOpen && (
               <span className="inbox-unread">
@@ -75,6 +112,20 @@ export const Row = memo(function Row({
     </li>
   )
 })
+
+const maxDots = 3
+
+function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
+  const names = labels.map(({ name }) => name).join(', ')
+  return (
+    <span className="inbox-row-labels" title={names}>
+      {labels.slice(0, maxDots).map(({ id, color }) => (
+        <span key={id} className="inbox-label-dot" style={{ background: color }} />
+      ))}
+      <span className="offscreen">{names}</span>
+    </span>
+  )
+}
 
 function LastMessage({
   conversation: { last_message: last, last_message_text: text },

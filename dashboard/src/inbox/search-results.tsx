@@ -43,6 +43,7 @@ export function SearchResults({ query, openId }: { query: string; openId: string
                 key={conversation.id}
                 conversation={conversation}
                 href={hrefOf(search, conversation.id)}
+                showsWait={false}
                 isOpen={conversation.id === openId}
               />
             ))}

@@ -1,36 +1,30 @@
-/** The header of a conversation: contact, assignee, status and the contact panel button. */
+/** The header of a conversation: contact, labels, assignee, status, snooze and the contact panel button. */
 import { Avatar } from '../../../ui/avatar.tsx'
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
-import { useToast } from '../../../ui/toast.tsx'
-import { useCall, useChange } from '../lib/api.ts'
+import { useCall } from '../lib/api.ts'
 import { handleOf, memberName, nameOf } from '../lib/people.ts'
-import { useCanWrite, useSession } from '../lib/session.tsx'
-import { useShortcuts } from '../lib/shortcuts.ts'
+import { useSession } from '../lib/session.tsx'
+import { formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
-import { type Conversation, patchConversation, reloadConversation } from './data.ts'
+import { useActions } from './actions.ts'
+import type { Agent } from './changes.ts'
+import type { Conversation } from './data.ts'
 import { ThreadPresence } from './presence.tsx'
 import type { ContactPanelState } from './use-contact-panel.ts'
 
-const { thread } = words.inbox
+const { thread, flow } = words.inbox
 
 type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
 
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
-  const { contact, channel, status } = conversation
-  const { setStatus, assign } = useActions(conversation)
-  const { member } = useSession()
+  const { id, contact, channel, status, snoozed_until: snoozedUntil, labels } = conversation
+  const actions = useActions(id)
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
-  const canWrite = useCanWrite()
-  useShortcuts({
-    ...(canWrite && {
-      e: () => setStatus(status === 'closed' ? 'open' : 'closed'),
-      a: () => assign({ id: member.id, name: member.name, email: member.email }),
-    }),
-  })
+  const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
   return (
     <header className="inbox-thread-head">
       <span className="inbox-back">
@@ -44,11 +38,21 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
             .filter(Boolean)
             .join(' · ')}
         </p>
+        {labels.length > 0 && (
+          <ul className="inbox-labels" aria-label={flow.labels}>
+            {labels.map(({ id: labelId, name, color }) => (
+              <li key={labelId}>
+                <span className="inbox-label-dot" style={{ background: color }} />
+                {name}
+              </li>
+            ))}
+          </ul>
+        )}
       </div>
       <ThreadPresence conversationId={conversation.id} />
       <div className="inbox-thread-actions">
         <WriteAccess>
-          <AssigneeMenu conversation={conversation} onAssign={assign} />
+          <AssigneeMenu conversation={conversation} onAssign={(agent) => actions.assign([id], agent)} />
           <Menu
             label={thread.setStatus}
             button={
@@ -63,18 +67,33 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
                 <Icon name="chevron" />
               </button>
             }
-            items={(['open', 'pending', 'closed'] as const).map((each) => ({
-              key: each,
-              label: (
-                <>
-                  <span className="inbox-status" data-status={each} />
-                  {words.statuses[each]}
-                </>
-              ),
-              checked: each === status,
-              onSelect: () => setStatus(each),
-            }))}
+            items={[
+              ...(['open', 'pending', 'closed'] as const).map((each) => ({
+                key: each,
+                label: (
+                  <>
+                    <span className="inbox-status" data-status={each} />
+                    {words.statuses[each]}
+                  </>
+                ),
+                checked: each === status,
+                onSelect: () => actions.setStatus([id], each),
+              })),
+              { kind: 'separator', key: 'line' },
+              { key: 'snooze', label: flow.chooseSnooze, onSelect: () => actions.chooseSnooze([id]) },
+              { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
+            ]}
           />
+          <span className="inbox-thread-tools">
+            <IconButton
+              label={snoozeText}
+              title={snoozeText}
+              icon="clock"
+              aria-pressed={snoozedUntil !== null}
+              onClick={() => actions.chooseSnooze([id])}
+            />
+            <IconButton label={flow.labels} title={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
+          </span>
         </WriteAccess>
         <IconButton
           label={isShown ? thread.hideContact : thread.showContact}
@@ -86,8 +105,6 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
     </header>
   )
 }
-
-type Agent = NonNullable<Conversation['assigned_agent']>
 
 function AssigneeMenu({
   conversation: { assigned_agent: agent },
@@ -133,46 +150,4 @@ function AssigneeMenu({
       ]}
     />
   )
-}
-
-/** A change shows at once. If the service refuses it, the page shows the old state and the reason. */
-function useActions({ id, status, assigned_agent, assigned_agent_id }: Conversation) {
-  const toast = useToast()
-  const { member } = useSession()
-  const before = { status, assigned_agent, assigned_agent_id }
-  const change = useChange('PATCH /conversations/{id}', {
-    onDone: (done) => {
-      patchConversation(id, done)
-      void reloadConversation(id)
-    },
-    onFailed: (error) => {
-      patchConversation(id, before)
-      toast.error(error)
-    },
-  })
-  const changeStatus = (next: Conversation['status']) => {
-    patchConversation(id, { status: next })
-    change.mutate({ params: { id }, body: { status: next } })
-  }
-  const changeAgent = (agent: Agent | null) => {
-    patchConversation(id, { assigned_agent: agent, assigned_agent_id: agent?.id ?? null })
-    change.mutate({ params: { id }, body: { assigned_agent_id: agent?.id ?? null } })
-  }
-  const setStatus = (next: Conversation['status']) => {
-    if (next === status) return
-    changeStatus(next)
-    toast.success(thread.statusChanged[next], () => changeStatus(before.status))
-  }
-  const assign = (to: Agent | null) => {
-    if ((to?.id ?? null) === assigned_agent_id) return
-    changeAgent(to && { id: to.id, name: to.name, email: to.email })
-    const text =
-      to === null
-        ? thread.unassignedDone
-        : to.id === member.id
-          ? thread.assignedToMe
-          : thread.assignedTo(memberName(to))
-    toast.success(text, () => changeAgent(before.assigned_agent))
-  }
-  return { setStatus, assign }
 }

@@ -1,6 +1,8 @@
 /** Keyboard shortcuts: one key, or a sequence such as `g i`. They are off in text fields and menus, and while a dialog is open. */
 import { useEffect, useRef } from 'react'
 
+/** The first key of all sequences. */
+const prefix = 'g'
 const sequenceMs = 900
 
 export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void>): void {
@@ -10,8 +12,9 @@ export function useShortcuts(keys: Record<string, (event: KeyboardEvent) => void
     let previous = { key: '', at: 0 }
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || usesKeys(event.target)) return
-      const sequence = Date.now() - previous.at < sequenceMs ? `${previous.key} ${event.key}` : ''
-      const act = latest.current[sequence] ?? latest.current[event.key]
+      // The second key of a sequence is no shortcut of its own: `g s` opens a page and does not snooze.
+      const isSecond = previous.key === prefix && Date.now() - previous.at < sequenceMs
+      const act = latest.current[isSecond ? `${prefix} ${event.key}` : event.key]
       previous = { key: event.key, at: Date.now() }
       if (!act) return
       event.preventDefault()

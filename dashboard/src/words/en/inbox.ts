@@ -1,3 +1,5 @@
+import { flow } from './inbox-flow.ts'
+
 /** What customers share on the social channel, keyed by the provider's type. */
 const shared: Readonly<Record<string, string>> = {
   ig_post: 'Shared a post',
@@ -36,7 +38,9 @@ export const inbox = {
     { keys: ['e'], label: 'Close or reopen conversation' },
     { keys: ['a'], label: 'Assign to me' },
     { keys: ['i'], label: 'Show or hide contact' },
+    ...flow.shortcuts,
   ],
+  flow,
   connectionLost: 'Connection lost. Reconnecting… New messages appear once the connection is back.',
 
   list: {
@@ -95,14 +99,6 @@ export const inbox = {
     me: (name: string) => `${name} (you)`,
     showContact: 'Show contact',
     hideContact: 'Hide contact',
-    statusChanged: {
-      open: 'Conversation reopened',
-      pending: 'Conversation set to pending',
-      closed: 'Conversation closed',
-    },
-    assignedToMe: 'Assigned to you',
-    assignedTo: (name: string) => `Assigned to ${name}`,
-    unassignedDone: 'Conversation unassigned',
     notSent: 'The page was closed before the server confirmed this message. Retrying does not send it twice.',
   },
 
