@@ -1,11 +1,11 @@
 /** The inbox in a real browser: customers write, members answer, and both see it at once. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { fixture } from './internals.ts'
 import type { Provider } from './provider.ts'
-import { type Json, until } from './support.ts'
+import { createBrowser, type Json, until } from './support.ts'
 
 const ann = '+14155550100'
 const ben = '+14155550101'
@@ -190,6 +190,144 @@ test('a status change can be undone, and an unsent message survives a reload', {
   await isRead(page, 'Yes, until five')
   assert.equal((await provider.sent(ann)).length, 1)
 })
+
+const names = (page: Page) => page.locator('[data-row] .inbox-row-name').allTextContents()
+
+test('the order stays still while a member works, and new conversations wait behind a button', { skip }, async (t) => {
+  const { page, provider, window, member } = await openDashboard(t)
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'First' })
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Second' })
+  await rowOf(page, 'Ann Porter').waitFor()
+  await rowOf(page, 'Ben Carter').click()
+  await answer(page, 'Hello Ben')
+  await isRead(page, 'Hello Ben')
+  assert.deepEqual(await names(page), ['Ann Porter', 'Ben Carter'], 'an own reply moves nothing')
+  await provider.writes({ from: '+14155550102', name: 'Cleo Dane', text: 'Third' })
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
+  await provider.writes({ from: ann, text: 'Fourth' })
+  await page.getByRole('button', { name: '2 new', exact: true }).waitFor()
+  await rowOf(page, 'Ann Porter').getByText('Fourth').waitFor()
+  assert.deepEqual(await names(page), ['Ann Porter', 'Ben Carter'])
+  await page.getByRole('button', { name: /^Open 3/ }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('.')
+  await until('the new order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')
+  assert.equal(await page.getByRole('button', { name: / new$/ }).count(), 0)
+
+  // The longest wait is first, and a view with this order is shared with another member.
+  await page.getByRole('button', { name: /^Sort by/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Longest wait' }).click()
+  await until('the waiting order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')
+  await page.keyboard.press('f')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Channel').selectOption('msgapp')
+  await assertAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Filters: 1 filter' }).waitFor()
+  await page.keyboard.press('v')
+  await dialog.getByLabel('Name').fill('Messaging, longest wait')
+  await dialog.getByLabel('Share with all members').check()
+  await dialog.getByRole('button', { name: 'Save view' }).click()
+  await dialog.getByRole('button', { name: /^Messaging, longest wait/ }).waitFor()
+  await assertAccessible(page)
+  const other = await window({ as: await member('agent') })
+  await other.goto('/inbox')
+  await rowOf(other, 'Ann Porter').waitFor()
+  await other.keyboard.press('v')
+  await other
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Messaging, longest wait/ })
+    .click()
+  await until('the filters', () => new URL(other.url()).search === '?sort=waiting&channel=msgapp')
+})
+
+test('conversations are selected, labeled, snoozed, closed and restored by keyboard', { skip }, async (t) => {
+  const { page, provider, browserOf } = await openFlow(t)
+  const people = ['Ann Porter', 'Ben Carter', 'Cleo Dane', 'Dan Early']
+  for (const [i, name] of people.toReversed().entries()) {
+    await provider.writes({ from: `+1415555020${i}`, name, text: `Hello from ${name}` })
+  }
+  await until('all rows', async () => (await names(page)).join() === people.join())
+  const states = async () => {
+    const { data } = (await browserOf()).body
+    const rows = data.map(({ contact, status, labels, snoozed_until }: Json) => [
+      contact.name,
+      { status, labels: labels.map(({ name }: Json) => name), isSnoozed: snoozed_until !== null },
+    ])
+    return Object.fromEntries(rows)
+  }
+  const becomes = (what: string, check: (all: Json) => boolean) => until(what, async () => check(await states()))
+
+  // A range of three: labeled, then closed, then all restored.
+  await page.keyboard.press('j')
+  await page.keyboard.press('x')
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Shift+X')
+  await page.getByRole('toolbar').getByText('3 selected').waitFor()
+  await assertAccessible(page)
+  await page.keyboard.press('l')
+  await page.getByRole('dialog').getByRole('searchbox').fill('Refund')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByRole('checkbox', { name: 'Refund' }).waitFor()
+  await assertAccessible(page)
+  await page.keyboard.press('Escape')
+  await becomes('three labels', (all) => people.slice(0, 3).every((name) => all[name].labels.join() === 'Refund'))
+  await page.keyboard.press('e')
+  await until('one row', async () => (await names(page)).join() === 'Dan Early')
+  await becomes('three closed', (all) => people.slice(0, 3).every((name) => all[name].status === 'closed'))
+  await page.getByText('3 conversations closed').waitFor()
+  await assertUncovered(page)
+  await page.keyboard.press('z')
+  await until('all rows again', async () => (await names(page)).join() === people.join())
+  await becomes('all open', (all) => people.every((name) => all[name].status === 'open'))
+
+  // Next unread, snooze, next longest wait, send and close.
+  await page.keyboard.press('o')
+  await page.getByRole('heading', { name: 'Ann Porter' }).waitFor()
+  await page.keyboard.press('s')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^(Later today|Tomorrow)/ })
+    .first()
+    .waitFor()
+  await assertAccessible(page)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await becomes('a snoozed one', (all) => all['Ann Porter'].isSnoozed && all['Ann Porter'].status === 'pending')
+  await page.keyboard.press('w')
+  await page.getByRole('heading', { name: 'Dan Early' }).waitFor()
+  await box(page).fill('Done!')
+  await box(page).press('Control+Enter')
+  await page.getByRole('heading', { name: 'Cleo Dane' }).waitFor()
+  await until('the focus in the next reply', () =>
+    page.evaluate<boolean>("document.activeElement?.tagName === 'TEXTAREA'"),
+  )
+  await becomes('a closed one', (all) => all['Dan Early'].status === 'closed')
+  await until('the reply', async () => (await provider.sent('+14155550200')).length === 1)
+  await page.getByRole('button', { name: 'Undo' }).last().click()
+  await page.getByRole('heading', { name: 'Dan Early' }).waitFor()
+  await becomes('it open again', (all) => all['Dan Early'].status === 'open')
+})
+
+/** A dashboard, and its conversations as the service has them. */
+async function openFlow(t: TestContext) {
+  const dashboard = await openDashboard(t)
+  const browser = createBrowser(dashboard.url, dashboard.url)
+  await browser.signIn(dashboard.owner)
+  return { ...dashboard, browserOf: () => browser.call('GET', '/conversations') }
+}
+
+/** Fails when a toast covers a row of the list, the composer or a button of the page. */
+async function assertUncovered(page: Page): Promise<void> {
+  const covered = await page.evaluate<string[]>(`(() => {
+    const toasts = [...document.querySelectorAll('.toast')].map((one) => one.getBoundingClientRect())
+    const parts = [...document.querySelectorAll('main :is(a, button, input, textarea, [data-row])')]
+    const isOver = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+    return parts.filter((part) => toasts.some((toast) => isOver(toast, part.getBoundingClientRect()))).map((part) => part.outerHTML.slice(0, 80))
+  })()`)
+  assert.deepEqual(covered, [])
+}
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
 
@@ -378,6 +516,10 @@ test('on a phone the list, the thread and the contact are separate screens', { s
   assert.ok(await rowOf(page, 'Ann Porter').isHidden())
   await answer(page, 'On my way')
   await isRead(page, 'On my way')
+  await page.getByRole('button', { name: /^Assigned to/ }).click()
+  await page.getByRole('menuitemradio', { name: /\(you\)/ }).click()
+  await page.locator('.toast').waitFor()
+  await assertUncovered(page)
   await assertFits(page)
   await assertAccessible(page)
   await page.getByRole('button', { name: 'Show contact' }).click()
