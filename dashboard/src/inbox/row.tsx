@@ -5,9 +5,9 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { memberName, nameOf } from '../lib/people.ts'
 import { prefetchPages } from '../lib/prefetch.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
-import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
 import { RowPresence } from './presence.tsx'
@@ -41,18 +41,19 @@ export const Row = memo(function Row({
   } = conversation
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
+  const canWrite = useCanWrite()
   const waitingSince = showsWait ? conversation.waiting_since : null
   const at = waitingSince ?? activityOf(conversation)
   const statusText = snoozed_until ? flow.snoozedUntil(formatTime(snoozed_until)) : words.statuses[status]
   const select = (event: MouseEvent) => {
-    if (!event.shiftKey) return
+    if (!event.shiftKey || !canWrite) return
     event.preventDefault()
     selectUpTo(id)
   }
   const prefetch = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
   return (
     <li className="inbox-item" data-selected={isSelected ? '' : undefined}>
-      <WriteAccess>
+      {canWrite && (
         <input
           type="checkbox"
           className="inbox-select"
@@ -64,7 +65,7 @@ export const Row = memo(function Row({
               : toggleSelected(id)
           }
         />
-      </WriteAccess>
+      )}
       <Link
         href={href}
         className="inbox-row"

@@ -7,6 +7,7 @@ import { ErrorNote } from '../../../ui/note.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { call, describeError, type ItemOf, invalidate, useCall, useChange } from '../lib/api.ts'
+import { useCanWrite } from '../lib/session.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { fromQuery, setFilters, toQuery, useFilters } from './filters.ts'
@@ -20,6 +21,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
   const views = useCall('GET /views', {})
   const { filters } = useFilters()
   const toast = useToast()
+  const canWrite = useCanWrite()
   const [name, setName] = useState('')
   const [isShared, setShared] = useState(false)
   const create = useChange('POST /views', {
@@ -61,32 +63,41 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
               {view.name}
               <small>{view.is_shared ? flow.viewsShared : flow.viewsMine}</small>
             </button>
-            <IconButton label={flow.deleteView(view.name)} icon="trash" size="small" onClick={() => removeView(view)} />
+            {canWrite && (
+              <IconButton
+                label={flow.deleteView(view.name)}
+                icon="trash"
+                size="small"
+                onClick={() => removeView(view)}
+              />
+            )}
           </li>
         ))}
       </ul>
-      <form className="inbox-view-form" onSubmit={submit}>
-        <h3>{flow.saveView}</h3>
-        <Field label={flow.viewName}>
-          {(wiring) => (
-            <Input
-              {...wiring}
-              required
-              maxLength={80}
-              value={name}
-              autoComplete="off"
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
-        {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
-        <div className="dialog-foot">
-          <Button type="submit" variant="primary" busy={create.isPending}>
-            {flow.save}
-          </Button>
-        </div>
-      </form>
+      {canWrite && (
+        <form className="inbox-view-form" onSubmit={submit}>
+          <h3>{flow.saveView}</h3>
+          <Field label={flow.viewName}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                required
+                maxLength={80}
+                value={name}
+                autoComplete="off"
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+          <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
+          {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
+          <div className="dialog-foot">
+            <Button type="submit" variant="primary" busy={create.isPending}>
+              {flow.save}
+            </Button>
+          </div>
+        </form>
+      )}
     </Dialog>
   )
 }
