@@ -238,7 +238,7 @@ test('the order stays still while a member works, and new conversations wait beh
     .getByRole('dialog')
     .getByRole('button', { name: /^Messaging, longest wait/ })
     .click()
-  await until('the filters', () => new URL(other.url()).search === '?sort=waiting&channel=msgapp')
+  await until('the filters', async () => new URL(other.url()).search === '?sort=waiting&channel=msgapp')
 })
 
 test('conversations are selected, labeled, snoozed, closed and restored by keyboard', { skip }, async (t) => {
