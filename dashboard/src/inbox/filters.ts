@@ -15,7 +15,7 @@ export const sorts = ['newest', 'oldest', 'waiting'] as const
 export type Filters = {
   status: StatusTab
   sort: (typeof sorts)[number]
-  /** `me`, `nobody`, a member's id, or all. */
+  /** `me`, `unassigned`, a member's id, or empty for all. */
   assigned: string
   unread: boolean
   channel: (typeof channels)[number] | ''
@@ -38,7 +38,7 @@ export function useFilters() {
     const filters: Filters = {
       status: statusTabs.find((status) => status === text('status')) ?? 'open',
       sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
-      assigned: /^(me|nobody|[0-9a-f-]{36})$/.test(text('assigned')) ? text('assigned') : '',
+      assigned: isAssignee(text('assigned')) ? text('assigned') : '',
       unread: text('unread') === 'true',
       channel: channels.find((channel) => channel === text('channel')) ?? '',
       label: text('label').slice(0, 200),
@@ -47,6 +47,8 @@ export function useFilters() {
     return { filters, isPlain: !filters.assigned && !filters.unread && countFilters(filters) === 0 }
   }, [search])
 }
+
+const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)
 
 /** The filters that the list does not show as buttons of their own. */
 export const countFilters = ({ assigned, channel, label, waiting }: Filters): number =>
