@@ -238,3 +238,59 @@ test('a member of another workspace sees, writes and deletes no note', async (t)
   await stranger.ask('POST', '/presence', { ...report, state: 'closed' })
   assert.deepEqual(stream.presence.flat(), [])
 })
+
+test('the thread shows who assigned, closed, reopened, labelled and snoozed a conversation', main, async (t) => {
+  const world = await start(t)
+  const { db } = world
+  const provider = await world.connect()
+  const owner = await signIn(world)
+  const ben = await join(world, owner, 'Ben')
+  const id = await openConversation(world, owner)
+  const change = (who: Member, body: Json) => who.ask('PATCH', `/conversations/${id}`, body)
+  const write = () => provider.writes({ from: '+14155550100', text: 'Still there?' })
+  const until1 = new Date(Date.now() + 3_600_000).toISOString()
+
+  await change(owner, { assigned_agent_id: ben.id })
+  await change(ben, { assigned_agent_id: ben.id, status: 'open' })
+  await change(ben, { labels: ['Refund', 'VIP'] })
+  await change(ben, { add_labels: ['Late'], remove_labels: ['vip'], status: 'closed' })
+  await write()
+  await write()
+  await change(owner, { snoozed_until: until1, assigned_agent_id: null })
+  await db`update conversations set snoozed_until = now() where id = ${id}`
+  await until('it to wake up', async () => (await owner.ask('GET', `/conversations/${id}`)).data.status === 'open')
+  await change(owner, { snoozed_until: until1 })
+  await write()
+
+  const { data } = await owner.ask('GET', `/conversations/${id}/timeline`)
+  const [byOwner, byBen] = [
+    { id: owner.id, name: world.owner.email },
+    { id: ben.id, name: 'Ben' },
+  ]
+  assert.deepEqual(
+    data.toReversed().map(({ kind, member, details }: Json) => [kind, member, details]),
+    [
+      ['assigned', byOwner, { assignee: byBen }],
+      ['labeled', byBen, { added: ['Refund', 'VIP'], removed: [] }],
+      ['status', byBen, { status: 'closed' }],
+      ['labeled', byBen, { added: ['Late'], removed: ['VIP'] }],
+      ['status', null, { status: 'open', by: 'customer' }],
+      ['snoozed', byOwner, { until: until1 }],
+      ['assigned', byOwner, { assignee: null }],
+      ['status', null, { status: 'open', by: 'timer' }],
+      ['snoozed', byOwner, { until: until1 }],
+      ['status', null, { status: 'open', by: 'customer' }],
+    ],
+  )
+  // The entry sorts between the messages before and after the reopening.
+  const messages = (await owner.ask('GET', `/conversations/${id}/messages`)).data.toReversed()
+  const reopened = data.toReversed()[4].id
+  assert.ok(messages[0].id < reopened && reopened < messages[1].id)
+
+  const bulk = await ben.ask('POST', '/conversations/bulk', { ids: [id], status: 'closed' })
+  assert.equal(bulk.data[0].after.status, 'closed')
+  const [last] = (await owner.ask('GET', `/conversations/${id}/timeline?limit=1`)).data
+  assert.deepEqual([last.kind, last.member, last.details], ['status', byBen, { status: 'closed' }])
+  assertRefused(await ben.call('PATCH', `/conversations/${id}`, { assigned_agent_id: 'x' }), 400, 'bad_request')
+  assert.equal((await owner.ask('GET', `/conversations/${id}/timeline?limit=1`)).data[0].id, last.id)
+})

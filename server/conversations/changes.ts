@@ -10,6 +10,7 @@ import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.t
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
+import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'
 import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
 import { type Label, labelsJson, maxLabels, resolveLabels } from './labels.ts'
@@ -25,16 +26,6 @@ export type ConversationChanges = {
   remove_labels?: readonly string[] | undefined
 }
 
-/** The fields of a conversation that members change. Labels are names. */
-type ConversationState = {
-  status: ConversationStatus
-  assigned_agent_id: string | null
-  snoozed_until: string | null
-  labels: string[]
-}
-
-export type ConversationChange = { id: string; before: ConversationState; after: ConversationState }
-
 /** For each different id, in the order of the input: the states before and after, or why it was not changed. */
 export type ChangeResult = ConversationChange | Refusal
 type Refusal = { id: string; error: ApiError }
@@ -44,19 +35,21 @@ const maxSnoozeDays = 366
 export async function updateConversation(
   db: Db,
   workspaceId: string,
+  memberId: string,
   id: string,
   changes: ConversationChanges,
 ): Promise<ConversationChange> {
-  const [result] = await updateConversations(db, workspaceId, [id], changes)
+  const [result] = await updateConversations(db, workspaceId, memberId, [id], changes)
   if (!result) throw notFound('conversation')
   if ('error' in result) throw result.error
   return result
 }
 
-/** Changes many conversations alike. An id that cannot be changed does not stop the others. */
+/** Changes many conversations alike. An id that cannot be changed does not stop the others. `memberId`: for the activity. */
 export async function updateConversations(
   db: Db,
   workspaceId: string,
+  memberId: string,
   ids: readonly string[],
   changes: ConversationChanges,
 ): Promise<ChangeResult[]> {
@@ -79,10 +72,8 @@ export async function updateConversations(
     const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
     await writeStates(sql, workspaceId, changed)
     await writeLabels(sql, workspaceId, changed)
-    // The activity of the thread is recorded here, from `changed`, in the same transaction.
-    return results.map((one) =>
-      'error' in one ? one : { id: one.id, before: toState(one.before), after: toState(one.after) },
-    )
+    await recordChanges(sql, workspaceId, memberId, changed.map(toChange))
+    return results.map((one) => ('error' in one ? one : toChange(one)))
   }
   return withRetries(() => db.begin(run) as Promise<ChangeResult[]>).catch((error: unknown) => {
     // The member was removed at the same moment.
@@ -93,17 +84,23 @@ export async function updateConversations(
 /** Reopens conversations whose snooze has ended, at the top of the inbox. Returns their workspaces. */
 export async function wakeSnoozed(sql: Sql): Promise<string[]> {
   const woken = await sql<{ workspace_id: string }[]>`
-    with due as (
+    with
+    -- Of all workspaces. Conversations that another statement changes now are due again a second later.
+    due as (
       select workspace_id, id from conversations
       where snoozed_until <= now()
       order by snoozed_until
       limit ${wokenAtOnce}
       for no key update skip locked
-    )
-    update conversations v set status = 'open', snoozed_until = null, inbox_at = now(), updated_at = now()
-    from due d
-    where v.workspace_id = d.workspace_id and v.id = d.id
-    returning v.workspace_id`
+    ),
+    woken_conversations as (
+      update conversations v set status = 'open', snoozed_until = null, inbox_at = now(), updated_at = now()
+      from due d
+      where v.workspace_id = d.workspace_id and v.id = d.id
+      returning v.workspace_id, v.id
+    ),
+    ${recordReopenings(sql, 'timer', sql`select workspace_id, id, now() as at from woken_conversations`)}
+    select workspace_id from woken_conversations`
   const workspaceIds = woken.map(({ workspace_id }) => workspace_id)
   return [...new Set(woken.length === wokenAtOnce ? [...workspaceIds, ...(await wakeSnoozed(sql))] : workspaceIds)]
 }
@@ -202,6 +199,12 @@ const isStateChanged = (before: LockedState, after: LockedState) =>
 const toState = ({ labels, ...state }: LockedState): ConversationState => ({
   ...state,
   labels: [...labels.values()].map(({ name }) => name),
+})
+
+const toChange = ({ id, before, after }: LockedChange): ConversationChange => ({
+  id,
+  before: toState(before),
+  after: toState(after),
 })
 
 async function writeStates(sql: Sql, workspaceId: string, changed: readonly LockedChange[]): Promise<void> {

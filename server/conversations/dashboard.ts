@@ -156,8 +156,8 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
       config: { audit: { action: 'conversation.changed', summary: summarizeChanges } },
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(MemberConversation) } },
     },
-    async ({ session: { workspaceId }, params, body }) => {
-      const { id } = await updateConversation(db, workspaceId, params.id, body)
+    async ({ session: { workspaceId, member }, params, body }) => {
+      const { id } = await updateConversation(db, workspaceId, member.id, params.id, body)
       return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )
@@ -167,8 +167,8 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
       config: { audit: { action: 'conversations.changed', summary: summarizeBulk } },
       schema: { body: BulkChanges, response: { 200: DataOf(Type.Array(BulkResult)) } },
     },
-    async ({ session: { workspaceId }, body: { ids, ...changes } }) => ({
-      data: (await updateConversations(db, workspaceId, ids, changes)).map(toBulkResult),
+    async ({ session: { workspaceId, member }, body: { ids, ...changes } }) => ({
+      data: (await updateConversations(db, workspaceId, member.id, ids, changes)).map(toBulkResult),
     }),
   )
   app.post(

@@ -1,6 +1,6 @@
 /**
  * The timeline of a conversation: everything in its thread that is not a message. Notes are written by members and never sent.
- * The other entries record what happened to the conversation; the statements that change it write them.
+ * The other entries record what happened to the conversation (`activity.ts`).
  *
  * Entries have time-ordered ids like messages, so a thread merges both by id.
  */
@@ -12,6 +12,7 @@ import { lengthOf } from '../lib/text.ts'
 import type { statuses } from './filter-fields.ts'
 
 export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed'] as const
+export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
 /** What caused a change that no member made. */
 export const timelineCauses = ['customer', 'api', 'timer'] as const
 
@@ -19,7 +20,7 @@ export const timelineCauses = ['customer', 'api', 'timer'] as const
 type MemberRef = { id: string; name: string | null }
 
 /** The stored details of an entry, by kind. */
-type StoredDetails = {
+export type StoredDetails = {
   by?: (typeof timelineCauses)[number]
   /** `note` */
   mentions?: string[]

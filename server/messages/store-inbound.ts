@@ -5,6 +5,7 @@
 import { isVisitMessageId } from '../channels/web/web.ts'
 import { type Decision, recordDecisions } from '../contacts/opt-out.ts'
 import { contactJson } from '../contacts/resource.ts'
+import { recordReopenings } from '../conversations/activity.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
 import { type Fragment, jsonObject, type Sql, sharedFragment } from '../lib/db.ts'
 import { timeOfId } from '../lib/id.ts'
@@ -76,7 +77,7 @@ async function insertMessages(
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id
+      select v.workspace_id, v.id, v.status
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
@@ -127,6 +128,17 @@ async function insertMessages(
       ) n
       where v.workspace_id = n.workspace_id and v.id = n.conversation_id
     ),
+    -- A line in the thread of each conversation that was not open.
+    ${recordReopenings(
+      sql,
+      'customer',
+      sql`
+        select l.workspace_id, l.id, min(m.created_at) as at
+        from locked_conversations l
+        join inserted_messages m on m.workspace_id = l.workspace_id and m.conversation_id = l.id
+        where l.status <> 'open'
+        group by l.workspace_id, l.id`,
+    )},
     -- The media of the new messages, for the loop that fetches them.
     inserted_media as (
       insert into media (workspace_id, id, conversation_id, message_id, channel, source, token, mime_type, filename,

@@ -1,0 +1,70 @@
+/**
+ * Activity: the lines of a thread about what happened to its conversation. Each is an entry of the timeline, written in the
+ * transaction of the change.
+ */
+import type { Fragment, Sql } from '../lib/db.ts'
+import { idFromTime, newId, timeOfId } from '../lib/id.ts'
+import type { ConversationStatus } from './conversations.ts'
+import type { ActivityKind, StoredDetails } from './timeline.ts'
+
+/** The fields of a conversation that members change. Labels are names. */
+export type ConversationState = {
+  status: ConversationStatus
+  assigned_agent_id: string | null
+  snoozed_until: string | null
+  labels: string[]
+}
+
+export type ConversationChange = { id: string; before: ConversationState; after: ConversationState }
+
+type Activity = { kind: ActivityKind; details: StoredDetails }
+
+/** Records what a member changed. */
+export async function recordChanges(
+  sql: Sql,
+  workspaceId: string,
+  memberId: string,
+  changes: readonly ConversationChange[],
+): Promise<void> {
+  const rows = changes.flatMap(({ id: conversation_id, before, after }) =>
+    describeChange(before, after).map((activity) => {
+      const id = newId()
+      return { conversation_id, id, created_at: timeOfId(id), ...activity }
+    }),
+  )
+  if (rows.length === 0) return
+  await sql`
+    insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
+    select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${memberId}::uuid, i.details, i.created_at
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as i (conversation_id uuid, id uuid, kind text, details jsonb, created_at timestamptz)`
+}
+
+/** A snooze also sets the status; it is one line. */
+function describeChange(before: ConversationState, after: ConversationState): Activity[] {
+  const isSnoozed = after.snoozed_until !== null && after.snoozed_until !== before.snoozed_until
+  const added = after.labels.filter((name) => !before.labels.includes(name))
+  const removed = before.labels.filter((name) => !after.labels.includes(name))
+  const activities: (Activity | false)[] = [
+    isSnoozed && { kind: 'snoozed', details: { until: after.snoozed_until ?? '' } },
+    !isSnoozed && after.status !== before.status && { kind: 'status', details: { status: after.status } },
+    after.assigned_agent_id !== before.assigned_agent_id && {
+      kind: 'assigned',
+      details: { assignee_id: after.assigned_agent_id },
+    },
+    (added.length > 0 || removed.length > 0) && { kind: 'labeled', details: { added, removed } },
+  ]
+  return activities.filter((one) => one !== false)
+}
+
+/**
+ * A member of a `with` list, named `recorded_reopenings`: conversations that a customer's message or the end of a snooze reopened.
+ * `reopened` selects `workspace_id`, `id` and `at`. The entry sorts before a message of the same time.
+ */
+export const recordReopenings = (sql: Sql, by: 'customer' | 'timer', reopened: Fragment): Fragment => sql`
+  recorded_reopenings as (
+    insert into timeline_entries (workspace_id, conversation_id, id, kind, details, created_at)
+    select r.workspace_id, r.id, ${idFromTime(sql, sql`r.at`)}, 'status',
+      ${by === 'customer' ? sql`'{"status": "open", "by": "customer"}'` : sql`'{"status": "open", "by": "timer"}'`}, r.at
+    from (${reopened}) r
+  )`
