@@ -761,11 +761,13 @@ create table uploads (
   created_at timestamp with time zone not null,
   used_at timestamp with time zone,
   use_count integer not null default 0,
+  is_visitor boolean not null default false,
   constraint uploads_pkey PRIMARY KEY (workspace_id, id),
   constraint uploads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
-comment on table uploads is 'Files that members uploaded. Unused ones are deleted after a day.';
+comment on table uploads is 'Files that members and visitors uploaded. Unused ones are deleted after a day.';
 comment on column uploads.use_count is 'Messages that were sent with the file.';
+comment on column uploads.is_visitor is 'A visitor of the web chat uploaded it; created_by is the visitor.';
 CREATE UNIQUE INDEX uploads_by_token ON public.uploads USING btree (token);
 CREATE INDEX uploads_unused ON public.uploads USING btree (workspace_id, created_at) WHERE (used_at IS NULL);
 CREATE INDEX uploads_unused_by_age ON public.uploads USING btree (created_at) WHERE (used_at IS NULL);

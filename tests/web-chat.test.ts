@@ -438,7 +438,7 @@ test('a visitor message is rejected with field and rule, or stored unchanged', a
     [{ text: '' }, 'text: must have 1 to 4096 characters'],
     [{ text: '🙂'.repeat(4097) }, 'text: must have 1 to 4096 characters'],
     [{ text: ' \n\u00a0' }, 'text: must not be blank'],
-    [{ text: null }, 'text: must be a string'],
+    [{ text: null }, 'text: required'],
     [{ text: 5 }, 'text: must be a string'],
     [{ text: 'a\0b' }, /^text: /],
     [{ text: '\ud800' }, /^text: /],
@@ -537,6 +537,61 @@ test('a member replies to a visitor with text or a file, at any time', async (t)
       ['question', null],
     ],
   )
+})
+
+test('a visitor sends a file; its type is checked, and only its visitor can send it', main, async (t) => {
+  const { url, siteId, page, open, browser, db } = await startSite(t)
+  const give = async (token: string, name: string, type: string, bytes: Uint8Array<ArrayBuffer>) => {
+    const response = await fetch(`${url}/web-chat/${siteId}/files?filename=${encodeURIComponent(name)}`, {
+      method: 'POST',
+      headers: { origin, 'content-type': type, 'x-visitor-token': token },
+      body: bytes,
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+  }
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+  const png = await give(page.token, 'photo.exe', 'text/html', bytes('\x89PNG\r\n\x1a\nrest'))
+  assert.equal(png.status, 201, png.text)
+  assert.deepEqual([png.body.data.type, png.body.data.filename], ['image', 'photo.exe.png'])
+
+  const other = await open()
+  const stolen = await other.call('POST', '/messages', { file: png.body.data.file })
+  assertRefused(stolen, 400, 'bad_request', 'file: not a file of this visitor')
+  const message = { file: png.body.data.file, text: 'see?', client_id: randomUUID() }
+  const sent = await page.call('POST', '/messages', message)
+  assert.equal(sent.status, 201, sent.text)
+  assert.deepEqual([sent.body.data.content_type, sent.body.data.content_text], ['image', 'see?'])
+  const path = new URL(sent.body.data.media_url).pathname
+  const file = await fetch(`${url}${path}`)
+  assert.deepEqual([file.status, file.headers.get('content-type')], [200, 'image/png'])
+  // Repeated, it is one message.
+  assert.equal((await page.call('POST', '/messages', message)).body.data.id, sent.body.data.id)
+  const { conversation_id } = sent.body.data
+  const [shown] = (await browser.call('GET', `/conversations/${conversation_id}/messages`)).body.data
+  assert.deepEqual([shown.media.filename, shown.media.state], ['photo.exe.png', 'stored'])
+
+  for (const [name, type, text] of [
+    ['setup.exe', 'application/x-msdownload', 'MZ'],
+    ['page.html', 'text/html', '<script>'],
+    ['x.svg', 'image/svg+xml', '<svg/>'],
+    ['x.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'MZ'],
+    ['x.txt', 'text/plain', 'a\0b'],
+    ['x.zip', 'application/zip', 'PK\x03\x04'],
+  ] as const) {
+    assertRefused(await give(page.token, name, type, bytes(text)), 400, 'bad_request', /^body: this type/)
+  }
+  const large = new Uint8Array(10 * 1024 * 1024 + 1)
+  assertRefused(await give(page.token, 'x.txt', 'text/plain', large), 400, 'bad_request', /^body: a file may have/)
+  assertRefused(await give('nobody', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
+  await db`update visitor_windows set call_count = 10 where key like '% files'`
+  const limited = await give(page.token, 'x.txt', 'text/plain', bytes('a'))
+  assertRefused(limited, 429, 'rate_limited', /^over 10 files a minute/)
+
+  // Erasing the visitor erases the file.
+  const { contact_id } = (await browser.call('GET', `/conversations/${conversation_id}`)).body.data
+  assert.equal((await browser.call('DELETE', `/contacts/${contact_id}`)).status, 200)
+  assert.equal((await fetch(`${url}${path}`)).status, 404)
 })
 
 test('a name or e-mail that arrives later is stored; an existing one is kept', async (t) => {

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { readableOn } from '../widget/src/color.ts'
 import { findLinks } from '../widget/src/links.ts'
+import { findMarks } from '../widget/src/marks.ts'
 import { assertAccessible, openDashboard, skip } from './dashboard.ts'
 import { createBrowser, type Json, start, until } from './support.ts'
 
@@ -32,7 +33,7 @@ async function openShop(t: TestContext, service: string, siteId: string, html = 
     ],
     '/shop.js': ['text/javascript', 'document.onkeydown = ({ key }) => { pressed.textContent = key }'],
   }
-  const policy = `default-src 'none'; script-src 'self' ${service}; style-src 'self'; connect-src ${service}; require-trusted-types-for 'script'; trusted-types 'none'`
+  const policy = `default-src 'none'; script-src 'self' ${service}; style-src 'self'; connect-src ${service}; img-src ${service}; require-trusted-types-for 'script'; trusted-types 'none'`
   const server = createServer(({ url = '' }, response) => {
     const [type, body] = files[url] ?? ['text/plain', '']
     response.writeHead(200, { 'content-type': type, 'content-security-policy': policy }).end(body)
@@ -157,6 +158,51 @@ test('on a hostile page a visitor chats in real time, and a reload keeps the thr
   await page.evaluate("document.body.replaceWith(document.createElement('body'))")
   await host.waitFor({ state: 'detached' })
 })
+
+test('a visitor attaches files by button, paste and drop, and sees those of the member', { skip }, async (t) => {
+  const { page, shop, member, db, api } = await openSite(t)
+  await page.goto(shop.url)
+  const { launcher, bubbles, text } = partsOf(page)
+  await launcher.click()
+  const image = { name: 'broken table.png', mimeType: 'image/png', buffer: Buffer.from(png, 'base64') }
+  await page.locator('parley-chat input[type=file]').setInputFiles(image)
+  await page.getByRole('img', { name: 'broken table.png' }).waitFor()
+  const give = (event: string, how: string, content = "'a,b'") => `(() => {
+    const data = new DataTransfer()
+    data.items.add(new File([${content}], 'list.csv', { type: 'text/csv' }))
+    const ${event} = new ${how}('${event}', { bubbles: true, cancelable: true, clipboardData: data, dataTransfer: data })
+    ${root}.querySelector('textarea').dispatchEvent(${event})
+  })()`
+  await page.evaluate(give('paste', 'ClipboardEvent'))
+  await bubbles.nth(1).getByRole('link', { name: 'list.csv' }).waitFor()
+  await page.evaluate(give('drop', 'DragEvent'))
+  await bubbles.nth(2).getByRole('link', { name: 'list.csv' }).waitFor()
+  const stored = await db<{ conversation_id: string; content_type: string }[]>`
+    select conversation_id, content_type from messages where workspace_id = ${api.workspaceId} order by id`
+  assert.deepEqual(
+    stored.map(({ content_type }) => content_type),
+    ['image', 'document', 'document'],
+  )
+  await assertAccessible(page)
+
+  // A type that could run is refused; the visitor may go on.
+  const program = { name: 'setup.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ\u0090') }
+  await page.locator('parley-chat input[type=file]').setInputFiles(program)
+  await page.getByText('Not sent').waitFor()
+  await page.evaluate(give('drop', 'DragEvent', 'new Uint8Array(10 * 1024 * 1024 + 1)'))
+  await page.getByText('A file may have at most 10 MB.').waitFor()
+  await text.fill('Can you _see_ it?')
+  await text.press('Enter')
+  await page.locator('parley-chat em', { hasText: 'see' }).waitFor()
+
+  const reply = { type: 'image', media_url: `${shop.url}/`, text: 'Like *this* one?' }
+  const path = `/conversations/${stored[0]?.conversation_id}/messages`
+  assert.equal((await member.call('POST', path, { ...reply, type: 'document' })).status, 201)
+  await page.getByRole('link', { name: 'File', exact: true }).waitFor()
+  await page.locator('parley-chat strong', { hasText: 'this' }).waitFor()
+})
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
 
 test('messages written offline wait in order and are sent once when the connection is back', { skip }, async (t) => {
   const { page, shop, storedTexts, reply, url, siteId } = await openSite(t)
@@ -372,6 +418,22 @@ test('only http and https URLs in a text become links', () => {
         .join(''),
       text,
     )
+  }
+})
+
+test('formatting marks at the edges of words are shown as in the messaging app', () => {
+  const tagged = (text: string) =>
+    findMarks(text)
+      .map((part) => (part.tag ? `<${part.tag} ${part.text}>` : part.text))
+      .join('')
+  for (const [text, shown] of [
+    ['*bold* _it_ ~no~ `x`', '<strong bold> <em it> <s no> <code x>'],
+    ['2*3*4 snake_case_name', '2*3*4 snake_case_name'],
+    ['* not * and *', '* not * and *'],
+    ['(*yes*)', '(<strong yes>)'],
+    ['*one\ntwo*', '*one\ntwo*'],
+  ] as const) {
+    assert.equal(tagged(text), shown)
   }
 })
 

@@ -1,5 +1,6 @@
 /**
- * Files that members upload to send. They are served by a secret link and deleted after a day unless they are sent.
+ * Files that members, and visitors of the web chat, upload to send. They are served by a secret link and deleted after a day
+ * unless they are sent.
  *
  * The first bytes of a file decide its type. The declared type counts only for documents, and only if a browser cannot run
  * it. Each type has the size limit of the channel. A file is marked as used when its own workspace sends it; a link of
@@ -15,6 +16,7 @@ import { newId, timeOfId } from '../lib/id.ts'
 import type { Store } from '../lib/store.ts'
 import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { bareType, cleanName, deleteFiles, mediaPath, unknownType } from './media.ts'
+import { maxVisitorBytes, requireVisitorFile } from './visitor-files.ts'
 
 export type UploadType = 'image' | 'video' | 'audio' | 'document'
 
@@ -41,29 +43,33 @@ export const maxUploadBytes = Math.max(...Object.values(limits))
 const maxUnused = 1_000
 const maxNameLength = 100
 
-type NewUpload = { memberId: string; declaredType: string | undefined; filename: string | undefined; bytes: Readable }
+/** The member or the visitor of the web chat who uploads. */
+type Author = { id: string; isVisitor: boolean }
+type NewUpload = { author: Author; declaredType: string | undefined; filename: string | undefined; bytes: Readable }
 
 export async function createUpload(
   { sql, store }: { sql: Sql; store: Store },
   workspaceId: string,
-  { memberId, declaredType, filename: declaredName, bytes }: NewUpload,
-): Promise<Upload> {
-  await requireCapacity(sql, workspaceId)
+  { author, declaredType, filename: declaredName, bytes }: NewUpload,
+): Promise<Upload & { token: string }> {
+  await requireCapacity(sql, workspaceId, author.isVisitor)
   const { head, whole } = await readHead(bytes)
   if (head.length === 0) throw badRequest('body: must not be empty')
   const { type, mime_type } = detectType(head, declaredType)
   const id = newId()
   const token = randomToken()
   // Cut at the front, because the extension is at the end.
-  const filename = [...(cleanName(declaredName ?? null) ?? '')].slice(-maxNameLength).join('') || null
+  const cutName = [...(cleanName(declaredName ?? null) ?? '')].slice(-maxNameLength).join('') || null
+  const filename = author.isVisitor ? requireVisitorFile(head, { mime_type, filename: cutName }) : cutName
   // The row is written first, so that the sweep finds the file after a crash.
   await sql`
-    insert into uploads (workspace_id, id, token, mime_type, filename, size_bytes, created_by, created_at)
-    values (${workspaceId}, ${id}, ${token}, ${mime_type}, ${filename}, 0, ${memberId}, ${timeOfId(id)})`
+    insert into uploads (workspace_id, id, token, mime_type, filename, size_bytes, created_by, is_visitor, created_at)
+    values (${workspaceId}, ${id}, ${token}, ${mime_type}, ${filename}, 0, ${author.id}, ${author.isVisitor}, ${timeOfId(id)})`
   try {
-    const size_bytes = await storeFile(store, id, whole, { type, mime_type })
+    const maxBytes = author.isVisitor ? maxVisitorBytes : limits[type]
+    const size_bytes = await storeFile(store, id, whole, { type, mime_type, maxBytes })
     await sql`update uploads set size_bytes = ${size_bytes} where workspace_id = ${workspaceId} and id = ${id}`
-    return { type, path: mediaPath(token, filename), mime_type, filename, size_bytes }
+    return { type, token, path: mediaPath(token, filename), mime_type, filename, size_bytes }
   } catch (error) {
     await sql`delete from uploads where workspace_id = ${workspaceId} and id = ${id}`
     throw error
@@ -74,13 +80,13 @@ async function storeFile(
   store: Store,
   id: string,
   bytes: Readable,
-  { type, mime_type }: Pick<Upload, 'type' | 'mime_type'>,
+  { type, mime_type, maxBytes }: Pick<Upload, 'type' | 'mime_type'> & { maxBytes: number },
 ): Promise<number> {
   try {
-    return (await store.put(id, bytes, { mime_type, maxBytes: limits[type] })).size_bytes
+    return (await store.put(id, bytes, { mime_type, maxBytes })).size_bytes
   } catch (error) {
     if (error instanceof TooLargeError) {
-      throw badRequest(`body: ${names[type]} may have at most ${limits[type] / mebibyte} MiB`)
+      throw badRequest(`body: ${names[type]} may have at most ${maxBytes / mebibyte} MiB`)
     }
     if (error instanceof BrokenSourceError) throw badRequest('body: incomplete')
     throw error
@@ -94,12 +100,14 @@ const names: Record<UploadType, string> = {
   document: 'a document',
 }
 
-/** Throws 429 when the workspace has too many unsent files. */
-async function requireCapacity(sql: Sql, workspaceId: string): Promise<void> {
+/** Throws 429 when the members or the visitors of the workspace have too many unsent files. */
+async function requireCapacity(sql: Sql, workspaceId: string, isVisitor: boolean): Promise<void> {
   const [unused] = await sql<{ count: number }[]>`
     select count(*)::int as count
     from (
-      select from uploads where workspace_id = ${workspaceId} and used_at is null limit ${maxUnused}
+      select from uploads
+      where workspace_id = ${workspaceId} and used_at is null and is_visitor = ${isVisitor}
+      limit ${maxUnused}
     ) counted`
   if (unused && unused.count >= maxUnused) {
     throw new ApiError(
@@ -203,6 +211,24 @@ export async function requireUploads(
     return upload.id
   })
 }
+
+/** Marks a file of this visitor as used. 400 when there is none. A repeated message names the same file again. */
+export async function markVisitorFileUsed(
+  sql: Sql,
+  workspaceId: string,
+  { visitorId, token }: { visitorId: string; token: string },
+): Promise<Pick<Upload, 'type' | 'path'>> {
+  const [file] = await sql<{ token: string; mime_type: string; filename: string | null }[]>`
+    update uploads set used_at = coalesce(used_at, now()), use_count = use_count + 1
+    where workspace_id = ${workspaceId} and token = ${token} and is_visitor and created_by = ${visitorId}
+    returning token, mime_type, filename`
+  if (!file) throw badRequest('file: not a file of this visitor')
+  return { type: visitorType(file.mime_type), path: mediaPath(file.token, file.filename) }
+}
+
+/** The type of message for a visitor's file: the web chat displays every image, also those that other channels do not. */
+const visitorType = (mimeType: string): UploadType =>
+  displayed[mimeType] ?? (/^(image|audio|video)\//.exec(mimeType)?.[1] as UploadType | undefined) ?? 'document'
 
 /** The uploaded files with these ids, in no order. */
 export async function listUploads(

@@ -97,11 +97,13 @@ async function releaseUploads(
         from conversations v
         join messages m on m.workspace_id = v.workspace_id and m.conversation_id = v.id
         cross join lateral regexp_matches(
-          coalesce(m.media_url, '') || ' ' || coalesce(m.content::text, '') || ' ' || coalesce(m.content_text, ''),
+          -- A customer's text may quote the link of any file; only the file of a visitor's message is the visitor's.
+          coalesce(m.media_url, '') || case when m.direction = 'outbound'
+            then ' ' || coalesce(m.content::text, '') || ' ' || coalesce(m.content_text, '') else '' end,
           '/media/([0-9A-Za-z]{43})', 'g'
         ) as link
         where v.workspace_id = ${workspaceId} and v.contact_id = ${contactId} and m.id = any(${[...messageIds]}::uuid[])
-          and m.direction = 'outbound' and m.sender_type <> 'bot'
+          and m.sender_type <> 'bot'
       ) links
       group by token
     )

@@ -17,6 +17,8 @@ export type InboundMessage = {
   id: string
   from: PersonRef
   written: WrittenMessage
+  /** The path of a file that is stored already (web). */
+  media_url?: string | undefined
   /** Whether the text opts out of broadcasts or in again. */
   wish?: OptOutRequest | undefined
 }

@@ -47,7 +47,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower } = options
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people) })
   const storeMessage = createBatch({
-    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages),
+    run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
     max: 1_000,
   })
   const applyStatus = createBatch({

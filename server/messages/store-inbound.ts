@@ -20,6 +20,7 @@ export type StoredMessage = { id: string; conversation_id: string; contact_id: s
 export async function storeInbound(
   sql: Sql,
   messages: readonly InboundMessage[],
+  publicUrl: string,
 ): Promise<(StoredMessage | undefined)[]> {
   const people = messages.map(({ from }) => from)
   const threads = await findThreads(sql, people)
@@ -38,6 +39,7 @@ export async function storeInbound(
     sql,
     messages.filter((_, i) => isNew[i]),
     resolved,
+    publicUrl,
   )
   let next = 0
   return isNew.map((isOne) => (isOne ? stored[next++] : undefined))
@@ -58,6 +60,7 @@ async function insertMessages(
   sql: Sql,
   messages: readonly InboundMessage[],
   threads: readonly Thread[],
+  publicUrl: string,
 ): Promise<(StoredMessage | undefined)[]> {
   const rows = messages.map((message, i) => toRow(message, threads[i] as Thread))
   const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
@@ -71,7 +74,7 @@ async function insertMessages(
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
-        content jsonb, external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
+        content jsonb, media_url text, external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
         channel text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
       )
     ),
@@ -86,9 +89,9 @@ async function insertMessages(
     -- Without messages that are already stored. The quoted message may be part of this batch.
     inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
-        content, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
+        content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
       select i.workspace_id, i.conversation_id, i.id, 'inbound', 'customer', i.content_type, i.content_text, i.content,
-        i.external_id, 'received', coalesce((
+        i.media_url, i.external_id, 'received', coalesce((
           select m.id from messages m
           where m.workspace_id = i.workspace_id and m.external_id = i.reply_to
             and m.conversation_id = i.conversation_id
@@ -149,7 +152,7 @@ async function insertMessages(
       where i.media_id is not null
     ),
     ${decided}
-    ${emitReceived(sql, [...new Set(messages.map(({ channel }) => channel))].sort().join(' '))}
+    ${emitReceived(sql, [publicUrl, ...[...new Set(messages.map(({ channel }) => channel))].sort()].join(' '))}
     select id from inserted_messages`
   const ids = new Set(inserted.map(({ id }) => id))
   return rows.map(({ id, conversation_id, contact_id, media_id }) =>
@@ -158,23 +161,21 @@ async function insertMessages(
 }
 
 /**
- * Members of a `with` list: `message.received` for the rows of `input i` that became `inserted_messages m`. The key names
- * the channels of the batch, sorted: each further shape would add about 50 µs to the start of the statement.
+ * Members of a `with` list: `message.received` for the rows of `input i` that became `inserted_messages m`. The key is the
+ * public URL and the channels of the batch, sorted: each further shape would add about 50 µs to the start of the statement.
  */
-const emitReceived = sharedFragment((sql, channels) => {
+const emitReceived = sharedFragment((sql, key) => {
+  const [publicUrl = '', ...channels] = key.split(' ')
   const ids = sql`m.conversation_id, i.contact_id`
-  // Media is fetched later, so no message has a media path to complete.
   const rest = sql`m.content_type, m.content_text as text,
-    ${jsonObject(sql, messageColumns(sql, sql`i.channel`, ''))} as message,
+    ${jsonObject(sql, messageColumns(sql, sql`i.channel`, publicUrl))} as message,
     ${contactJson(sql, sql`i.workspace_id`, sql`i.contact_id`)} as contact`
   const keys: Record<string, Fragment> = {
     msgapp: sql`${ids}, m.external_id as msgapp_message_id`,
     social: sql`i.channel, ${ids}, m.external_id as social_message_id`,
     web: sql`i.channel, ${ids}, m.id as message_id`,
   }
-  const shapes = channels
-    .split(' ')
-    .map((name) => sql`when ${name} then ${jsonObject(sql, sql`${keys[name] ?? ids}, ${rest}`)}`)
+  const shapes = channels.map((name) => sql`when ${name} then ${jsonObject(sql, sql`${keys[name] ?? ids}, ${rest}`)}`)
   return emit(sql, {
     event: 'message.received',
     workspaces: sql`inserted_messages`,
@@ -185,7 +186,10 @@ const emitReceived = sharedFragment((sql, channels) => {
   })
 })
 
-function toRow({ workspaceId, channel, id, written }: InboundMessage, { conversation_id, contact_id }: Thread) {
+function toRow(
+  { workspaceId, channel, id, written, media_url }: InboundMessage,
+  { conversation_id, contact_id }: Thread,
+) {
   const { external_id, at, content_type, content_text, media } = written
   return {
     workspace_id: workspaceId,
@@ -195,6 +199,7 @@ function toRow({ workspaceId, channel, id, written }: InboundMessage, { conversa
     content_type,
     content_text,
     content: written.content,
+    media_url: media_url ?? null,
     // A web message has an external id only when the visitor's page gave it a `client_id`.
     external_id: channel === 'web' && !isVisitMessageId(external_id) ? null : external_id,
     reply_to: written.reply_to,

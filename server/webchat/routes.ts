@@ -28,11 +28,14 @@ import type { Live } from '../lib/live.ts'
 import { cutPage, readPosition } from '../lib/page.ts'
 import { DataOf, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import type { Store } from '../lib/store.ts'
+import { markVisitorFileUsed } from '../media/uploads.ts'
 import { requireText } from '../messages/draft.ts'
 import { toInbound } from '../messages/inbound.ts'
 import type { Intake } from '../messages/intake.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { messageFields } from '../messages/routes.ts'
+import { visitorFileRoutes } from './files.ts'
 import { findConversation, findStart, streamMessages, toVisible, visitorTopic } from './stream.ts'
 import { countMessage, createVisitor, openVisitor } from './visitors.ts'
 
@@ -41,6 +44,7 @@ export type WebChatOptions = {
   sealer: Sealer
   web: Channel
   intake: Intake
+  store: Store
   live: Live
   publicUrl: string
   /** A client that does not read its response for this long is disconnected. */
@@ -75,14 +79,15 @@ const WidgetSettings = Type.Object({
 const { content: _, error: __, broadcast_id: ___, ...visitorFields } = messageFields
 const VisitorMessage = Type.Object({ ...visitorFields, client_id: Type.Optional(Uuid) })
 const NewVisitorMessage = Type.Object({
-  text: Type.String(),
+  text: Type.Optional(Type.String()),
+  file: Type.Optional(Type.String({ maxLength: 100, description: 'A file of the visitor, from `POST …/files`.' })),
   name: Type.Optional(Type.String({ maxLength: 500 })),
   email: Type.Optional(Type.String({ maxLength: 320 })),
   client_id: Type.Optional(Uuid),
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, live, publicUrl, drainTimeoutMs }: WebChatOptions) =>
+  ({ db, sealer, web, intake, store, live, publicUrl, drainTimeoutMs }: WebChatOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
@@ -110,6 +115,14 @@ export const webChatRoutes =
       return visitorId
     }
 
+    await app.register(
+      visitorFileRoutes({
+        db,
+        store,
+        requireVisitor: ({ visit, headers }) => requireVisitor(visit, headers['x-visitor-token']),
+      }),
+    )
+
     app.get(
       '/web-chat/:site_id/settings',
       { schema: { params: Site, response: { 200: DataOf(WidgetSettings) } } },
@@ -135,18 +148,31 @@ export const webChatRoutes =
       '/web-chat/:site_id/messages',
       { schema: { params: Site, body: NewVisitorMessage, response: { 201: DataOf(VisitorMessage) } } },
       async (request, reply) => {
-        const { text, client_id } = request.body
+        const { file, client_id } = request.body
+        if (request.body.text === undefined && file === undefined) throw badRequest('text: required')
+        const text = request.body.text ?? ''
         const name = request.body.name?.trim() || null
         const email = request.body.email?.trim() || null
-        requireText(text)
+        if (text !== '' || file === undefined) requireText(text)
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
         const message_id = client_id ? toVisitMessageId(visitorId, client_id) : newId()
-        const body = { visitor_id: visitorId, message_id, text, name, at: nowIso() }
+        const repeated = () => getMessageNamed(db, site.workspace_id, { name: message_id, channel: 'web' }, publicUrl)
+        const earlier = file === undefined || !client_id ? undefined : await repeated()
+        if (earlier) {
+          reply.code(201)
+          return { data: toVisible(earlier) }
+        }
+        const { type, path } =
+          file === undefined
+            ? { type: undefined, path: undefined }
+            : await markVisitorFileUsed(db, site.workspace_id, { visitorId, token: file })
+        const body = { visitor_id: visitorId, message_id, text, name, at: nowIso(), type }
         const [report] = web.parse(site, body)
         if (report?.kind !== 'message') throw badRequest('text: cannot be stored')
-        const stored = await intake.receive(toInbound(site.workspace_id, 'web', report, { email }))
+        const inbound = toInbound(site.workspace_id, 'web', report, { email })
+        const stored = await intake.receive({ ...inbound, media_url: path })
         if (stored) live.announce(visitorTopic(visitorId))
         const message = stored
           ? await getMessage(
@@ -155,7 +181,7 @@ export const webChatRoutes =
               { conversationId: stored.conversation_id, id: stored.id, channel: 'web' },
               publicUrl,
             )
-          : await getMessageNamed(db, site.workspace_id, { name: message_id, channel: 'web' }, publicUrl)
+          : await repeated()
         if (!message) throw new Error('a message that was just stored does not exist')
         reply.code(201)
         return { data: toVisible(message) }

@@ -20,6 +20,11 @@ const messagesPerMinute = 60
 const messagesPerNetwork = 600
 const messagesPerDay = 5_000
 const messagesPerNetworkAndDay = 20_000
+/** Files of up to 10 MiB: a network can store at most 2 GiB a day. */
+const filesPerMinute = 10
+const filesPerNetwork = 30
+const filesPerDay = 50
+const filesPerNetworkAndDay = 200
 
 /** A token belongs to no row. */
 const tokenContext: SealContext = ['visitor_token']
@@ -51,6 +56,18 @@ export async function countMessage(sql: Sql, siteId: string, visitorId: string, 
     limit(network, messagesPerNetwork, 'a minute from one address'),
     limit(`${visitorId}${perDay}`, messagesPerDay, 'a day'),
     limit(`${network}${perDay}`, messagesPerNetworkAndDay, 'a day from one address'),
+  ])
+}
+
+/** Counts a file of a visitor. Throws 429 above a limit. */
+export async function countFile(sql: Sql, siteId: string, visitorId: string, address: string): Promise<void> {
+  const network = `${networkKey(siteId, address)} files`
+  const limit = (key: string, max: number, rule: string) => ({ key, max, message: `over ${max} files ${rule}` })
+  await count(sql, [
+    limit(`${visitorId} files`, filesPerMinute, 'a minute'),
+    limit(network, filesPerNetwork, 'a minute from one address'),
+    limit(`${visitorId} files${perDay}`, filesPerDay, 'a day'),
+    limit(`${network}${perDay}`, filesPerNetworkAndDay, 'a day from one address'),
   ])
 }
 

@@ -10,6 +10,7 @@ export type Settings = {
 export type Message = {
   id: string
   direction: 'inbound' | 'outbound'
+  content_type: string
   content_text: string | null
   media_url: string | null
   status: string
@@ -24,18 +25,22 @@ type Result<Data> =
   /** `status` is 0 when there was no response. Browsers also hide the response of a CORS refusal. */
   | { ok: false; status: number; retryMs: number | undefined }
 
-type NewMessage = { text: string; client_id: string; name?: string; email?: string }
+type NewMessage = { text: string; client_id: string; file?: string; name?: string; email?: string }
 
 export type Api = {
   getSettings(): Promise<Result<Settings>>
   createVisitor(): Promise<Result<{ visitor_token: string }>>
   sendMessage(token: string, message: NewMessage): Promise<Result<Message>>
+  /** Stores a file. The `file` in the answer is sent with a message. */
+  uploadFile(token: string, file: File): Promise<Result<{ file: string }>>
   /** Newest first. */
   listMessages(token: string, cursor?: string): Promise<Result<Message[]>>
   openStream(token: string): EventSource
 }
 
 const timeoutMs = 20_000
+/** 10 MiB at 0.3 Mbit/s. */
+const uploadTimeoutMs = 300_000
 
 /** `baseUrl` is the folder that the script was loaded from. It ends with a slash. */
 export function createApi(baseUrl: string, siteId: string): Api {
@@ -43,15 +48,16 @@ export function createApi(baseUrl: string, siteId: string): Api {
 
   async function call<Data>(path: string, token?: string, body?: unknown, method = 'GET'): Promise<Result<Data>> {
     const abort = new AbortController()
-    const timer = setTimeout(() => abort.abort(), timeoutMs)
+    const isFile = body instanceof File
+    const timer = setTimeout(() => abort.abort(), isFile ? uploadTimeoutMs : timeoutMs)
     try {
       const response = await fetch(site + path, {
         method,
         headers: {
           ...(token ? { 'x-visitor-token': token } : {}),
-          ...(body ? { 'content-type': 'application/json' } : {}),
+          ...(body ? { 'content-type': isFile ? body.type || 'application/octet-stream' : 'application/json' } : {}),
         },
-        ...(body ? { body: JSON.stringify(body) } : {}),
+        ...(body ? { body: isFile ? body : JSON.stringify(body) } : {}),
         credentials: 'omit',
         signal: abort.signal,
       })
@@ -70,6 +76,7 @@ export function createApi(baseUrl: string, siteId: string): Api {
     getSettings: () => call('/settings'),
     createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
     sendMessage: (token, message) => call('/messages', token, message, 'POST'),
+    uploadFile: (token, file) => call(`/files?filename=${encodeURIComponent(file.name)}`, token, file, 'POST'),
     listMessages: (token, cursor) =>
       call(`/messages?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`, token),
     openStream: (token) => new EventSource(`${site}/stream?token=${encodeURIComponent(token)}`),

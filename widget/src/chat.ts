@@ -7,12 +7,14 @@
  */
 import type { Api, Message } from './api.ts'
 import type { QueuedMessage, Store } from './store.ts'
-import { type ChatView, toView } from './view.ts'
+import { type ChatView, toView, type Upload } from './view.ts'
 
 export type Chat = {
   view(): ChatView
   start(): void
   send(text: string, details?: { name: string; email: string }): void
+  /** Uploads a file and sends it as a message of its own. A file that is not uploaded yet is lost with the page. */
+  sendFile(file: File, details?: { name: string; email: string }): void
   /** Sends a failed message again. */
   retry(key: string): void
   loadEarlier(): Promise<void>
@@ -36,10 +38,12 @@ const maxBackoffMs = 30_000
 export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat {
   const thread = new Map<string, Message>()
   const failedIds = new Set<string>()
+  let uploads: readonly Upload[] = []
   let earlierCursor: string | null = null
   let isLoaded = false
   let isOpen = false
   let isSending = false
+  let isUploading = false
   const sendBackoff = createBackoff()
   const pollBackoff = createBackoff()
   let source: EventSource | undefined
@@ -110,7 +114,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   const nextQueued = () => store.read().queue.find(({ client_id }) => !failedIds.has(client_id))
 
   /** Returns the delay before the next attempt, or undefined when the message is settled. */
-  async function sendQueued({ client_id, text }: QueuedMessage): Promise<number | undefined> {
+  async function sendQueued({ client_id, text, file }: QueuedMessage): Promise<number | undefined> {
     const token = await resolveToken()
     if (typeof token !== 'string') {
       if (!token.isFinal) return token.retryMs ?? sendBackoff.next()
@@ -120,6 +124,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     const { name, email } = store.read()
     const result = await api.sendMessage(token, {
       ...{ text, client_id },
+      ...(file ? { file } : {}),
       ...(name ? { name } : {}),
       ...(email ? { email } : {}),
     })
@@ -132,6 +137,28 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     } else if (isFinal(result.status)) markFailed(client_id)
     else return result.retryMs ?? sendBackoff.next()
     return undefined
+  }
+
+  /** One file after the other. An uploaded file joins the queue of messages, which all tabs share. */
+  async function flushUploads(): Promise<void> {
+    const next = uploads.find(({ isFailed }) => !isFailed)
+    if (isUploading || !next || stopping.signal.aborted) return
+    isUploading = true
+    const { client_id, at, file } = next
+    const token = await resolveToken()
+    const result = typeof token === 'string' ? await api.uploadFile(token, file) : undefined
+    isUploading = false
+    if (result?.ok) {
+      const message = { client_id, text: '', at, file: result.data.file, name: file.name }
+      store.update(({ queue }) => ({ queue: [...queue, message] }))
+      uploads = uploads.filter((one) => one !== next)
+    } else {
+      if (result?.status === 401 && typeof token === 'string') resetVisitor(token)
+      uploads = uploads.map((one) => (one === next ? { ...one, isFailed: true } : one))
+    }
+    onChange()
+    void flush()
+    void flushUploads()
   }
 
   function markFailed(clientId: string): void {
@@ -196,7 +223,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   }
 
   return {
-    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, store }),
+    view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, store }),
     start() {
       const { signal } = stopping
       const onOnline = () => {
@@ -233,8 +260,16 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
       onChange()
       void flush()
     },
+    sendFile(file, details) {
+      uploads = [...uploads, { client_id: newId(), at: new Date().toISOString(), file, isFailed: false }]
+      if (details) store.update(() => ({ ...details, introduced: true }))
+      onChange()
+      void flushUploads()
+    },
     retry(key) {
       failedIds.delete(key)
+      uploads = uploads.map((one) => (one.client_id === key ? { ...one, isFailed: false } : one))
+      void flushUploads()
       onChange()
       void flush()
     },

@@ -11,6 +11,8 @@ import type { Words } from './words.ts'
 type Details = { name: string; email: string }
 export type Composer = {
   root: HTMLElement
+  /** Sends files, from a drop anywhere on the panel. */
+  sendFiles(files: Iterable<File>): void
   /** Focuses the name if the form asks for details, else the message. */
   focus(): void
   render(options: { asksDetails: boolean; isOffline: boolean }): void
@@ -20,12 +22,16 @@ type ComposerOptions = {
   words: Words
   askDetails: Settings['ask_details']
   onSend: (text: string, details?: Details) => void
+  onFile: (file: File, details?: Details) => void
 }
 
 const maxTextLength = 4096
+const maxFileBytes = 10 * 1024 * 1024
+/** The service checks the content; this list is for the file dialog. */
+const acceptedFiles = 'image/*,video/mp4,audio/*,.pdf,.txt,.csv,.docx,.xlsx,.pptx,.odt,.ods'
 const maxHeightPx = 120
 
-export function createComposer({ words, askDetails, onSend }: ComposerOptions): Composer {
+export function createComposer({ words, askDetails, onSend, onFile }: ComposerOptions): Composer {
   const required = askDetails === 'required'
   const name = element('input', {
     ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*', required },
@@ -47,7 +53,14 @@ export function createComposer({ words, askDetails, onSend }: ComposerOptions): 
     ...{ placeholder: words.placeholder, 'aria-label': words.placeholder.replace('…', '') },
   })
   const send = element('button', { type: 'button', class: 'send', 'aria-label': words.send }, icon('arrow-up'))
-  const root = element('form', { class: 'composer' }, offline, details, element('div', { class: 'line' }, text, send))
+  const picker = element('input', { type: 'file', multiple: true, hidden: true, accept: acceptedFiles })
+  const attach = element('button', { type: 'button', class: 'send', 'aria-label': words.attach }, icon('paperclip'))
+  const root = element(
+    'form',
+    { class: 'composer' },
+    ...[offline, details, element('div', { class: 'line' }, picker, attach, text, send)],
+  )
+  let fileNotice = ''
 
   const resize = () => {
     text.style.height = 'auto'
@@ -60,11 +73,32 @@ export function createComposer({ words, askDetails, onSend }: ComposerOptions): 
     const message = text.value.trim()
     if (!message) return text.focus()
     if (!root.reportValidity()) return
-    onSend(message, details.hidden ? undefined : { name: name.value.trim(), email: email.value.trim() })
+    onSend(message, readDetails())
     text.value = ''
     resize()
     text.focus()
   }
+  const sendFiles = (files: Iterable<File>) => {
+    const all = [...files]
+    if (all.length === 0 || !root.reportValidity()) return
+    const sendable = all.filter(({ size }) => size <= maxFileBytes)
+    fileNotice = sendable.length < all.length ? words.tooLarge : ''
+    offline.textContent = fileNotice
+    for (const file of sendable) onFile(file, readDetails())
+  }
+  const readDetails = () => (details.hidden ? undefined : { name: name.value.trim(), email: email.value.trim() })
+  attach.addEventListener('click', () => picker.click())
+  picker.addEventListener('change', () => {
+    sendFiles(picker.files ?? [])
+    picker.value = ''
+    text.focus()
+  })
+  text.addEventListener('paste', (event) => {
+    const { files = [] } = event.clipboardData ?? {}
+    if (files.length === 0) return
+    event.preventDefault()
+    sendFiles(files)
+  })
   send.addEventListener('click', submit)
   const fields: HTMLElement[] = [name, email, text]
   for (const field of fields) {
@@ -78,6 +112,7 @@ export function createComposer({ words, askDetails, onSend }: ComposerOptions): 
   root.addEventListener('submit', (event) => event.preventDefault())
   return {
     root,
+    sendFiles,
     focus() {
       if (details.hidden) text.focus()
       else name.focus()
@@ -86,7 +121,7 @@ export function createComposer({ words, askDetails, onSend }: ComposerOptions): 
       details.hidden = !asksDetails
       // A hidden required field would still fail the form's validation.
       details.disabled = !asksDetails
-      const notice = isOffline ? words.offline : ''
+      const notice = isOffline ? words.offline : fileNotice
       if (offline.textContent !== notice) offline.textContent = notice
     },
   }

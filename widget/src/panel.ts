@@ -43,7 +43,7 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     onRetry: chat.retry,
     onLoadEarlier: () => void chat.loadEarlier(),
   })
-  const composer = createComposer({ words, askDetails, onSend: chat.send })
+  const composer = createComposer({ words, askDetails, onSend: chat.send, onFile: chat.sendFile })
   const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
   const panel = element(
     'section',
@@ -82,6 +82,12 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
   panel.addEventListener('keydown', onKeydown)
   // Outside the shadow root these events do not show their text field, so the page's shortcuts would react to them.
   for (const name of ['keydown', 'keypress', 'keyup']) panel.addEventListener(name, (event) => event.stopPropagation())
+
+  panel.addEventListener('dragover', (event) => event.preventDefault())
+  panel.addEventListener('drop', (event) => {
+    event.preventDefault()
+    composer.sendFiles(event.dataTransfer?.files ?? [])
+  })
 
   mount(host.shadowRoot ?? host.attachShadow({ mode: 'open' }), root, color)
   followViewport(panel)

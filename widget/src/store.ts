@@ -11,6 +11,9 @@ export type QueuedMessage = {
   client_id: string
   text: string
   at: string
+  /** An uploaded file, and its name. */
+  file?: string
+  name?: string
 }
 
 type StoredState = {

@@ -6,6 +6,7 @@
  */
 import { element, setAttribute } from './dom.ts'
 import { findLinks, toHref } from './links.ts'
+import { findMarks } from './marks.ts'
 import type { ChatView, MessageView } from './view.ts'
 import type { Words } from './words.ts'
 
@@ -91,11 +92,40 @@ function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void
   }
 }
 
-function contentOf({ text, media_url, isDeleted }: MessageView, words: Words): (Node | string)[] {
+function contentOf({ text, media_url, type, name, isDeleted }: MessageView, words: Words): (Node | string)[] {
   if (isDeleted) return [words.deleted]
-  const parts = findLinks(text ?? '').map(({ text, href }) => (href ? link(text, href) : text))
+  const parts = findLinks(text ?? '').flatMap(({ text, href }) => (href ? link(text, href) : formatted(text)))
   const href = media_url && toHref(media_url)
-  return href ? [link(words.file, href), ...(parts.length > 0 ? ['\n', ...parts] : [])] : parts
+  const file = href ? fileOf(href, type, nameIn(href) ?? words.file) : name
+  return file ? [file, ...(parts.length > 0 ? ['\n', ...parts] : [])] : parts
+}
+
+const formatted = (text: string): (Node | string)[] =>
+  findMarks(text).map(({ text, tag }) => (tag ? element(tag, {}, text) : text))
+
+/** An image and a sound show in the thread; any other file is a link, and so is one that the page's policy blocks. */
+function fileOf(href: string, type: string, name: string): Node {
+  const label = link(name, href)
+  if (type === 'audio') {
+    const audio = element('audio', { src: href, controls: true, preload: 'metadata', 'aria-label': name })
+    audio.addEventListener('error', () => audio.replaceWith(label))
+    return audio
+  }
+  if (type !== 'image') return label
+  const image = element('img', { src: href, alt: name })
+  image.addEventListener('error', () => image.replaceWith(name))
+  label.replaceChildren(image)
+  return label
+}
+
+/** The filename at the end of a media link. */
+function nameIn(url: string): string | undefined {
+  const [, name] = /\/media\/\w+\/([^/?#]+)$/.exec(url) ?? []
+  try {
+    return name && decodeURIComponent(name)
+  } catch {
+    return name
+  }
 }
 
 const link = (text: string, href: string) =>

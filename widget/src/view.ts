@@ -9,20 +9,28 @@ export type MessageView = {
   state: 'sent' | 'pending' | 'failed'
   text: string | null
   media_url: string | null
+  /** `image`, `audio`, … of a message with a file. */
+  type: string
+  /** The name of a file that is not sent yet. */
+  name?: string | undefined
   isDeleted: boolean
   at: string
 }
 
 export type ChatView = { messages: MessageView[]; unreadCount: number; isOffline: boolean; hasEarlier: boolean }
 
+/** A file that is being uploaded by this page. */
+export type Upload = { client_id: string; at: string; file: File; isFailed: boolean }
+
 type ChatState = {
   thread: ReadonlyMap<string, Message>
   failedIds: ReadonlySet<string>
   hasEarlier: boolean
+  uploads: readonly Upload[]
   store: Store
 }
 
-export function toView({ thread, failedIds, hasEarlier, store }: ChatState): ChatView {
+export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatState): ChatView {
   const { queue, seen = '' } = store.read()
   const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   const sentIds = new Set(sent.map(({ client_id }) => client_id))
@@ -35,6 +43,7 @@ export function toView({ thread, failedIds, hasEarlier, store }: ChatState): Cha
           state: 'sent',
           text: message.content_text,
           media_url: message.media_url,
+          type: message.content_type,
           isDeleted: message.deleted_at !== null,
           at: message.created_at,
         }),
@@ -42,11 +51,18 @@ export function toView({ thread, failedIds, hasEarlier, store }: ChatState): Cha
       ...queue
         .filter(({ client_id }) => !sentIds.has(client_id))
         .map(
-          ({ client_id, text, at }): MessageView => ({
-            ...{ key: client_id, isOwn: true, text, media_url: null, isDeleted: false, at },
+          ({ client_id, text, at, name }): MessageView => ({
+            ...{ key: client_id, isOwn: true, text, media_url: null, type: 'text', name, isDeleted: false, at },
             state: failedIds.has(client_id) ? 'failed' : 'pending',
           }),
         ),
+      ...uploads.map(
+        ({ client_id, at, file, isFailed }): MessageView => ({
+          ...{ key: client_id, isOwn: true, text: null, media_url: null, type: 'text', isDeleted: false, at },
+          name: file.name,
+          state: isFailed ? 'failed' : 'pending',
+        }),
+      ),
     ],
     unreadCount: sent.filter(({ id, direction }) => direction === 'outbound' && id > seen).length,
     isOffline: !navigator.onLine,

@@ -11,6 +11,8 @@ export type Words = {
   earlier: string
   placeholder: string
   send: string
+  attach: string
+  tooLarge: string
   name: string
   email: string
   optional: (field: string) => string
@@ -37,6 +39,8 @@ const en: Words = {
   earlier: 'Earlier messages',
   placeholder: 'Write a message…',
   send: 'Send',
+  attach: 'Attach a file',
+  tooLarge: 'A file may have at most 10 MB.',
   name: 'Name',
   email: 'Email',
   optional: (field) => `${field} (optional)`,
@@ -63,6 +67,8 @@ const de: Words = {
   earlier: 'Frühere Nachrichten',
   placeholder: 'Nachricht schreiben…',
   send: 'Senden',
+  attach: 'Datei anhängen',
+  tooLarge: 'Eine Datei darf höchstens 10 MB groß sein.',
   name: 'Name',
   email: 'E-Mail',
   optional: (field) => `${field} (optional)`,
@@ -89,6 +95,8 @@ const es: Words = {
   earlier: 'Mensajes anteriores',
   placeholder: 'Escribe un mensaje…',
   send: 'Enviar',
+  attach: 'Adjuntar un archivo',
+  tooLarge: 'Un archivo puede tener como máximo 10 MB.',
   name: 'Nombre',
   email: 'Correo electrónico',
   optional: (field) => `${field} (opcional)`,
@@ -115,6 +123,8 @@ const fr: Words = {
   earlier: 'Messages précédents',
   placeholder: 'Écrire un message…',
   send: 'Envoyer',
+  attach: 'Joindre un fichier',
+  tooLarge: 'Un fichier peut avoir 10 Mo au maximum.',
   name: 'Nom',
   email: 'E-mail',
   optional: (field) => `${field} (facultatif)`,
@@ -141,6 +151,8 @@ const pt: Words = {
   earlier: 'Mensagens anteriores',
   placeholder: 'Escreva uma mensagem…',
   send: 'Enviar',
+  attach: 'Anexar um ficheiro',
+  tooLarge: 'Um ficheiro pode ter no máximo 10 MB.',
   name: 'Nome',
   email: 'E-mail',
   optional: (field) => `${field} (opcional)`,
@@ -167,6 +179,8 @@ const ar: Words = {
   earlier: 'رسائل سابقة',
   placeholder: 'اكتب رسالة…',
   send: 'إرسال',
+  attach: 'إرفاق ملف',
+  tooLarge: 'الحد الأقصى لحجم الملف 10 ميغابايت.',
   name: 'الاسم',
   email: 'البريد الإلكتروني',
   optional: (field) => `${field} (اختياري)`,

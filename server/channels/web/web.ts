@@ -34,18 +34,22 @@ export function createWeb(): Channel {
   }
 }
 
+const fileTypes = ['image', 'video', 'audio', 'document'] as const
+
 function readVisit(body: unknown): Report {
-  const { visitor_id, message_id, text, name, at } = recordOf(body) ?? {}
+  const { visitor_id, message_id, text, name, at, type } = recordOf(body) ?? {}
   const external_id = idOf(message_id)
   const visitor = idOf(visitor_id)
   const content_text = textOf(text)
-  if (!external_id || !visitor || content_text === null) return ignored('a visit without visitor, message id or text')
+  const content_type = fileTypes.find((each) => each === type) ?? 'text'
+  const isEmpty = content_text === null && content_type === 'text'
+  if (!external_id || !visitor || isEmpty) return ignored('a visit without visitor, message id, text or file')
   return {
     kind: 'message',
     from: personOf(visitor, name),
     external_id,
     at: timeOf(typeof at === 'string' ? Date.parse(at) : undefined),
-    content_type: 'text',
+    content_type,
     content_text,
     media: null,
     reply_to: null,
