@@ -3,7 +3,6 @@
  * displays without running them. The first bytes decide; a name never has the ending of another type.
  */
 import { badRequest } from '../lib/errors.ts'
-import type { Upload } from './uploads.ts'
 
 export const maxVisitorBytes = 10 * 1024 * 1024
 
@@ -34,7 +33,7 @@ const endings: Readonly<Record<string, readonly string[]>> = {
 /** Returns the name to store. 400 for a type that is not accepted. */
 export function requireVisitorFile(
   head: Buffer,
-  { mime_type, filename }: Pick<Upload, 'mime_type' | 'filename'>,
+  { mime_type, filename }: { mime_type: string; filename: string | null },
 ): string {
   const accepted = Object.hasOwn(endings, mime_type) ? endings[mime_type] : undefined
   if (!accepted || !isAsDeclared(head, mime_type)) throw badRequest('body: this type of file is not accepted')
