@@ -308,6 +308,13 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await page.getByRole('button', { name: 'Undo' }).last().click()
   await page.getByRole('heading', { name: 'Dan Early' }).waitFor()
   await becomes('it open again', (all) => all['Dan Early'].status === 'open')
+
+  // A conversation is not closed with a reply that the channel refused.
+  await provider.fault({ to: '+14155550200', mode: 'reject', code: 131026, count: 1 })
+  await box(page).fill('Refused')
+  await box(page).press('Control+Enter')
+  await page.getByText('The reply was not sent. The conversation is open again.').waitFor()
+  await becomes('it open', (all) => all['Dan Early'].status === 'open')
 })
 
 /** A dashboard, and its conversations as the service has them. */

@@ -16,6 +16,8 @@ import type { Template } from '../channels/channel.ts'
 import { replaceTemplates } from '../channels/templates.ts'
 import { addTags, readTagNames, resolveTags } from '../contacts/tags.ts'
 import { filterFields } from '../conversations/filter-fields.ts'
+import { resolveLabels } from '../conversations/labels.ts'
+import { createView } from '../conversations/views.ts'
 import { noteHistory } from '../insights/checklist.ts'
 import { nowMs } from '../lib/clock.ts'
 import { randomToken } from '../lib/crypto.ts'
@@ -46,6 +48,7 @@ type SeedOptions = { sql: Sql; workspaceId: string; publicUrl: string; store: St
 const dayMs = 86_400_000
 const maxPicture = 1_000_000
 const pictureType = 'image/jpeg'
+const demoView = { name: 'Longest wait', is_shared: true, filters: { status: 'open', sort: 'waiting' } }
 const json = (rows: unknown) => JSON.stringify(rows)
 
 /** Runs in the caller's transaction. */
@@ -69,6 +72,7 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptio
   await replaceTemplates(sql, workspaceId, templates)
   await insertPeople(sql, workspaceId, [...people.values()])
   await insertThreads(sql, workspaceId, threads)
+  await insertLabels(sql, past, threads)
   await insertFiles(sql, past, threads, sizes)
   const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
   await insertSegments(sql, workspaceId, segments)
@@ -147,13 +151,14 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
   })
   await sql`
     insert into conversations (workspace_id, id, contact_id, channel, status, assigned_agent_id, last_message_text,
-      last_message_at, last_inbound_at, inbox_at, waiting_since, unread_count, created_at, updated_at)
+      last_message_at, last_inbound_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at,
+      updated_at)
     select ${workspaceId}, id, contact_id, channel, status, assigned_agent_id, last_message_text, last_message_at,
-      last_inbound_at, inbox_at, waiting_since, unread_count, created_at, last_message_at
+      last_inbound_at, inbox_at, waiting_since, snoozed_until, unread_count, created_at, last_message_at
     from json_to_recordset(${json(conversations)}::text::json) as g (
       id uuid, contact_id uuid, channel text, status text, assigned_agent_id uuid, last_message_text text,
       last_message_at timestamptz, last_inbound_at timestamptz, inbox_at timestamptz, waiting_since timestamptz,
-      unread_count int, created_at timestamptz
+      snoozed_until timestamptz, unread_count int, created_at timestamptz
     )`
   await sql`
     with inserted_messages as (
@@ -173,6 +178,20 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
     ${countOutcomes(sql, sql`sent_messages`)},
     ${reindexMessages(sql, sql`inserted_messages`)}
     select count(*) from inserted_messages`
+}
+
+/** Labels the conversations, and saves a view that all members share. */
+async function insertLabels(sql: Sql, past: Past, threads: readonly PastThread[]): Promise<void> {
+  const { workspaceId, ownerId } = past
+  const labels = await resolveLabels(sql, workspaceId, readTagNames(threads.flatMap((thread) => thread.labels)))
+  const rows = threads.flatMap(({ id, labels: names }) =>
+    names.map((name) => ({ conversation_id: id, label_id: labels.get(fold(name))?.id })),
+  )
+  await sql`
+    insert into conversation_labels (workspace_id, conversation_id, label_id)
+    select ${workspaceId}, conversation_id, label_id
+    from json_to_recordset(${json(rows)}::text::json) as g (conversation_id uuid, label_id uuid)`
+  await createView(sql, workspaceId, ownerId, demoView)
 }
 
 /** A customer's file is a row of `media`, a member's file one of `uploads`. Both are stored already. */

@@ -56,6 +56,8 @@ export type PastThread = {
   status: DemoThread['status']
   assigned_agent_id: string | null
   unread_count: number
+  labels: readonly string[]
+  snoozed_until: string | null
   created_at: string
   messages: PastMessage[]
 }
@@ -142,7 +144,7 @@ function requirePerson(people: ReadonlyMap<PersonKey, PastPerson>, key: PersonKe
 }
 
 function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: PastMessage | undefined): PastThread {
-  const { channel, status, isOurs = false, unread = 0, lines } = talk
+  const { channel, status, isOurs = false, unread = 0, labels = [], snoozedFor, lines } = talk
   const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(broadcast ? [timeOf(broadcast)] : [])]
   const id = pastId(Math.min(...times))
   const written: PastMessage[] = []
@@ -156,6 +158,8 @@ function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: P
     status,
     assigned_agent_id: isOurs ? past.ownerId : null,
     unread_count: unread,
+    labels,
+    snoozed_until: snoozedFor ? new Date(past.nowMs + spanOf(snoozedFor)).toISOString() : null,
     created_at: timeOfId(id),
     messages: messages.sort((one, other) => timeOf(one) - timeOf(other)),
   }

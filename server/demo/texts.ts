@@ -30,6 +30,9 @@ export type DemoThread = {
   isOurs?: boolean
   /** The number of unread lines. */
   unread?: number
+  labels?: readonly string[]
+  /** Snoozed for this long from now. Its status is `pending`. */
+  snoozedFor?: string
   lines: readonly DemoLine[]
 }
 
@@ -51,6 +54,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'maya',
     channel: 'msgapp',
     status: 'open',
+    labels: ['Delivery'],
     isOurs: true,
     unread: 2,
     lines: [
@@ -94,6 +98,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'elena',
     channel: 'msgapp',
     status: 'open',
+    labels: ['Pickup'],
     unread: 1,
     lines: [
       shop('8d 05:30', 'order_confirmed', { body: ['Elena', 'C-3302'] }),
@@ -109,6 +114,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'jonas',
     channel: 'msgapp',
     status: 'pending',
+    labels: ['Invoice'],
     isOurs: true,
     lines: [
       they('10d 03:15', 'Hallo! We need 80 espresso cups, stackable if possible. What would that be?'),
@@ -155,6 +161,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'lucas',
     channel: 'msgapp',
     status: 'closed',
+    labels: ['Refund'],
     lines: [
       shop(
         '11d 06:00',
@@ -188,6 +195,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'samuel',
     channel: 'msgapp',
     status: 'open',
+    labels: ['Delivery', 'Urgent'],
     unread: 1,
     lines: [
       they('5d 21:00', 'Do the stoneware mugs go in the dishwasher?'),
@@ -287,6 +295,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'george',
     channel: 'msgapp',
     status: 'open',
+    labels: ['Made to order'],
     isOurs: true,
     lines: [
       they('1d 08:00', 'Hello friends, the olive bowls are a hit. 40 more, same as last time?'),
@@ -298,6 +307,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'sofia',
     channel: 'social',
     status: 'open',
+    labels: ['Made to order'],
     isOurs: true,
     unread: 1,
     lines: [
@@ -345,6 +355,7 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'leo',
     channel: 'web',
     status: 'open',
+    labels: ['Made to order'],
     unread: 1,
     lines: [
       they('0d 00:35', 'Hi, is the oak shelf also available with five boards instead of four?'),
@@ -356,6 +367,8 @@ export const demoThreads: readonly DemoThread[] = [
     with: 'rachel',
     channel: 'web',
     status: 'pending',
+    labels: ['Made to order'],
+    snoozedFor: '1d 02:00',
     isOurs: true,
     lines: [
       they('9d 04:20', 'What is the return policy for sale items?'),

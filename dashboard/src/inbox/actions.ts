@@ -1,6 +1,7 @@
 /** What the member does with the selected, focused or open conversations, and where the member continues afterwards. */
 import { useMemo } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
+import { CallError } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { type Agent, useChanges } from './changes.ts'
 import { findConversation } from './data.ts'
@@ -63,6 +64,14 @@ export function useActions(openId: string) {
       },
       chooseLabels(ids: readonly string[]) {
         if (ids.length > 0) openDialog({ kind: 'labels', ids })
+      },
+      /** A reply that was not sent must not stay unnoticed in a closed or snoozed conversation. */
+      reopenUnsent(id: string, isSent: Promise<boolean>) {
+        void isSent.then((wasSent) => {
+          if (wasSent) return
+          changes.setStatus([id], 'open')
+          toast.error(new CallError(502, 'platform_error', words.inbox.flow.notSent))
+        })
       },
       openUnread: report(findUnread, words.inbox.flow.noUnread),
       openWaiting: report(findWaiting, words.inbox.flow.noneWaiting),

@@ -4,7 +4,7 @@
  */
 import { useMemo } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
-import { call, type InputOf, invalidate } from '../lib/api.ts'
+import { CallError, call, type InputOf, invalidate } from '../lib/api.ts'
 import { memberName } from '../lib/people.ts'
 import { formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
@@ -35,7 +35,7 @@ export function useChanges() {
       const restore = () => patchConversations(ids, ({ id }) => beforeById.get(id) ?? {})
       patchConversations(ids, change.patch)
       const sent = save(ids, change.body).then(
-        (failedCount) => failedCount > 0 && toast.error(new Error(flow.notFound(failedCount))),
+        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
         (error: unknown) => {
           restore()
           toast.error(error)

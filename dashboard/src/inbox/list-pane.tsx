@@ -60,6 +60,7 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
           <div className="inbox-search">
             <SearchInput
               label={words.inbox.search.label}
+              placeholder={words.inbox.search.placeholder}
               value={searchText}
               onChange={(event) => setSearchText(event.target.value)}
               onKeyDown={leave}

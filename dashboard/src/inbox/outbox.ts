@@ -11,7 +11,8 @@ import { CallError, call, describeError, invalidate, newIdempotencyKey } from '.
 import { insertMessage, type Message, summaryOf, threadInput } from './data.ts'
 import { type Body, discard, findSending, putSending, type Sending, useAllSendings } from './outbox-store.ts'
 
-const queues = new Map<string, Promise<void>>()
+/** The sends of each conversation, one after the other; the result says whether the last one was accepted. */
+const queues = new Map<string, Promise<boolean>>()
 
 /** The messages of a conversation that the service has not confirmed, oldest first. */
 export function useSendings(conversationId: string, messages: readonly Message[], memberId: string): Sending[] {
@@ -97,27 +98,37 @@ function start(unsent: Omit<Sending, 'state' | 'startedAt'>, onFailed?: Draft['o
   const sending: Sending = { ...unsent, state: 'sending', startedAt: Date.now() }
   putSending(sending)
   const { conversation_id: id } = sending.message
-  const queue = (queues.get(id) ?? Promise.resolve()).then(() => post(sending, onFailed))
+  const queue = (queues.get(id) ?? Promise.resolve(true)).then(() => post(sending, onFailed))
   queues.set(id, queue)
 }
 
-async function post(sending: Sending, onFailed: Draft['onFailed']): Promise<void> {
+/** Whether the last message of a conversation was accepted, once its send has ended. */
+export const isLastSent = (conversationId: string): Promise<boolean> =>
+  queues.get(conversationId) ?? Promise.resolve(true)
+
+async function post(sending: Sending, onFailed: Draft['onFailed']): Promise<boolean> {
   const { key, message, body, idempotencyKey } = sending
   const { conversation_id: id } = message
   try {
     const { data } = await call('POST /conversations/{id}/messages', { params: { id }, body, idempotencyKey })
     insertMessage(data)
     discard(key)
+    return true
   } catch (error) {
     onFailed?.(error)
     if (error instanceof CallError && error.code === 'platform_error') {
       await invalidate({ queryKey: ['GET /conversations/{id}/messages', threadInput(id)] })
-      return discard(key)
+      discard(key)
+      return false
     }
-    if (onFailed) return discard(key)
+    if (onFailed) {
+      discard(key)
+      return false
+    }
     const state = error instanceof CallError && error.code !== 'internal' ? 'refused' : 'lost'
     const failed = { status: 'failed', error_reason: describeError(error) } as const
     putSending({ ...sending, state, message: { ...message, ...failed } })
+    return false
   }
 }
 

@@ -17,6 +17,7 @@ import { words } from '../words/words.ts'
 import { useActions } from './actions.ts'
 import { Attachments } from './attachments.tsx'
 import { type Conversation, type Message, summaryOf } from './data.ts'
+import { isLastSent } from './outbox.ts'
 import type { Body } from './outbox-store.ts'
 import { useReplyDraft } from './reply-drafts.ts'
 import { remainingLength, toBodies } from './reply-rules.ts'
@@ -89,8 +90,18 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     else box.current?.focus()
     afterSend.current = undefined
   }
-  const sendAndClose = () => send(() => actions.setStatus([id], 'closed', 'reply'))
-  const sendAndSnooze = () => actions.chooseSnooze([id], (until) => send(() => actions.snooze([id], until, 'reply')))
+  const sendAndClose = () =>
+    send(() => {
+      actions.setStatus([id], 'closed', 'reply')
+      actions.reopenUnsent(id, isLastSent(id))
+    })
+  const sendAndSnooze = () =>
+    actions.chooseSnooze([id], (until) =>
+      send(() => {
+        actions.snooze([id], until, 'reply')
+        actions.reopenUnsent(id, isLastSent(id))
+      }),
+    )
   // Send was pressed during an upload: sends once all uploads finish, and gives up when one fails.
   useEffect(() => {
     if (isSendPending && hasFailedUpload) setSendPending(false)

@@ -99,6 +99,7 @@ export const flow = {
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 
+  notSent: 'The reply was not sent. The conversation is open again.',
   sendAnd: 'More ways to send',
   sendAndClose: 'Send and close',
   sendAndSnooze: 'Send and snooze…',

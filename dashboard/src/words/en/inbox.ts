@@ -72,6 +72,7 @@ export const inbox = {
 
   search: {
     label: 'Search contacts and messages',
+    placeholder: 'Search',
     clear: 'Clear search',
     contacts: 'Contacts',
     messages: 'Messages',
