@@ -4,6 +4,7 @@
  */
 import {
   ArrowDownUp,
+  AtSign,
   Bookmark,
   Building2,
   ChartColumn,
@@ -19,6 +20,7 @@ import {
   Download,
   Ellipsis,
   ExternalLink,
+  Eye,
   File,
   FileText,
   Funnel,
@@ -106,6 +108,7 @@ const icons = {
   tag: Tag,
   copy: Copy,
   edit: Pencil,
+  eye: Eye,
   trash: Trash2,
   download: Download,
   upload: Upload,
@@ -119,6 +122,7 @@ const icons = {
   link: Link,
   lock: Lock,
   note: StickyNote,
+  mention: AtSign,
   external: ExternalLink,
   signout: LogOut,
   sun: Sun,

@@ -79,6 +79,7 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
     },
     async ({ session: { workspaceId, member }, params, body: { text, mentions = [] } }, reply) => {
       const note = await createNote(db, workspaceId, params.id, member.id, { text, mentions })
+      for (const id of mentions) signals.memberChanged(id)
       reply.code(201)
       return { data: note }
     },
@@ -86,9 +87,11 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
   app.delete(
     '/conversations/:id/notes/:note_id',
     { config: { audit: 'note.deleted' }, schema: { params: NoteParams, response: { 200: DataOf(Deleted) } } },
-    async ({ session: { workspaceId, member }, params: { id, note_id } }) => ({
-      data: await deleteNote(db, workspaceId, id, member.id, note_id),
-    }),
+    async ({ session: { workspaceId, member }, params: { id, note_id } }) => {
+      const { mentions, ...deleted } = await deleteNote(db, workspaceId, id, member.id, note_id)
+      for (const memberId of mentions) signals.memberChanged(memberId)
+      return { data: deleted }
+    },
   )
 
   app.get(

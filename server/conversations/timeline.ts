@@ -103,18 +103,18 @@ export async function createNote(
   return note
 }
 
-/** Deletes a note. Only its author may. */
+/** Deletes a note and its mentions. Only its author may. `mentions`: the members whom it mentioned. */
 export async function deleteNote(
   sql: Sql,
   workspaceId: string,
   conversationId: string,
   memberId: string,
   id: string,
-): Promise<{ id: string; deleted: true }> {
+): Promise<{ id: string; deleted: true; mentions: readonly string[] }> {
   await requireExisting(sql, workspaceId, conversationId)
   const [note] = isUuid(id)
-    ? await sql<{ member_id: string }[]>`
-        select member_id from timeline_entries
+    ? await sql<{ member_id: string; details: StoredDetails }[]>`
+        select member_id, details from timeline_entries
         where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id} and kind = 'note'`
     : []
   if (!note) throw notFound('note')
@@ -122,7 +122,7 @@ export async function deleteNote(
   await sql`
     delete from timeline_entries
     where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
-  return { id, deleted: true }
+  return { id, deleted: true, mentions: note.details.mentions ?? [] }
 }
 
 async function requireExisting(sql: Sql, workspaceId: string, conversationId: string): Promise<void> {

@@ -12,6 +12,7 @@ import { ContactPanel } from './contact-panel.tsx'
 import { type Conversation, findConversation, patchConversation } from './data.ts'
 import { Drawer } from './drawer.tsx'
 import { ThreadPane } from './thread-pane.tsx'
+import { useReadMentions } from './unread-mentions.ts'
 import type { ContactPanelState } from './use-contact-panel.ts'
 
 type Props = { id: string; onBack: () => void; contactPanel: ContactPanelState }
@@ -20,7 +21,9 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   const query = useCall('GET /conversations/{id}', { params: { id } }, { live: true })
   const [cached] = useState(() => findConversation(id))
   const conversation = query.data ?? cached
-  useMarkAsRead(conversation)
+  const isVisible = useVisible()
+  useMarkAsRead(conversation, isVisible)
+  useReadMentions(id, isVisible)
   useViewing(id)
   if (query.error instanceof CallError && query.error.status === 404) return <NotFound onBack={onBack} />
   if (!conversation) {
@@ -71,8 +74,7 @@ const NotFound = ({ onBack }: { onBack: () => void }) => (
 )
 
 /** Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible. */
-function useMarkAsRead(conversation: Conversation | undefined): void {
-  const isVisible = useVisible()
+function useMarkAsRead(conversation: Conversation | undefined, isVisible: boolean): void {
   const canWrite = useCanWrite()
   const { mutate } = useChange('POST /conversations/{id}/read', { stale: ['GET /conversations/counts'] })
   const id = conversation?.id

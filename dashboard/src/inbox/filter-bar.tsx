@@ -3,15 +3,20 @@ import type { ReactNode } from 'react'
 import { Icon } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
+import { useSearchParam } from '../lib/hooks.ts'
 import { words } from '../words/words.ts'
 import { openDialog } from './dialogs.tsx'
 import { countFilters, type Filters, setFilters, sorts, statusTabs, unassigned } from './filters.ts'
+import { useUnreadMentions } from './unread-mentions.ts'
 
 const { list, flow } = words.inbox
 
 export function FilterBar({ filters }: { filters: Filters }) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
+  const unreadMentions = useUnreadMentions()
+  const [mentionsInUrl, setMentions] = useSearchParam('mentions')
+  const isMentions = mentionsInUrl === 'true'
   const toggleAssigned = (assigned: 'me' | typeof unassigned) =>
     setFilters({ assigned: filters.assigned === assigned ? '' : assigned })
   return (
@@ -43,6 +48,15 @@ export function FilterBar({ filters }: { filters: Filters }) {
         </Toggle>
         <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
           {list.unread}
+        </Toggle>
+        <Toggle
+          isOn={isMentions}
+          title={words.inbox.mentions.label}
+          count={unreadMentions.length}
+          onClick={() => setMentions(isMentions ? '' : 'true')}
+        >
+          <span className="offscreen">{words.inbox.mentions.label}</span>
+          <Icon name="mention" />
         </Toggle>
       </fieldset>
     </>
@@ -100,10 +114,23 @@ export function ListTools({ filters }: { filters: Filters }) {
   )
 }
 
-type ToggleProps = { isOn: boolean; count?: number | undefined; onClick: () => void; children: ReactNode }
+type ToggleProps = {
+  isOn: boolean
+  count?: number | undefined
+  title?: string
+  onClick: () => void
+  children: ReactNode
+}
 
-const Toggle = ({ isOn, count, onClick, children }: ToggleProps) => (
-  <button type="button" className="inbox-toggle" data-on={isOn ? '' : undefined} aria-pressed={isOn} onClick={onClick}>
+const Toggle = ({ isOn, count, title, onClick, children }: ToggleProps) => (
+  <button
+    type="button"
+    className="inbox-toggle"
+    data-on={isOn ? '' : undefined}
+    aria-pressed={isOn}
+    title={title}
+    onClick={onClick}
+  >
     {children}
     {count !== undefined && count > 0 && <small>{list.atMost(count)}</small>}
   </button>

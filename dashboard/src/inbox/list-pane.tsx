@@ -25,6 +25,7 @@ import { useStillOrder } from './still-order.ts'
 
 const { list, flow } = words.inbox
 
+const Mentions = lazy(() => import('./mentions.tsx'))
 const BulkBar = lazy(() => import('./bulk-bar.tsx'))
 const Bulk = ({ actions }: { actions: InboxActions }) => (
   <Suspense>
@@ -36,6 +37,7 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
   const { filters, isPlain } = useFilters()
   const hasSelection = useSelected().size > 0
   const [queryInUrl, setQueryInUrl] = useSearchParam('q')
+  const isMentions = useSearchParam('mentions')[0] === 'true'
   const [searchText, setSearchText] = useState(queryInUrl)
   const settledText = useDebounced(searchText.trim())
   useEffect(() => {
@@ -84,6 +86,10 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
       </div>
       {searchText.trim() ? (
         <SearchResults query={settledText} openId={openId} />
+      ) : isMentions ? (
+        <Suspense fallback={<Skeleton lines={12} />}>
+          <Mentions openId={openId} />
+        </Suspense>
       ) : (
         <Conversations filters={filters} isPlain={isPlain} openId={openId} />
       )}

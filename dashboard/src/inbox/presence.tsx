@@ -38,14 +38,15 @@ export function ThreadPresence({ conversationId }: Props) {
   )
 }
 
-/** Only members who write. The header announces them to screen readers. */
+/** In words, because the header has no space for them in a narrow thread. The header announces them to screen readers. */
 export function ComposerPresence({ conversationId }: Props) {
-  const writing = useOthers(conversationId).filter(({ typing }) => typing)
-  if (writing.length === 0) return null
+  const others = useOthers(conversationId)
+  if (others.length === 0) return null
+  const isTyping = others.some(({ typing }) => typing)
   return (
-    <p className="inbox-typing cut" aria-hidden="true">
-      <Icon name="edit" />
-      {describe(writing)}
+    <p className="inbox-typing" data-typing={isTyping ? '' : undefined} aria-hidden="true">
+      <Icon name={isTyping ? 'edit' : 'eye'} />
+      <span className="cut">{describe(others)}</span>
     </p>
   )
 }

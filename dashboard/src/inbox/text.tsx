@@ -30,7 +30,8 @@ export function Text({ text }: { text: string | null }) {
 
 const link = /https?:\/\/[^\s<>"'`]+/giu
 
-function Linked({ text }: { text: string }) {
+/** Text with links and formatting, without an element of its own. */
+export function Linked({ text }: { text: string }) {
   const hasFormatting = useContext(HasFormatting)
   const formatted = (part: string, at: number): ReactNode[] =>
     hasFormatting ? format(part, (plain) => [plain], `${at}.`) : [part]

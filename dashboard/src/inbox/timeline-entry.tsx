@@ -8,6 +8,7 @@ import { formatClock, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { splitAtMentions } from './mention-query.ts'
 import { type Entry, forgetNote, isPending } from './notes.ts'
+import { Linked } from './text.tsx'
 
 const { note: labels, activity } = words.inbox
 
@@ -35,7 +36,7 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
       <header>
         <Icon name="note" />
         <strong>{author}</strong>
-        <span className="inbox-note-private">{labels.private}</span>
+        <span className="inbox-note-private cut">{labels.private}</span>
         <time dateTime={at} title={formatTime(at)}>
           {formatClock(at)}
         </time>
@@ -47,7 +48,8 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
             // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other identity.
             <mark key={index}>{part.text}</mark>
           ) : (
-            part.text
+            // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+            <Linked key={index} text={part.text} />
           ),
         )}
       </p>

@@ -118,6 +118,13 @@ export const inbox = {
     send: 'Send anyway',
   },
 
+  mentions: {
+    label: 'Mentions',
+    none: 'No mentions',
+    noneText: 'Notes that mention you with @ appear here.',
+    line: (author: string, text: string) => `${author}: ${text}`,
+  },
+
   note: {
     label: 'Note',
     placeholder: 'Write a note. Mention a member with @',
