@@ -18,6 +18,7 @@ import { signalChanges, streamRoutes } from './accounts/stream.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { broadcastDashboard } from './broadcasts/dashboard.ts'
 import { createEraser } from './broadcasts/erase-contact.ts'
+import { createMerger } from './broadcasts/merge-contacts.ts'
 import { createLiveSendCounter } from './broadcasts/pace.ts'
 import { broadcastRoutes } from './broadcasts/routes.ts'
 import type { Channel } from './channels/channel.ts'
@@ -203,6 +204,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
           db,
           signals,
           eraseContact: createEraser({ db, store, log }),
+          mergeContacts: createMerger({ db, live, signals }),
           inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
           onTagRenamed: replaceRenamedTag,
         }),
@@ -225,7 +227,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     { prefix: '/app/api' },
   )
   await app.register(callbackRoutes({ db, sealer, channels, intake, count: countCallback }))
-  await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, store, live, publicUrl, drainTimeoutMs }))
+  await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs }))
   await app.register(mediaRoutes({ db, store }))
   if (pages) {
     await app.register(pageRoutes(pages))

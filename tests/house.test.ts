@@ -44,7 +44,7 @@ const tables: Record<string, readonly string[]> = {
     'audit_log',
   ],
   webhooks: ['webhook_endpoints', 'webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_listeners'],
-  contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags'],
+  contacts: ['contacts', 'contact_identities', 'tags', 'contact_tags', 'contact_notes'],
   segments: ['segments', 'segment_members'],
   channels: ['channel_connections', 'templates'],
   conversations: [

@@ -2,6 +2,7 @@
  * Chooses the next recipients of a number's broadcasts, round robin, and decides for each what to send or why to skip it.
  */
 import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
+import { identityOfPhone } from '../contacts/phone.ts'
 import type { Sql } from '../lib/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/template.ts'
 import { optedOutReason } from './broadcasts.ts'
@@ -62,9 +63,9 @@ export async function chooseRecipients(
   broadcasts: readonly ActiveBroadcast[],
   maxCount: number,
 ): Promise<{ chosen: ChosenRecipient[]; ends: Map<string, number> }> {
-  const rows = await sql<ChosenRecipient[]>`
+  const found = await sql<(ChosenRecipient & { identity: string | null })[]>`
     select r.broadcast_id, r.place, r.is_retry, r.message_id, r.attempt_count, r.phone as given_phone,
-      r.name as given_name, r.params as given_params, coalesce(r.name, c.name) as name, coalesce(c.phone, r.phone) as phone,
+      r.name as given_name, r.params as given_params, coalesce(r.name, c.name) as name, c.phone as phone, r.identity,
       c.email, c.company, c.id is not null as is_known, c.opted_out_at is not null as opted_out
     from unnest(${broadcasts.map(({ id }) => id)}::uuid[], ${broadcasts.map(({ position }) => position)}::int[])
       as b (id, position)
@@ -94,6 +95,11 @@ export async function chooseRecipients(
       limit 1
     ) c on true
     order by r.is_retry desc, r.place`
+  // A merged contact has several numbers. A recipient that was named by one of them is sent to that one.
+  const rows = found.map(({ identity, ...row }) => {
+    const isOther = identity !== null && row.phone !== null && identityOfPhone(row.phone) !== identity
+    return { ...row, phone: isOther ? row.given_phone : (row.phone ?? row.given_phone) }
+  })
   const queues = broadcasts.map(({ id }) => rows.filter(({ broadcast_id }) => broadcast_id === id))
   const chosen: ChosenRecipient[] = []
   for (let round = 0; chosen.length < maxCount && queues.some((queue) => round < queue.length); round++) {

@@ -10,6 +10,7 @@ import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
+import { type Attributes, changeAttributes, requireAttributes } from './attributes.ts'
 import { type deciders, setOptOut } from './opt-out.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
 import { contactColumns, emitCreated, recordCreated } from './resource.ts'
@@ -35,6 +36,8 @@ export type Contact = {
   tags: Tag[]
   created_at: string
   updated_at: string
+  /** Custom fields; only members see them. */
+  attributes: Attributes
   /** The time of opting out of broadcasts; only members see it. */
   opted_out_at: string | null
   opted_out_by: (typeof deciders)[number] | null
@@ -207,18 +210,19 @@ export type ContactChanges = {
   tags?: readonly string[] | undefined
 }
 
-/**
- * Changes the fields that are present. `tags` replaces all tags. `optedOut` is a parameter of its own because only members
- * may set it: the public API ignores a field of this name, like any unknown field.
- */
+/** Changes that only members may make: the public API ignores fields of these names, like any unknown field. */
+export type MemberChanges = { optedOut?: boolean | undefined; attributes?: Record<string, unknown> | undefined }
+
+/** Changes the fields that are present. `tags` replaces all tags; `attributes` are merged, and null removes one. */
 export async function updateContact(
   db: Db,
   workspaceId: string,
   defaultCountry: string,
   id: string,
   changes: ContactChanges,
-  optedOut?: boolean,
+  { optedOut, attributes: input }: MemberChanges = {},
 ): Promise<Contact> {
+  const attributes = input && requireAttributes(input)
   const tagNames = changes.tags && readTagNames(changes.tags)
   const columns: Record<string, string | null> = {}
   for (const field of ['name', 'email', 'company'] as const) {
@@ -229,7 +233,7 @@ export async function updateContact(
   const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
   if (!isUuid(id)) throw notFound('contact')
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
-  if (Object.keys(columns).length > 0 || tagNames || optedOut !== undefined) {
+  if (Object.keys(columns).length > 0 || tagNames || attributes || optedOut !== undefined) {
     await db.begin(async (sql) => {
       // The lock on this row serializes callers that replace the tags of the same contact.
       const changed = await sql`
@@ -238,6 +242,7 @@ export async function updateContact(
         returning id`
       if (changed.length === 0) throw notFound('contact')
       if (tagNames) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
+      if (attributes) await changeAttributes(sql, workspaceId, id, attributes)
       if (optedOut !== undefined) await setOptOut(sql, workspaceId, id, optedOut)
     })
   }
@@ -288,7 +293,7 @@ async function getContactByIdentity(
 }
 
 /** The fields of contact `c` that members see. The public API shows those of its schema. */
-const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
+const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.attributes, c.opted_out_at, c.opted_out_by`
 
 /** Condition on contact `c`: this is its number, in any equivalent spelling. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {

@@ -7,19 +7,9 @@ import { Readable } from 'node:stream'
 import { nameFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
-import {
-  DataOf,
-  Deleted,
-  IdParams,
-  ListOf,
-  ListQuery,
-  NullableDateTime,
-  OneOf,
-  type Static,
-  Type,
-} from '../lib/schema.ts'
+import { DataOf, Deleted, IdParams, ListOf, ListQuery, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import {
   type ContactFilters,
@@ -32,21 +22,25 @@ import {
 } from './contacts.ts'
 import { writeContacts } from './export.ts'
 import { importDashboard } from './import-dashboard.ts'
-import { deciders } from './opt-out.ts'
-import { ContactSchema, changeFields, contactFilters, NewContact, TagSchema } from './routes.ts'
+import { ContactView } from './member-view.ts'
+import { type ContactPanelOptions, contactPanelDashboard } from './panel-dashboard.ts'
+import { changeFields, contactFilters, NewContact, TagSchema } from './routes.ts'
 import { deleteTag, listTags, renameTag } from './tags.ts'
 
-/** The public contact with the fields that only members see. */
-export const ContactView = Type.Object({
-  ...ContactSchema.properties,
-  opted_out_at: NullableDateTime,
-  opted_out_by: Type.Unsafe<(typeof deciders)[number] | null>({ type: ['string', 'null'], enum: [...deciders, null] }),
+const ContactChanges = Type.Object({
+  ...changeFields,
+  opted_out: Type.Optional(Type.Boolean()),
+  attributes: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Merged into the stored attributes; null removes one.',
+    }),
+  ),
 })
 
-const ContactChanges = Type.Object({ ...changeFields, opted_out: Type.Optional(Type.Boolean()) })
-
 const describeChanges = (_: unknown, body: Static<typeof ContactChanges>) =>
-  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'opted_out')
+  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'attributes', 'opted_out')
 
 const filters = { ...contactFilters, opted_out: Type.Optional(OneOf(['true'])) }
 
@@ -61,8 +55,7 @@ const downloadMs = 30 * 60_000
 /** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
 const eraseMs = 10 * 60_000
 
-export type ContactDashboardOptions = {
-  db: Db
+export type ContactDashboardOptions = ContactPanelOptions & {
   signals: Signals
   /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
   eraseContact: (workspaceId: string, id: string) => Promise<void>
@@ -75,6 +68,7 @@ export type ContactDashboardOptions = {
 export const contactDashboard = (options: ContactDashboardOptions) => async (app: App) => {
   const { db, signals, eraseContact, inSegment } = options
   app.register(importDashboard(options))
+  app.register(contactPanelDashboard(options))
   app.get(
     '/contacts',
     { schema: { querystring: ListQuery(filters), response: { 200: ListOf(ContactView) } } },
@@ -136,7 +130,8 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
       schema: { params: IdParams, body: ContactChanges, response: { 200: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, params, body }) => {
-      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, body.opted_out) }
+      const { opted_out: optedOut, attributes } = body
+      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, { optedOut, attributes }) }
     },
   )
   app.delete(

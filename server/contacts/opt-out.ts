@@ -20,9 +20,11 @@ export type Decision = {
   message_id: string | null
 }
 
-/** Applies decisions, in the order in which they arrived. */
-export async function applyDecisions(sql: Sql, decisions: readonly Decision[]): Promise<void> {
-  await sql`with ${recordDecisions(sql, decisions, sql`true`)} select from updated_contacts`
+/** Applies decisions, in the order in which they arrived. Returns the ids of the contacts that exist. */
+export async function applyDecisions(sql: Sql, decisions: readonly Decision[]): Promise<Set<string>> {
+  const locked = await sql<{ id: string }[]>`
+    with ${recordDecisions(sql, decisions, sql`true`)} select id from locked_contacts`
+  return new Set(locked.map(({ id }) => id))
 }
 
 /** Members of a `with` list: apply the decisions `d` that meet a condition. */

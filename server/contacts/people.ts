@@ -128,13 +128,14 @@ export async function enrichPeople(sql: Sql, people: readonly PersonDetails[]): 
   }))
   await sql`
     insert into contact_identities (workspace_id, channel, external_id, contact_id)
-    select workspace_id, channel, external_id, contact_id
+    select i.workspace_id, i.channel, i.external_id, i.contact_id
     from json_to_recordset(${JSON.stringify(identities)}::text::json) as i (
       workspace_id uuid, channel text, external_id text, contact_id uuid
     )
-    -- A contact that was erased meanwhile gets no identities.
-    where exists (select from contacts c where c.workspace_id = i.workspace_id and c.id = i.contact_id)
-    order by workspace_id, channel, external_id
+    -- A contact that was erased or merged meanwhile gets no identities. The lock waits for a transaction that does this.
+    join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+    order by i.workspace_id, i.channel, i.external_id
+    for key share of c
     on conflict do nothing`
   await sql`
     with
@@ -192,9 +193,11 @@ export async function movePerson(
     -- The contact with one of the old identities.
     person as (
       select i.contact_id from contact_identities i
+      join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
       where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = any(${before})
       order by array_position(${before}, i.external_id)
       limit 1
+      for key share of c
     ),
     -- The old and new identities.
     moves as (

@@ -87,8 +87,27 @@ export async function resolveThreads(
   people: readonly PersonRef[],
   known?: readonly (FoundThread | undefined)[],
 ): Promise<Thread[]> {
-  const resolved = await resolvePeople(sql, people, known)
-  let { found } = resolved
+  const created = new Set<string>()
+  let found = known
+  // A round finds or creates everything, unless a contact is erased or merged meanwhile.
+  for (let round = 0; round < maxRounds; round++) {
+    const resolved = await resolvePeople(sql, people, found)
+    found = resolved.found
+    for (const { contact_id } of resolved.made) created.add(contact_id)
+    const missing = listMissing(people, found)
+    if (missing.length === 0) break
+    await createConversations(sql, missing)
+    found = await findThreads(sql, people)
+    if (found.every((thread) => thread?.conversation_id)) break
+  }
+  return (found ?? []).map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
+}
+
+/** Each round loses a race against another erasure or merge of the same contact, so few rounds are enough. */
+const maxRounds = 5
+
+/** The conversations that do not exist yet, each once. */
+function listMissing(people: readonly PersonRef[], found: readonly (FoundThread | undefined)[]): NewConversation[] {
   const missing = new Map<string, NewConversation>()
   people.forEach(({ workspace_id, channel }, i) => {
     const thread = found[i]
@@ -96,12 +115,7 @@ export async function resolveThreads(
       missing.set(`${thread.contact_id} ${channel}`, { workspace_id, channel, contact_id: thread.contact_id })
     }
   })
-  if (missing.size > 0) {
-    await createConversations(sql, [...missing.values()])
-    found = await findThreads(sql, people)
-  }
-  const created = new Set(resolved.made.map(({ contact_id }) => contact_id))
-  return found.map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
+  return [...missing.values()]
 }
 
 function toThread(found: FoundThread | undefined, created: boolean): Thread {
@@ -153,11 +167,19 @@ async function createConversations(sql: Sql, conversations: readonly NewConversa
         workspace_id uuid, channel text, contact_id uuid, id uuid, created_at timestamptz
       )
     ),
+    -- Their contacts. The lock waits for a transaction that erases or merges one: it is gone afterwards.
+    locked_contacts as (
+      select c.workspace_id, c.id from contacts c
+      where (c.workspace_id, c.id) in (select workspace_id, contact_id from input)
+      order by c.id
+      for key share
+    ),
     -- Without conversations that another statement created in the meantime. Sorted, so that two cannot deadlock.
     inserted_conversations as (
       insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
-      select workspace_id, id, contact_id, channel, created_at, created_at from input
-      order by workspace_id, contact_id, channel
+      select i.workspace_id, i.id, i.contact_id, i.channel, i.created_at, i.created_at
+      from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+      order by i.workspace_id, i.contact_id, i.channel
       on conflict do nothing
       returning workspace_id, id, channel, contact_id, status, assigned_agent_id, last_message_text, last_message_at,
         last_inbound_at, unread_count, snoozed_until, created_at, updated_at

@@ -24,7 +24,7 @@ import { BrokenSourceError, TooLargeError } from '../lib/store-spool.ts'
 import { within } from '../lib/time.ts'
 import { createMediaSlots, type MediaSlots, slowMs } from './slots.ts'
 
-/** `stored`: a relation with the `conversation_id, message_id` of a stored file. */
+/** `stored`: a relation with the `message_id` of a stored file. */
 export type LinkMessage = (sql: Sql, workspaceId: string, stored: Fragment, path: string) => Fragment
 
 export type MediaFetchOptions = {
@@ -287,7 +287,7 @@ async function settleStored(
       update media
       set state = 'stored', size_bytes = ${size_bytes}, mime_type = ${mime_type}, last_error = null
       where workspace_id = ${workspaceId} and id = ${id} and state = 'pending' and attempt_count = ${attempt_count}
-      returning conversation_id, message_id
+      returning message_id
     )
     ${linkMessage(sql, workspaceId, sql`stored_media`, mediaPath(token, filename))}`
   return stored.count > 0

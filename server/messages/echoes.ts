@@ -33,10 +33,11 @@ export async function applyEcho(
   const id = newId()
   const { media_id, media_source, media_token, mime_type, filename } = toMediaColumns(echo.media)
   const isUnreadable = echo.content_type === 'unsupported'
-  return db.begin(async (sql) => {
+  const applied = await db.begin(async (sql): Promise<boolean | undefined> => {
     // The lock serializes the echoes of a conversation.
-    await sql`
+    const [locked] = await sql`
       select 1 from conversations where workspace_id = ${workspaceId} and id = ${conversationId} for no key update`
+    if (!locked) return undefined
     const [known] = await sql`
       select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
     if (known) return true
@@ -88,4 +89,6 @@ export async function applyEcho(
       where workspace_id = ${workspaceId} and id = ${conversationId}`
     return true
   })
+  // The contact was erased or merged at the same moment.
+  return applied ?? applyEcho(db, workspaceId, channel, echo, follower)
 }

@@ -174,6 +174,9 @@ async function applyPreferences(db: Db, updates: readonly PreferenceUpdate[]): P
     if (!contact_id) throw new Error('a contact that was just resolved does not exist')
     return { workspace_id: workspaceId, contact_id, wish: report.wants, by: 'channel', at: report.at, message_id: null }
   })
-  await applyDecisions(db, decisions)
+  const existing = await applyDecisions(db, decisions)
+  // A contact that was merged or erased meanwhile: the decision applies to the contact with that identity now.
+  const moved = updates.filter((_, i) => !existing.has(decisions[i]?.contact_id ?? ''))
+  if (moved.length > 0) await applyPreferences(db, moved)
   return updates.map(() => undefined)
 }

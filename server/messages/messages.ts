@@ -187,9 +187,12 @@ const errorJson = (sql: Sql, error: Fragment): Fragment => sql`json_build_object
   )
 )`
 
-/** The end of a statement: stores the path of a fetched file in its message. `stored` has `conversation_id, message_id`. */
+/**
+ * The end of a statement: stores the path of a fetched file in its message. `stored` has `message_id`. The conversation is not
+ * compared: merging two contacts may have moved the message.
+ */
 export const linkMedia: LinkMessage = (sql, workspaceId, stored, path) => sql`
   update messages m
   set media_url = ${path}
   from ${stored} s
-  where m.workspace_id = ${workspaceId} and m.conversation_id = s.conversation_id and m.id = s.message_id`
+  where m.workspace_id = ${workspaceId} and m.id = s.message_id`

@@ -80,11 +80,12 @@ async function updateStatuses(
       order by m.conversation_id, m.id
       for no key update of m
     ),
-    -- Compares the rank again: another batch may have moved the message before it was locked.
+    -- Compares the rank again: another batch may have moved the message before it was locked. Found by id alone, because
+    -- merging two contacts may have moved the message to another conversation.
     updated_messages as (
       update messages m set status = l.status, error = l.error
       from locked_messages l
-      where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
+      where m.workspace_id = l.workspace_id and m.id = l.id
         and l.rank > ${rankOf(sql, sql`m.status`)}
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before
     ),
@@ -138,7 +139,7 @@ async function identifyMessages(
         status = case when m.status in ('pending', 'failed') then 'sent' else m.status end,
         error = null
       from unidentified_messages u
-      where m.workspace_id = u.workspace_id and m.conversation_id = u.conversation_id and m.id = u.id
+      where m.workspace_id = u.workspace_id and m.id = u.id
         and m.external_id is null
       returning m.workspace_id, m.id, m.sender_type, m.status, m.error, m.external_id, m.created_at,
         u.status as status_before, case when u.status = 'failed' then -1 else 0 end as released_units
@@ -260,6 +261,17 @@ export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: s
   const [last] = await sql<{ conversation_id: string; id: string }[]>`
     select conversation_id, id from messages where workspace_id = ${workspaceId} and external_id = ${externalId}`
   if (!last) return false
+  // With the rows of the conversation locked, the message is still in it: merging two contacts moves all of them.
+  const isRead = await readUpTo(sql, workspaceId, last)
+  return isRead || applyReadUpTo(sql, workspaceId, externalId)
+}
+
+/** Returns false when the message has moved to another conversation. */
+async function readUpTo(
+  sql: Sql,
+  workspaceId: string,
+  last: { conversation_id: string; id: string },
+): Promise<boolean> {
   await sql`
     with locked_messages as (
       select m.id, m.status as status_before
@@ -277,5 +289,8 @@ export async function applyReadUpTo(sql: Sql, workspaceId: string, externalId: s
     ),
     ${countOutcomes(sql, sql`updated_messages`)}
     select 1`
-  return true
+  const [unmoved] = await sql`
+    select from messages
+    where workspace_id = ${workspaceId} and conversation_id = ${last.conversation_id} and id = ${last.id}`
+  return unmoved !== undefined
 }

@@ -15,7 +15,7 @@ import { findThreads, type Thread } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { badRequest } from '../lib/errors.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
 import { newId } from '../lib/id.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { linkUploads, readContent } from './content.ts'
@@ -163,14 +163,17 @@ export function createSender(options: SenderOptions): Sender {
       sender_type: 'agent',
       sender_id: request.memberId ?? null,
     } as const
-    let thread: Thread
+    let thread: Thread | undefined
     if (found && conversationId) {
       thread = { ...found, conversation_id: conversationId, contact_created: false }
-      await preparer.prepare({ ...message, conversation_id: conversationId })
-    } else {
-      // An existing contact is renamed when the channel accepts the message, not before.
-      thread = await preparer.prepareFirst(found ? { ...who, name: null } : who, message)
+      await preparer.prepare({ ...message, conversation_id: conversationId }).catch((error: unknown) => {
+        // The contact was erased or merged at the same moment: the number leads elsewhere now.
+        if (!(error instanceof ApiError && error.code === 'not_found')) throw error
+        thread = undefined
+      })
     }
+    // An existing contact is renamed when the channel accepts the message, not before.
+    thread ??= await preparer.prepareFirst(found ? { ...who, name: null } : who, message)
 
     const { conversation_id, contact_id, contact_created } = thread
     const externalId = await dispatch({

@@ -1,6 +1,7 @@
 /** Checks whether a message may be sent: the window, the channel's limits, the quoted message, the recipient. */
 import type { Channel, Person } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
+import { identityOfPhone } from '../contacts/phone.ts'
 import { windowOf } from '../conversations/window.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
@@ -64,20 +65,37 @@ export async function requireQuoted(
   return quoted
 }
 
-/** The contact of a conversation as the channel identifies them. 400 when the channel does not know them. */
+/**
+ * The contact of a conversation as the channel identifies them. 400 when the channel does not know them. A merged contact has
+ * several numbers or user ids: the one that the customer last wrote from, or else the contact's number.
+ */
 export async function requireReachable(
   sql: Sql,
   workspaceId: string,
   channel: ChannelName,
   contact: { id: string; phone: string | null },
 ): Promise<Person> {
-  const identities = await sql<{ external_id: string }[]>`
-    select external_id from contact_identities
-    where workspace_id = ${workspaceId} and contact_id = ${contact.id} and channel = ${channel}
-    order by external_id`
+  const identities = await sql<{ external_id: string; is_last: boolean }[]>`
+    select i.external_id, coalesce(i.external_id = v.last_inbound_identity, false) as is_last
+    from contact_identities i
+    left join conversations v
+      on v.workspace_id = i.workspace_id and v.contact_id = i.contact_id and v.channel = i.channel
+    where i.workspace_id = ${workspaceId} and i.contact_id = ${contact.id} and i.channel = ${channel}
+    order by i.external_id`
+  const isNumber = ({ external_id }: { external_id: string }) => external_id.startsWith('+')
+  const numbers = identities.filter(isNumber)
+  const userIds = identities.filter((identity) => !isNumber(identity))
+  const last = identities.find(({ is_last }) => is_last)
   const phone = channel === 'msgapp' ? contact.phone : null
-  const userId = identities.find(({ external_id }) => !external_id.startsWith('+'))?.external_id ?? null
-  const number = phone ?? identities.find(({ external_id }) => external_id.startsWith('+'))?.external_id ?? null
+  if (last && (isNumber(last) ? numbers : userIds).length > 1) {
+    const isOwn = phone !== null && identityOfPhone(phone) === last.external_id
+    const number = isOwn ? phone : last.external_id
+    return { phone: isNumber(last) ? number : null, user_id: isNumber(last) ? null : last.external_id, ...unnamed }
+  }
+  const userId = userIds[0]?.external_id ?? null
+  const number = phone ?? numbers[0]?.external_id ?? null
   if (!number && !userId) throw badRequest(`the contact cannot be reached on ${channel}`)
-  return { phone: number, user_id: userId, name: null, username: null }
+  return { phone: number, user_id: userId, ...unnamed }
 }
+
+const unnamed = { name: null, username: null }

@@ -62,14 +62,15 @@ async function settleMessages(
         name text, name_key text
       )
     ),
-    -- Their messages, locked in the order of their ids, so that two batches cannot deadlock.
+    -- Their messages, locked in the order of their ids, so that two batches cannot deadlock. Found by id alone: merging two
+    -- contacts may move a message to another conversation at any time.
     locked_messages as (
-      select i.workspace_id, i.conversation_id, i.id, i.status, i.external_id, i.error, i.contact_id, i.name, i.name_key,
+      select i.workspace_id, i.id, i.status, i.external_id, i.error, i.contact_id, i.name, i.name_key,
         m.status as status_before,
         -- A retry may be sent long after its message was created, and the sweep may have failed the message by then.
         m.status = 'failed' and m.external_id is null and i.status = 'sent' as was_swept
       from input i
-      join messages m on m.workspace_id = i.workspace_id and m.conversation_id = i.conversation_id and m.id = i.id
+      join messages m on m.workspace_id = i.workspace_id and m.id = i.id
       order by m.conversation_id, m.id
       for no key update of m
     ),
@@ -81,7 +82,7 @@ async function settleMessages(
           when m.status = 'pending' and l.status <> 'unknown' or l.was_swept then l.status else m.status end,
         error = case when m.status = 'pending' or l.was_swept then l.error else m.error end
       from locked_messages l
-      where m.workspace_id = l.workspace_id and m.conversation_id = l.conversation_id and m.id = l.id
+      where m.workspace_id = l.workspace_id and m.id = l.id
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
         case when l.was_swept then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
@@ -115,13 +116,13 @@ const emitFailures = (sql: Sql, publicUrl: string): Fragment =>
     workspaces: sql`settled_messages`,
     from: sql`settled_messages s
       join conversations v on v.workspace_id = s.workspace_id and v.id = s.conversation_id and v.channel = 'msgapp'
-      join messages m on m.workspace_id = s.workspace_id and m.conversation_id = s.conversation_id and m.id = s.id`,
+      join messages m on m.workspace_id = s.workspace_id and m.id = s.id`,
     where: sql`s.status = 'failed' and s.status_before <> 'failed'`,
     workspaceId: sql`s.workspace_id`,
     occurredAt: sql`now()`,
     data: jsonObject(
       sql,
-      sql`m.external_id as msgapp_message_id, m.conversation_id, s.status,
+      sql`m.external_id as msgapp_message_id, s.conversation_id, s.status,
         ${jsonObject(
           sql,
           messageColumns(sql, sql`v.channel`, publicUrl, { status: sql`s.status`, error: sql`s.error` }),

@@ -1,9 +1,13 @@
 /**
  * Stores customers' messages in bulk. One statement inserts the messages of a batch with their events, their media to
  * fetch and their opt-outs, and updates their conversations. A message that is already stored changes nothing.
+ *
+ * A contact may be erased or merged after its thread was found. The statement then skips the message, and it is stored again
+ * where the sender's identity leads.
  */
 import { isVisitMessageId } from '../channels/web/web.ts'
 import { type Decision, recordDecisions } from '../contacts/opt-out.ts'
+import { identitiesOf } from '../contacts/people.ts'
 import { contactJson } from '../contacts/resource.ts'
 import { recordReopenings } from '../conversations/activity.ts'
 import { findThreads, resolveThreads, type Thread } from '../conversations/threads.ts'
@@ -35,14 +39,24 @@ export async function storeInbound(
     people.filter((_, i) => isNew[i]),
     threads.filter((_, i) => isNew[i]),
   )
-  const stored = await insertMessages(
+  const inserted = await insertMessages(
     sql,
     messages.filter((_, i) => isNew[i]),
     resolved,
     publicUrl,
   )
   let next = 0
-  return isNew.map((isOne) => (isOne ? stored[next++] : undefined))
+  const results = isNew.map((isOne) => (isOne ? inserted[next++] : undefined))
+  const isMoved = results.map((result) => result === 'moved')
+  const storedAgain = isMoved.includes(true)
+    ? await storeInbound(
+        sql,
+        messages.filter((_, i) => isMoved[i]),
+        publicUrl,
+      )
+    : []
+  next = 0
+  return results.map((result) => (result === 'moved' ? storedAgain[next++] : result))
 }
 
 /** The channel's ids of the messages that are already stored. */
@@ -56,18 +70,19 @@ async function findRepeated(sql: Sql, messages: readonly InboundMessage[]): Prom
   return new Set(known.map(({ external_id }) => external_id))
 }
 
+/** Returns `moved` for a message whose conversation is gone or has another contact since its thread was found. */
 async function insertMessages(
   sql: Sql,
   messages: readonly InboundMessage[],
   threads: readonly Thread[],
   publicUrl: string,
-): Promise<(StoredMessage | undefined)[]> {
+): Promise<(StoredMessage | 'moved' | undefined)[]> {
   const rows = messages.map((message, i) => toRow(message, threads[i] as Thread))
   const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
-  const inserted = await sql<{ id: string }[]>`
+  const outcomes = await sql<{ id: string; is_inserted: boolean; is_moved: boolean }[]>`
     with
     -- The messages to store, with their media.
     input as (
@@ -75,18 +90,19 @@ async function insertMessages(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
         content jsonb, media_url text, external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
-        channel text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
+        channel text, identity text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
       )
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
     locked_conversations as (
-      select v.workspace_id, v.id, v.status
+      select v.workspace_id, v.id, v.contact_id, v.status
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
       order by v.id
       for no key update
     ),
-    -- Without messages that are already stored. The quoted message may be part of this batch.
+    -- Without messages that are already stored, and without those whose conversation changed hands. The quoted message may
+    -- be part of this batch.
     inserted_messages as (
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
         content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
@@ -102,7 +118,8 @@ async function insertMessages(
           order by q.id limit 1
         )), i.interactive_reply_id, least(i.sent_at, now()), i.created_at
       from input i
-      join locked_conversations l on l.workspace_id = i.workspace_id and l.id = i.conversation_id
+      join locked_conversations l
+        on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
       order by i.id
       on conflict do nothing
       returning workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, content,
@@ -115,6 +132,7 @@ async function insertMessages(
       update conversations v set
         unread_count = v.unread_count + n.count,
         last_inbound_at = greatest(v.last_inbound_at, n.sent_at),
+        last_inbound_identity = n.identity,
         last_message_text =
           case when v.last_message_at > n.created_at then v.last_message_text else n.content_text end,
         last_message_at = greatest(v.last_message_at, n.created_at),
@@ -125,9 +143,12 @@ async function insertMessages(
         snoozed_until = null,
         updated_at = now()
       from (
-        select workspace_id, conversation_id, count(*)::int as count, max(sent_at) as sent_at,
-          max(created_at) as created_at, min(created_at) as first_created_at, (array_agg(content_text order by id desc))[1] as content_text
-        from inserted_messages group by workspace_id, conversation_id
+        select m.workspace_id, m.conversation_id, count(*)::int as count, max(m.sent_at) as sent_at,
+          max(m.created_at) as created_at, min(m.created_at) as first_created_at,
+          (array_agg(m.content_text order by m.id desc))[1] as content_text,
+          (array_agg(i.identity order by m.id desc))[1] as identity
+        from inserted_messages m join input i on i.id = m.id
+        group by m.workspace_id, m.conversation_id
       ) n
       where v.workspace_id = n.workspace_id and v.id = n.conversation_id
     ),
@@ -153,11 +174,17 @@ async function insertMessages(
     ),
     ${decided}
     ${emitReceived(sql, [publicUrl, ...[...new Set(messages.map(({ channel }) => channel))].sort()].join(' '))}
-    select id from inserted_messages`
-  const ids = new Set(inserted.map(({ id }) => id))
-  return rows.map(({ id, conversation_id, contact_id, media_id }) =>
-    ids.has(id) ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined,
-  )
+    select i.id, n.id is not null as is_inserted, l.id is null as is_moved
+    from input i
+    left join inserted_messages n on n.id = i.id
+    left join locked_conversations l
+      on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id`
+  const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
+  return rows.map(({ id, conversation_id, contact_id, media_id }) => {
+    const outcome = outcomeOf.get(id)
+    if (outcome?.is_moved) return 'moved'
+    return outcome?.is_inserted ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined
+  })
 }
 
 /**
@@ -187,7 +214,7 @@ const emitReceived = sharedFragment((sql, key) => {
 })
 
 function toRow(
-  { workspaceId, channel, id, written, media_url }: InboundMessage,
+  { workspaceId, channel, id, from, written, media_url }: InboundMessage,
   { conversation_id, contact_id }: Thread,
 ) {
   const { external_id, at, content_type, content_text, media } = written
@@ -207,6 +234,7 @@ function toRow(
     sent_at: at,
     created_at: timeOfId(id),
     channel,
+    identity: identitiesOf(from)[0] ?? null,
     ...toMediaColumns(media),
   }
 }

@@ -2,7 +2,7 @@
  * The members' routes of segments: all operations of the public API, and a preview of a filter before it is saved. Every
  * member may call them.
  */
-import { ContactView } from '../contacts/dashboard.ts'
+import { ContactView } from '../contacts/member-view.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, Deleted, IdParams, ListOf, ListQuery, Type } from '../lib/schema.ts'

@@ -236,6 +236,16 @@ export function addMembers(db: Db, workspaceId: string, id: string, contactIds: 
 }
 
 /** Removes members. Returns how many were removed. */
+/** Gives the memberships of a contact to another one that it is merged into. */
+export async function moveMemberships(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
+  await sql`
+    insert into segment_members (workspace_id, segment_id, contact_id)
+    select workspace_id, segment_id, ${toId} from segment_members
+    where workspace_id = ${workspaceId} and contact_id = ${fromId}
+    order by segment_id
+    on conflict do nothing`
+}
+
 export function removeMembers(db: Db, workspaceId: string, id: string, contactIds: readonly string[]): Promise<number> {
   return changeMembers(db, workspaceId, id, async (sql) => {
     const removed = await sql`

@@ -13,10 +13,12 @@
  * `parse` → `messages/inbound.ts` → `messages/intake.ts` → `messages/store-inbound.ts` → 201.
  */
 import type { FastifyRequest } from 'fastify'
+import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
 import { getConnectionById } from '../channels/connections.ts'
 import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
+import { recordVisit } from '../contacts/visits.ts'
 import { networkOf } from '../lib/client-address.ts'
 import { nowIso } from '../lib/clock.ts'
 import type { Sealer } from '../lib/crypto.ts'
@@ -46,6 +48,7 @@ export type WebChatOptions = {
   intake: Intake
   store: Store
   live: Live
+  signals: Signals
   publicUrl: string
   /** A client that does not read its response for this long is disconnected. */
   drainTimeoutMs: number
@@ -84,10 +87,21 @@ const NewVisitorMessage = Type.Object({
   name: Type.Optional(Type.String({ maxLength: 500 })),
   email: Type.Optional(Type.String({ maxLength: 320 })),
   client_id: Type.Optional(Uuid),
+  page: Type.Optional(
+    Type.Object(
+      { url: Type.String({ maxLength: 4_000 }), title: Type.Optional(Type.String({ maxLength: 1_000 })) },
+      { description: 'The page that the visitor is on. Its query string and fragment are not stored.' },
+    ),
+  ),
+})
+const StreamQuery = Type.Object({
+  token: Type.Optional(Type.Unknown()),
+  page_url: Type.Optional(Type.String({ maxLength: 4_000 })),
+  page_title: Type.Optional(Type.String({ maxLength: 1_000 })),
 })
 
 export const webChatRoutes =
-  ({ db, sealer, web, intake, store, live, publicUrl, drainTimeoutMs }: WebChatOptions) =>
+  ({ db, sealer, web, intake, store, live, signals, publicUrl, drainTimeoutMs }: WebChatOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
@@ -113,6 +127,17 @@ export const webChatRoutes =
       const visitorId = typeof token === 'string' ? openVisitor(sealer, site.id, token) : undefined
       if (!visitorId) throw new ApiError('unauthorized', 'a valid visitor token is required')
       return visitorId
+    }
+
+    /** Stores the visitor's page and browser, once the visitor has written. */
+    const notePage = async (
+      { visit, headers }: FastifyRequest,
+      visitorId: string,
+      page: { url: string; title?: string | undefined },
+    ) => {
+      const userAgent = headers['user-agent'] ?? null
+      const { workspace_id: workspaceId } = visit.site
+      if (await recordVisit(db, workspaceId, visitorId, { ...page, userAgent })) signals.changed(workspaceId)
     }
 
     await app.register(
@@ -174,6 +199,7 @@ export const webChatRoutes =
         const inbound = toInbound(site.workspace_id, 'web', report, { email })
         const stored = await intake.receive({ ...inbound, media_url: path })
         if (stored) live.announce(visitorTopic(visitorId))
+        if (request.body.page) await notePage(request, visitorId, request.body.page)
         const message = stored
           ? await getMessage(
               db,
@@ -208,7 +234,7 @@ export const webChatRoutes =
 
     app.get(
       '/web-chat/:site_id/stream',
-      { schema: { params: Site, querystring: Type.Object({ token: Type.Optional(Type.Unknown()) }) } },
+      { schema: { params: Site, querystring: StreamQuery } },
       async (request, reply) => {
         const { site, cors } = request.visit
         const visitorId = requireVisitor(request.visit, request.query.token)
@@ -216,6 +242,8 @@ export const webChatRoutes =
           { key: visitorId, most: streamsPerVisitor },
           { key: networkOf(request.clientAddress), most: streamsPerNetwork },
         ])
+        const { page_url: url, page_title: title } = request.query
+        if (url) await notePage(request, visitorId, { url, title })
         const context = { db, live, log: app.log, publicUrl, site, visitorId }
         const start = await findStart(context, request.headers['last-event-id'])
         streamMessages(context, streams.open(reply, { headers: cors, heartbeatMs, retryMs }), start)

@@ -75,10 +75,20 @@ export function createApi(baseUrl: string, siteId: string): Api {
   return {
     getSettings: () => call('/settings'),
     createVisitor: () => call('/visitors', undefined, undefined, 'POST'),
-    sendMessage: (token, message) => call('/messages', token, message, 'POST'),
+    sendMessage: (token, message) => call('/messages', token, { ...message, page: currentPage() }, 'POST'),
     uploadFile: (token, file) => call(`/files?filename=${encodeURIComponent(file.name)}`, token, file, 'POST'),
     listMessages: (token, cursor) =>
       call(`/messages?limit=50${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`, token),
-    openStream: (token) => new EventSource(`${site}/stream?token=${encodeURIComponent(token)}`),
+    openStream: (token) => {
+      const { url, title } = currentPage()
+      const query = new URLSearchParams({ token, page_url: url, page_title: title })
+      return new EventSource(`${site}/stream?${query}`)
+    },
   }
 }
+
+/** The page that the visitor is on, for the members. Query string and fragment may contain secrets of the site. */
+const currentPage = () => ({
+  url: (location.origin + location.pathname).slice(0, 1_000),
+  title: document.title.slice(0, 200),
+})

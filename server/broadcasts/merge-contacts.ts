@@ -1,0 +1,92 @@
+/**
+ * Merges a contact into another one: conversations with everything in them, identities, tags, attributes, notes, memberships
+ * and recipients of broadcasts. Each room moves its own rows; this file has the order.
+ *
+ * One transaction, so an interruption changes nothing and a repeat after success finds no contact (404). Locks follow the lock
+ * order in ARCHITECTURE.md. The contacts are locked after their conversations, and only then do conversations change hands. A
+ * conversation that a message created in between is moved too; this breaks the order, so a deadlock is retried.
+ *
+ * A message that arrives meanwhile waits for the lock of its conversation. It then finds that the conversation is gone or has
+ * another contact, and is stored where the identity of its sender leads now (`messages/store-inbound.ts`).
+ *
+ * A segment broadcast that is being filled treats the merged contact as erased: the contact that stays gets the message only if
+ * it is in the segment itself.
+ */
+import type { Signals } from '../accounts/signals.ts'
+import { requireContact } from '../contacts/contacts.ts'
+import { lockMerged, type Merge, mergeContactRows } from '../contacts/merge.ts'
+import {
+  type ConversationMove,
+  foldConversation,
+  giveConversation,
+  lockMoves,
+  moveTeamwork,
+} from '../conversations/merge.ts'
+import { moveDigested } from '../insights/move.ts'
+import { type Db, type Sql, withRetries } from '../lib/db.ts'
+import { badRequest } from '../lib/errors.ts'
+import type { Live } from '../lib/live.ts'
+import { deferMoves, moveMessages } from '../messages/move.ts'
+import { moveMemberships } from '../segments/segments.ts'
+import { visitorTopic } from '../webchat/stream.ts'
+import { blockFilling } from './erase.ts'
+import { giveSentRecipients, giveUnsentRecipients, lockUnsentBroadcasts } from './merge.ts'
+
+export type MergeContext = { db: Db; live: Live; signals: Signals }
+
+/** Merges the contact `otherId` into the contact `id`. 404 when one of them does not exist. */
+export const createMerger =
+  ({ db, live, signals }: MergeContext) =>
+  async (workspaceId: string, id: string, otherId: string): Promise<void> => {
+    const { id: toId } = await requireContact(db, workspaceId, id)
+    const { id: fromId } = await requireContact(db, workspaceId, otherId)
+    if (toId === fromId) throw badRequest('contact_id: must be another contact')
+    const visitorIds = await listVisitors(db, workspaceId, fromId)
+    const moves = await withRetries(() => db.begin((sql) => merge(sql, workspaceId, { toId, fromId })))
+    // The streams of the web chat follow their visitor to the conversation that took the messages.
+    for (const visitorId of visitorIds) live.announce(visitorTopic(visitorId))
+    for (const { toId: conversationId } of moves as ConversationMove[]) {
+      if (conversationId) signals.conversationChanged(conversationId)
+    }
+  }
+
+async function merge(sql: Sql, workspaceId: string, contacts: Merge): Promise<ConversationMove[]> {
+  const { toId, fromId } = contacts
+  await blockFilling(sql, workspaceId)
+  const broadcastIds = await lockUnsentBroadcasts(sql, workspaceId, contacts)
+  await moveMemberships(sql, workspaceId, fromId, toId)
+  await deferMoves(sql)
+  const moved = new Set<string>()
+  const moveContents = async (): Promise<ConversationMove[]> => {
+    const moves = await lockMoves(sql, workspaceId, contacts)
+    for (const move of moves) {
+      if (move.toId === null || moved.has(move.fromId)) continue
+      moved.add(move.fromId)
+      await moveMessages(sql, workspaceId, move.fromId, move.toId)
+      await moveDigested(sql, workspaceId, move.fromId, move.toId)
+      await moveTeamwork(sql, workspaceId, move.fromId, move.toId)
+    }
+    return moves
+  }
+  await lockMoves(sql, workspaceId, contacts)
+  await giveSentRecipients(sql, workspaceId, contacts)
+  await giveUnsentRecipients(sql, workspaceId, contacts, broadcastIds)
+  await moveContents()
+  await lockMerged(sql, workspaceId, contacts)
+  // With conversations that messages created before the contacts were locked.
+  const moves = await moveContents()
+  for (const { fromId: id, toId: conversationId } of moves) {
+    if (conversationId === null) await giveConversation(sql, workspaceId, id, toId)
+    else await foldConversation(sql, workspaceId, id, conversationId)
+  }
+  await mergeContactRows(sql, workspaceId, contacts)
+  return moves
+}
+
+/** The web chat visitors of a contact. */
+async function listVisitors(sql: Sql, workspaceId: string, contactId: string): Promise<string[]> {
+  const rows = await sql<{ external_id: string }[]>`
+    select external_id from contact_identities
+    where workspace_id = ${workspaceId} and contact_id = ${contactId} and channel = 'web'`
+  return rows.map(({ external_id }) => external_id)
+}

@@ -1,0 +1,61 @@
+/**
+ * Custom attributes of a contact: named values of the workspace's own, such as a plan or a customer number.
+ *
+ * A change is merged into the stored attributes in one statement, so two members who change different attributes at the same
+ * time both succeed.
+ */
+import type { Sql } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { lengthOf } from '../lib/text.ts'
+
+export type AttributeValue = string | number | boolean
+export type Attributes = Record<string, AttributeValue>
+/** Null removes the attribute. */
+export type AttributeChanges = Record<string, AttributeValue | null>
+
+export const maxAttributes = 50
+const maxTextLength = 500
+const namePattern = /^[a-z][a-z0-9_]{0,39}$/
+
+/** Throws 400 for the first invalid name or value. */
+export function requireAttributes(changes: Record<string, unknown>): AttributeChanges {
+  const entries = Object.entries(changes)
+  // A change may remove as many attributes as it adds.
+  if (entries.length > 2 * maxAttributes) throw badRequest(`attributes: must have at most ${maxAttributes} entries`)
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const where = `attributes.${name.slice(0, 60)}`
+      if (!namePattern.test(name)) {
+        throw badRequest(`${where}: a name has 1 to 40 characters of a-z, 0-9 and _, and begins with a letter`)
+      }
+      if (typeof value === 'string') return [name, requireValueText(where, value)]
+      const isValid = value === null || typeof value === 'boolean' || Number.isFinite(value)
+      if (!isValid) throw badRequest(`${where}: must be a text, a number, true, false or null`)
+      return [name, value as number | boolean | null]
+    }),
+  )
+}
+
+function requireValueText(where: string, value: string): string {
+  if (lengthOf(value) > maxTextLength) throw badRequest(`${where}: must have at most ${maxTextLength} characters`)
+  if (value.includes('\0')) throw badRequest(`${where}: must not contain a null character`)
+  return value
+}
+
+/** Merges changes into a contact's attributes, in the caller's transaction. 404 when the contact does not exist. */
+export async function changeAttributes(
+  sql: Sql,
+  workspaceId: string,
+  contactId: string,
+  changes: AttributeChanges,
+): Promise<void> {
+  const [changed] = await sql<{ count: number }[]>`
+    update contacts c set attributes = jsonb_strip_nulls(c.attributes || ${JSON.stringify(changes)}::text::jsonb),
+      updated_at = now()
+    where c.workspace_id = ${workspaceId} and c.id = ${contactId}
+    returning (select count(*)::int from jsonb_object_keys(c.attributes)) as count`
+  if (!changed) throw notFound('contact')
+  if (changed.count > maxAttributes) throw tooManyAttributes()
+}
+
+export const tooManyAttributes = () => badRequest(`attributes: must have at most ${maxAttributes} entries`)

@@ -1,0 +1,52 @@
+/**
+ * Contacts that are probably the same person as a given one. The rule is conservative: the same e-mail address, the same phone
+ * number, or the same name together with the same company.
+ */
+
+import type { Fragment, Sql } from '../lib/db.ts'
+import { top } from '../lib/page.ts'
+import { fold } from '../lib/text.ts'
+import { type Contact, listContactsWhere, matches, requireContact } from './contacts.ts'
+
+export const duplicateReasons = ['email', 'phone', 'name_and_company'] as const
+export type Duplicate = { contact: Contact; reason: (typeof duplicateReasons)[number] }
+
+const maxDuplicates = 3
+
+/** At most three, the strongest reasons first. 404 when the workspace does not have the contact. */
+export async function listDuplicates(sql: Sql, workspaceId: string, id: string): Promise<Duplicate[]> {
+  const contact = await requireContact(sql, workspaceId, id)
+  const { email, name, company } = contact
+  const duplicates: Duplicate[] = []
+  const add = async (reason: Duplicate['reason'], condition: Fragment) => {
+    const known = [contact.id, ...duplicates.map((duplicate) => duplicate.contact.id)]
+    const limit = maxDuplicates - duplicates.length
+    if (limit === 0) return
+    const others = sql`${condition} and c.id <> all(${known}::uuid[])`
+    const { data } = await listContactsWhere(sql, workspaceId, others, { limit, before: top })
+    duplicates.push(...data.slice(0, limit).map((other) => ({ contact: other, reason })))
+  }
+  const numbers = await listNumbers(sql, workspaceId, contact.id)
+  for (const number of [...new Set([...numbers, ...(contact.phone ? [contact.phone] : [])])]) {
+    await add('phone', sql`${matches(sql, number)} and c.phone = ${number}`)
+  }
+  // The search index finds the few candidates.
+  if (email) await add('email', sql`${matches(sql, email)} and c.email_key = ${fold(email)}`)
+  if (name && company) {
+    await add(
+      'name_and_company',
+      sql`${matches(sql, name)} and c.name_key = ${fold(name)} and c.company_key = ${fold(company)}`,
+    )
+  }
+  return duplicates
+}
+
+/** The phone numbers by which the primary channel knows the contact. */
+async function listNumbers(sql: Sql, workspaceId: string, contactId: string): Promise<string[]> {
+  const rows = await sql<{ external_id: string }[]>`
+    select external_id from contact_identities
+    where workspace_id = ${workspaceId} and contact_id = ${contactId} and channel = 'msgapp' and external_id like '+%'
+    order by external_id
+    limit 10`
+  return rows.map(({ external_id }) => external_id)
+}

@@ -1,0 +1,54 @@
+/**
+ * The last page and the browser of a web visitor, stored with the visitor's identity. Query strings and fragments of a page's
+ * address are dropped, because sites put tokens and personal data there.
+ */
+import type { Sql } from '../lib/db.ts'
+
+export type Visit = { url: string; title: string | null; user_agent: string | null; seen_at: string }
+
+const maxUrlLength = 1_000
+const maxTitleLength = 200
+const maxUserAgentLength = 400
+
+/** The origin and path of a page; null for anything that is not an http address. */
+export function readPageUrl(input: string): string | null {
+  const url = URL.canParse(input) ? new URL(input) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return null
+  return cut(`${url.origin}${url.pathname}`, maxUrlLength)
+}
+
+/** Stores the page of a visitor who has written before. An address that cannot be read changes nothing. */
+export async function recordVisit(
+  sql: Sql,
+  workspaceId: string,
+  visitorId: string,
+  page: { url: string; title?: string | null | undefined; userAgent: string | null },
+): Promise<boolean> {
+  const url = readPageUrl(page.url)
+  if (url === null) return false
+  const title = page.title?.trim() ? cut(page.title.trim(), maxTitleLength) : null
+  const visit = { url, title, user_agent: page.userAgent && cut(page.userAgent, maxUserAgentLength) }
+  // A page that reconnects its stream changes nothing for a minute.
+  const recorded = await sql`
+    update contact_identities set visit = ${JSON.stringify(visit)}::text::jsonb || jsonb_build_object('seen_at', now())
+    where workspace_id = ${workspaceId} and channel = 'web' and external_id = ${visitorId} and (
+      visit is null or visit - 'seen_at' <> ${JSON.stringify(visit)}::text::jsonb
+      or (visit ->> 'seen_at')::timestamptz < now() - interval '1 minute'
+    )`
+  return recorded.count > 0
+}
+
+const cut = (text: string, length: number): string =>
+  [...text.replaceAll('\0', '')].slice(0, length).join('').toWellFormed()
+
+/** The latest visit of a contact; null for a contact that never wrote in the web chat. */
+export async function getLastVisit(sql: Sql, workspaceId: string, contactId: string): Promise<Visit | null> {
+  const [row] = await sql<{ visit: Visit }[]>`
+    select i.visit || jsonb_build_object('seen_at', to_char((i.visit ->> 'seen_at')::timestamptz at time zone 'utc',
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as visit
+    from contact_identities i
+    where i.workspace_id = ${workspaceId} and i.contact_id = ${contactId} and i.channel = 'web' and i.visit is not null
+    order by (i.visit ->> 'seen_at')::timestamptz desc
+    limit 1`
+  return row?.visit ?? null
+}

@@ -1,0 +1,267 @@
+/** Two contacts are merged: everything of one moves to the other, also while customers write and members send. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { assertRefused, type Json, main, type SignedIn, startSignedIn, until } from './support.ts'
+
+const phoneOf = (i: number) => `+1415559${String(i).padStart(4, '0')}`
+
+async function signedIn(t: TestContext) {
+  const world = await startSignedIn(t)
+  const idOf = async (phone: string): Promise<string> =>
+    (await world.api.get(`/contacts?phone=${encodeURIComponent(phone)}`)).body.data[0]?.id
+  const merge = async (toId: string, fromId: string): Promise<Json> =>
+    (await world.ask('POST', `/contacts/${toId}/merge`, { contact_id: fromId })).data
+  return { ...world, idOf, merge }
+}
+
+/** Every row of the workspace that refers to one of these contacts or conversations, in any table. */
+async function listReferences({ db, api }: SignedIn, ids: readonly string[]): Promise<string[]> {
+  const columns = await db<{ table: string; column: string }[]>`
+    select table_name as table, column_name as column from information_schema.columns
+    where table_schema = 'public' and column_name in ('contact_id', 'conversation_id')
+      and table_name in (select relname from pg_class where relkind in ('r', 'p') and not relispartition)`
+  assert.ok(columns.length >= 10)
+  const found: string[] = []
+  for (const { table, column } of columns) {
+    const rows = await db`
+      select from ${db(table)} t where t.workspace_id = ${api.workspaceId} and t.${db(column)} = any(${[...ids]}::uuid[])`
+    if (rows.length > 0) found.push(`${table}.${column}`)
+  }
+  return found
+}
+
+test(
+  'merging moves conversations, messages, files, notes, tags, attributes and recipients; nothing is lost',
+  main,
+  async (t) => {
+    const world = await signedIn(t)
+    const { api, db, ask, get, connect, idOf, merge } = world
+    const provider = await connect()
+    const [kept, gone] = [phoneOf(1), phoneOf(2)]
+    await api.post('/contacts', { phone: kept, name: 'Ann Porter', tags: ['vip', 'both'] })
+    await api.post('/contacts', {
+      phone: gone,
+      name: 'A. Porter',
+      email: 'ann@x.test',
+      company: 'Porter',
+      tags: ['both', 'old'],
+    })
+    const [toId, fromId] = [await idOf(kept), await idOf(gone)]
+    for (const [from, text] of [
+      [kept, 'first parcel'],
+      [gone, 'second parcel'],
+      [kept, 'third'],
+    ])
+      await provider.writes({ from, text })
+    await provider.writes({ from: gone, type: 'image', media: { caption: 'a picture' } })
+    await api.post('/messages', { to: gone, text: 'to the second number' })
+    await ask('PATCH', `/contacts/${toId}`, { attributes: { plan: 'gold', seats: 3 } })
+    await ask('PATCH', `/contacts/${fromId}`, { attributes: { plan: 'free', is_beta: true } })
+    await ask('POST', `/contacts/${fromId}/notes`, { text: 'Prefers mornings' }, 201)
+    const segment = (await ask('POST', '/segments', { name: 'List' }, 201)).data
+    await ask('POST', `/segments/${segment.id}/contacts`, { contact_ids: [fromId] })
+    const [from] = (await ask('GET', `/conversations?contact_id=${fromId}`)).data
+    const [to] = (await ask('GET', `/conversations?contact_id=${toId}`)).data
+    const member = (await ask('GET', '/session')).data.member
+    await ask('POST', `/conversations/${from.id}/notes`, { text: 'Call back', mentions: [member.id] }, 201)
+    const template = { name: 'order_confirmed', params: ['a', 'b'] }
+    const broadcast = (
+      await ask('POST', '/broadcasts', { name: 'Both', template, recipients: [{ to: kept }, { to: gone }] }, 202)
+    ).data
+    const before = await until('every report, the file and the digest', async () => {
+      const [state] = await db<{ done: boolean; messages: number; unread: number }[]>`
+      select count(*) = 7 and bool_and(m.status in ('read', 'received'))
+        and bool_and(m.content_type <> 'image' or m.media_url is not null)
+        and (select count(*) from message_words w where w.workspace_id = ${api.workspaceId}) = 7 as done,
+        count(*)::int as messages,
+        (select sum(unread_count)::int from conversations v where v.workspace_id = ${api.workspaceId}) as unread
+      from messages m where m.workspace_id = ${api.workspaceId}`
+      return state?.done && state
+    })
+
+    await ask('PATCH', `/contacts/${fromId}`, { opted_out: true })
+    await ask('PATCH', `/conversations/${from.id}`, { labels: ['billing'] })
+    await ask('PATCH', `/conversations/${to.id}`, { labels: ['Billing', 'urgent'] })
+    await ask('PUT', `/conversations/${from.id}/draft`, { text: 'half a reply' })
+    const merged = await merge(toId, fromId)
+    assert.deepEqual(
+      [merged.id, merged.phone, merged.name, merged.email, merged.company, merged.attributes],
+      [toId, kept, 'Ann Porter', 'ann@x.test', 'Porter', { plan: 'gold', seats: 3, is_beta: true }],
+    )
+    assert.deepEqual(
+      merged.tags.map(({ name }: Json) => name),
+      ['both', 'old', 'vip'],
+    )
+    assert.notEqual(merged.opted_out_at, null)
+    assert.deepEqual(await listReferences(world, [fromId, from.id]), [])
+    assertRefused(await world.browser.call('GET', `/contacts/${fromId}`), 404, 'not_found')
+    const conversations = (await ask('GET', `/conversations?contact_id=${toId}`)).data
+    assert.deepEqual(
+      conversations.map(({ id, unread_count }: Json) => [id, unread_count]),
+      [[to.id, before.unread]],
+    )
+    const thread = (await ask('GET', `/conversations/${to.id}/messages`)).data
+    assert.equal(thread.length, before.messages)
+    const picture = thread.find(({ content_type }: Json) => content_type === 'image')
+    assert.equal((await fetch(picture.media_url.replace(/^http:\/\/[^/]+/, world.url))).status, 200)
+    assert.deepEqual(
+      (await ask('GET', `/conversations/${to.id}/timeline`)).data.filter(({ kind }: Json) => kind === 'note').length,
+      1,
+    )
+    assert.equal((await ask('GET', `/contacts/${toId}/notes`)).data[0].text, 'Prefers mornings')
+    assert.equal((await get(`/segments/${segment.id}/contacts`))[0].id, toId)
+    assert.deepEqual(
+      (await get('/search?q=parcel')).map(({ message }: Json) => message.conversation_id),
+      [to.id, to.id],
+    )
+    assert.deepEqual(
+      (await get(`/broadcasts/${broadcast.id}/recipients`)).map(({ phone, contact_id, status }: Json) => [
+        phone,
+        contact_id,
+        status,
+      ]),
+      [
+        [kept, toId, 'read'],
+        [gone, toId, 'read'],
+      ],
+    )
+    assert.deepEqual(
+      conversations[0].labels.map(({ name }: Json) => name),
+      ['billing', 'urgent'],
+    )
+    assert.equal((await db`select from drafts where conversation_id = ${to.id} and text = 'half a reply'`).length, 1)
+    const [entry] = await get('/audit')
+    assert.deepEqual([entry.action, entry.subject_id, entry.summary], ['contact.merged', toId, fromId])
+
+    // The customer still has both numbers. A reply goes to the one that wrote last.
+    for (const number of [gone, kept, gone]) {
+      await provider.writes({ from: number, text: `from ${number}` })
+      const count = (await provider.sent(number)).length
+      await ask('POST', `/conversations/${to.id}/messages`, { text: 'hello' }, 201)
+      assert.equal((await provider.sent(number)).length, count + 1, number)
+    }
+    assert.equal(await idOf(gone), toId)
+    await api.post('/messages', { to: gone, text: 'by number' })
+    assert.equal((await provider.sent(gone)).at(-1)?.body.text.body, 'by number')
+  },
+)
+
+test('a channel that only the merged contact has keeps its conversation', async (t) => {
+  const { ask, connect, idOf, merge, api } = await signedIn(t)
+  const provider = await connect()
+  await api.post('/contacts', { phone: phoneOf(10), name: 'Ann' })
+  await provider.writes({ channel: 'social', from: '90000010', username: 'ann.p', text: 'hey' })
+  const [social] = (await ask('GET', '/conversations?channel=social')).data
+  const merged = await merge(await idOf(phoneOf(10)), social.contact_id)
+  assert.deepEqual([merged.channels, merged.social_username, merged.name], [['msgapp', 'social'], 'ann.p', 'Ann'])
+  await provider.writes({ channel: 'social', from: '90000010', text: 'again' })
+  const [after, ...more] = (await ask('GET', '/conversations?channel=social')).data
+  assert.deepEqual([after.id, after.contact_id, after.unread_count, more.length], [social.id, merged.id, 2, 0])
+})
+
+test('messages that arrive, are sent or are reported during a merge are stored once, with the contact that stays', async (t) => {
+  const world = await signedIn(t)
+  const { api, db, ask, get, connect, idOf, merge } = world
+  const provider = await connect()
+  const rounds = 6
+  const perNumber = 8
+  for (let round = 0; round < rounds; round++) {
+    const [kept, gone] = [phoneOf(100 + 2 * round), phoneOf(101 + 2 * round)]
+    // In some rounds the merged contact has no conversation yet, so a message creates it at the same moment.
+    if (round % 3 !== 2) await provider.writes({ from: gone, text: 'before' })
+    else await api.post('/contacts', { phone: gone })
+    await provider.writes({ from: kept, text: 'before' })
+    const [toId, fromId] = [await idOf(kept), await idOf(gone)]
+    await provider.fault({ to: gone, mode: 'delay', delay_ms: 150, times: 2 })
+    const writes = Array.from({ length: perNumber }, (_, i) =>
+      [gone, kept].map((from) => provider.writes({ from, text: i === 3 && from === gone ? 'STOP' : `message ${i}` })),
+    ).flat()
+    const sends = round % 3 === 2 ? [] : [1, 2, 3].map((i) => api.post('/messages', { to: gone, text: `answer ${i}` }))
+    const merging = merge(toId, fromId)
+    const more = Array.from({ length: perNumber }, (_, i) => provider.writes({ from: gone, text: `later ${i}` }))
+    await Promise.all([merging, ...writes, ...more])
+    for (const answer of await Promise.all(sends)) assert.equal(answer.status, 201, answer.text)
+
+    assert.equal(await idOf(gone), toId)
+    assert.deepEqual(await listReferences(world, [fromId]), [])
+    const conversations = (await ask('GET', `/conversations?contact_id=${toId}`)).data
+    assert.equal(conversations.length, 1)
+    const inboundCount = 3 * perNumber + (round % 3 === 2 ? 1 : 2)
+    const [counts] = await db`
+      select count(*) filter (where direction = 'inbound')::int as inbound,
+        count(distinct external_id) filter (where direction = 'inbound')::int as different,
+        count(*) filter (where direction = 'outbound')::int as outbound
+      from messages where workspace_id = ${api.workspaceId} and conversation_id = ${conversations[0].id}`
+    assert.deepEqual({ ...counts }, { inbound: inboundCount, different: inboundCount, outbound: sends.length })
+    assert.equal(conversations[0].unread_count, inboundCount)
+    assert.notEqual((await get(`/contacts/${toId}`)).opted_out_at, null, 'the customer opted out')
+  }
+  await until('every send to be reported', async () => {
+    const open = await db`
+      select from messages where workspace_id = ${api.workspaceId} and direction = 'outbound' and status <> 'read'`
+    return open.length === 0
+  })
+  await until('every message to be in the search index', async () => {
+    const [state] = await db`
+      select (select count(*) from messages m where m.workspace_id = ${api.workspaceId})
+        = (select count(*) from message_words w where w.workspace_id = ${api.workspaceId}) as is_complete`
+    return state?.is_complete
+  })
+})
+
+test('of concurrent merges of the same contacts one succeeds, and a refused merge changes nothing', async (t) => {
+  const { api, ask, browser, db, idOf } = await signedIn(t)
+  const ids: string[] = []
+  for (const i of [30, 31, 32]) {
+    await api.post('/contacts', { phone: phoneOf(i), tags: [`t${i}`] })
+    ids.push(await idOf(phoneOf(i)))
+  }
+  const [a = '', b = '', c = ''] = ids
+  const answers = await Promise.all([
+    browser.call('POST', `/contacts/${a}/merge`, { contact_id: b }),
+    browser.call('POST', `/contacts/${b}/merge`, { contact_id: a }),
+  ])
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404])
+  const left = answers[0]?.status === 200 ? a : b
+  assertRefused(await browser.call('POST', `/contacts/${left}/merge`, { contact_id: left }), 400, 'bad_request')
+  const { api: neighbour } = await (await startSignedIn(t)).workspace()
+  await neighbour.post('/contacts', { phone: phoneOf(33) })
+  const theirs = (await neighbour.get('/contacts')).body.data[0].id
+  assertRefused(await browser.call('POST', `/contacts/${left}/merge`, { contact_id: theirs }), 404, 'not_found')
+
+  const attributes = (prefix: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, i]))
+  await ask('PATCH', `/contacts/${left}`, { attributes: attributes('a', 30) })
+  await ask('PATCH', `/contacts/${c}`, { attributes: attributes('b', 21) })
+  assertRefused(
+    await browser.call('POST', `/contacts/${left}/merge`, { contact_id: c }),
+    400,
+    'bad_request',
+    /attributes/,
+  )
+  assert.equal((await db`select from contact_tags where contact_id = ${left}`).length, 2)
+  assert.equal((await ask('GET', `/contacts/${c}`)).data.tags.length, 1)
+})
+
+test('a broadcast that has both contacts sends one message after they are merged', async (t) => {
+  const { api, ask, get, connect, idOf, merge } = await signedIn(t)
+  const provider = await connect({ messagesPerSecond: 1 })
+  for (const i of [40, 41]) await api.post('/contacts', { phone: phoneOf(i), tags: ['all'] })
+  const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'all' }] }
+  const segment = (await ask('POST', '/segments', { name: 'All', kind: 'dynamic', filter }, 201)).data
+  const template = { name: 'hello_world' }
+  const { id } = (await ask('POST', '/broadcasts', { name: 'Once', template, segment_id: segment.id }, 202)).data
+  await until('the first send', async () => (await provider.sent(phoneOf(40))).length === 1)
+  await ask('POST', `/broadcasts/${id}/pause`)
+  assert.equal((await provider.sent(phoneOf(41))).length, 0)
+  const toId = await idOf(phoneOf(40))
+  await merge(toId, await idOf(phoneOf(41)))
+  const done = await until('it to be over', async () => {
+    const broadcast = await get(`/broadcasts/${id}`)
+    return broadcast.completed_at !== null && broadcast
+  })
+  assert.deepEqual([done.total_count, done.sent_count, done.skipped_count, done.pending_count], [2, 1, 1, 0])
+  assert.equal((await provider.sent(phoneOf(41))).length, 0)
+  const [, skipped] = await get(`/broadcasts/${id}/recipients`)
+  assert.deepEqual([skipped.contact_id, skipped.reason], [toId, 'the contact was merged with another recipient'])
+})
