@@ -217,13 +217,28 @@ create table contact_identities (
   channel text not null,
   external_id text not null,
   contact_id uuid not null,
+  visit jsonb,
   constraint contact_identities_pkey PRIMARY KEY (workspace_id, channel, external_id),
   constraint contact_identities_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
   constraint contact_identities_channel_check CHECK ((channel = ANY (ARRAY['msgapp'::text, 'social'::text, 'web'::text])))
 );
 comment on table contact_identities is 'The phone numbers and user ids by which channels know a contact.';
+comment on column contact_identities.visit is 'The last page and the browser of a web visitor.';
 CREATE INDEX contact_identities_by_channel ON public.contact_identities USING btree (workspace_id, channel, contact_id);
 CREATE INDEX contact_identities_by_contact ON public.contact_identities USING btree (workspace_id, contact_id, channel);
+
+create table contact_notes (
+  workspace_id uuid not null,
+  contact_id uuid not null,
+  id uuid not null,
+  member_id uuid not null,
+  text text not null,
+  created_at timestamp with time zone not null,
+  constraint contact_notes_pkey PRIMARY KEY (workspace_id, contact_id, id),
+  constraint contact_notes_workspace_id_contact_id_fkey FOREIGN KEY (workspace_id, contact_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE
+);
+comment on table contact_notes is 'Notes of members about a contact.';
+comment on column contact_notes.member_id is 'The author. Kept when the member is removed.';
 
 create table contact_tags (
   workspace_id uuid not null,
@@ -262,6 +277,7 @@ create table contacts (
   opted_out_at timestamp with time zone,
   opted_out_by text,
   opt_out_decided_at timestamp with time zone,
+  attributes jsonb not null default '{}'::jsonb,
   constraint contacts_pkey PRIMARY KEY (workspace_id, id),
   constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text]))),
@@ -270,6 +286,7 @@ create table contacts (
 comment on table contacts is 'Customers of a workspace. Columns that end in _key are case-folded copies for comparison.';
 comment on column contacts.search is 'Case-folded text of all searched fields, one per line.';
 comment on column contacts.opt_out_decided_at is 'The channel''s time of the latest decision about broadcasts; later decisions win.';
+comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
 CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='256');
 
@@ -300,6 +317,7 @@ create table conversations (
   inbox_at timestamp with time zone,
   waiting_since timestamp with time zone,
   snoozed_until timestamp with time zone,
+  last_inbound_identity text,
   constraint conversations_contact_channel_unique UNIQUE (workspace_id, contact_id, channel),
   constraint conversations_pkey PRIMARY KEY (workspace_id, id),
   constraint conversations_assigned_agent_fkey FOREIGN KEY (workspace_id, assigned_agent_id) REFERENCES members(workspace_id, id) ON DELETE SET NULL (assigned_agent_id) NOT VALID,
@@ -311,6 +329,7 @@ comment on table conversations is 'All messages with one contact on one channel.
 comment on column conversations.inbox_at is 'The last message of the customer or reply of a member. Null: only automated messages so far, so it is not in the inbox.';
 comment on column conversations.waiting_since is 'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
 comment on column conversations.snoozed_until is 'The status is pending until then.';
+comment on column conversations.last_inbound_identity is 'The identity that the customer last wrote from. A contact may have several; replies go to this one.';
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_in_inbox ON public.conversations USING btree (workspace_id, channel, (
@@ -446,7 +465,7 @@ create table media (
   last_error text,
   created_at timestamp with time zone not null,
   constraint media_pkey PRIMARY KEY (workspace_id, id),
-  constraint media_workspace_id_conversation_id_message_id_fkey FOREIGN KEY (workspace_id, conversation_id, message_id) REFERENCES messages(workspace_id, conversation_id, id) ON DELETE CASCADE,
+  constraint media_workspace_id_conversation_id_message_id_fkey FOREIGN KEY (workspace_id, conversation_id, message_id) REFERENCES messages(workspace_id, conversation_id, id) ON DELETE CASCADE DEFERRABLE,
   constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'failed'::text])))
 );
 comment on table media is 'Files that customers sent: the job to fetch them, then the stored file.';
@@ -495,7 +514,7 @@ create table mentions (
   conversation_id uuid not null,
   read_at timestamp with time zone,
   constraint mentions_pkey PRIMARY KEY (workspace_id, member_id, id),
-  constraint mentions_workspace_id_conversation_id_id_fkey FOREIGN KEY (workspace_id, conversation_id, id) REFERENCES timeline_entries(workspace_id, conversation_id, id) ON DELETE CASCADE,
+  constraint mentions_workspace_id_conversation_id_id_fkey FOREIGN KEY (workspace_id, conversation_id, id) REFERENCES timeline_entries(workspace_id, conversation_id, id) ON DELETE CASCADE DEFERRABLE,
   constraint mentions_workspace_id_member_id_fkey FOREIGN KEY (workspace_id, member_id) REFERENCES members(workspace_id, id) ON DELETE CASCADE
 );
 comment on table mentions is 'Members that a note mentions, and when they read it.';

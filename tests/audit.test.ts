@@ -12,6 +12,7 @@ const unrecorded: Record<string, string> = {
   'POST /mentions/read': 'it changes nothing for others',
   'POST /presence': 'it is gone when the page is closed',
   'PUT /conversations/:id/draft': 'only its author sees it',
+  'POST /contacts/:id/notes': 'the note names its author and time',
   'POST /uploads': 'a file says nothing until it is sent',
   'POST /checklist/dismiss': 'a page looks different, nothing else does',
   'POST /templates/preview': 'nothing is kept',

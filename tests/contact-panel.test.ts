@@ -68,7 +68,7 @@ test("the last page and the browser of a web visitor are kept, without the page'
   const { id, url, connect, ask, get } = await withContact(t)
   const site = `${url}/web-chat/${(await connect()).connections.web.id}`
   const headers = { 'content-type': 'application/json', 'user-agent': 'Tested/1.0' }
-  const { data } = await (await fetch(`${site}/visitors`, { method: 'POST' })).json()
+  const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
   const own = { ...headers, 'x-visitor-token': data.visitor_token }
   const write = (page: Json) =>
     fetch(`${site}/messages`, { method: 'POST', headers: own, body: JSON.stringify({ text: 'hi', page }) })
