@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { readUserAgent } from '../dashboard/src/settings/user-agent.ts'
+import { readUserAgent } from '../dashboard/src/lib/user-agent.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { createKey, importKey } from './internals.ts'
 

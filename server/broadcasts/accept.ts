@@ -97,7 +97,7 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
 }
 
 /** The checks against the database: schedule, connection, template with its values, segment. */
-async function requireAcceptable(
+export async function requireAcceptable(
   { db, sealer, channel, fields }: AcceptContext,
   { workspaceId, defaultCountry }: Caller,
   input: NewBroadcast,
@@ -237,7 +237,12 @@ async function insertBroadcast(
       ${segmentId === null}, ${timeOfId(id)}, ${input.scheduledAt})`
 }
 
-async function insertRecipients(sql: Sql, workspaceId: string, id: string, rows: readonly Recipient[]): Promise<void> {
+export async function insertRecipients(
+  sql: Sql,
+  workspaceId: string,
+  id: string,
+  rows: readonly Recipient[],
+): Promise<void> {
   await sql`
     with inserted_recipients as (
       insert into broadcast_recipients (workspace_id, broadcast_id, place, phone, identity, name, params, status, reason)

@@ -174,10 +174,11 @@ async function skipOptedOut(sql: Sql, workspaceId: string, id: string): Promise<
     ${addCounts(sql, sql`moved_recipients`)}`
 }
 
-type LockedBroadcast = {
+export type LockedBroadcast = {
   status: BroadcastStatus
   is_filled: boolean
   is_paused: boolean
+  is_due: boolean
   is_late: boolean
   segment_id: string | null
   position: number
@@ -190,11 +191,11 @@ type LockedBroadcast = {
 /** A broadcast that could not start within this time was missed. A member decides whether it is still sent. */
 const missedHours = 24
 
-async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast | undefined> {
+export async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise<LockedBroadcast | undefined> {
   const [row] = isUuid(id)
     ? await sql<LockedBroadcast[]>`
         select status, is_filled, is_paused, segment_id, position, filled_count, plan_month::text, reserved_count,
-          started_at, coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
+          started_at, coalesce(scheduled_at <= now(), true) as is_due, coalesce(scheduled_at < now() - make_interval(hours => ${missedHours}), false) as is_late
         from broadcasts where workspace_id = ${workspaceId} and id = ${id}
         for no key update`
     : []
@@ -204,7 +205,8 @@ async function lockBroadcast(sql: Sql, workspaceId: string, id: string): Promise
 /** Starts a scheduled broadcast that is due. Pauses it when it was missed; cancels it when the plan refuses it. */
 export async function startScheduled(db: Db, workspaceId: string, id: string): Promise<void> {
   await withStart(db, workspaceId, id, async (sql, broadcast) => {
-    if (broadcast.status !== 'scheduled' || broadcast.is_paused) return
+    // A member may have paused or rescheduled it since it was listed as due.
+    if (broadcast.status !== 'scheduled' || broadcast.is_paused || !broadcast.is_due) return
     if (!broadcast.is_late) return start(sql, workspaceId, id, broadcast)
     const reason = 'The service was not running at the scheduled time. Resume it to send it now, or cancel it.'
     await pauseWithReason(sql, workspaceId, id, reason)
@@ -232,7 +234,7 @@ async function withStart(
 
 const isPlanRefusal = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 402
 
-async function start(sql: Sql, workspaceId: string, id: string, { segment_id }: LockedBroadcast): Promise<void> {
+export async function start(sql: Sql, workspaceId: string, id: string, { segment_id }: LockedBroadcast): Promise<void> {
   if (segment_id === null) return beginSending(sql, workspaceId, id)
   // `fillBroadcast` counts the members, reserves the quota and sets `started_at`.
   await sql`

@@ -1,5 +1,5 @@
 /**
- * The members' routes of broadcasts: preview, create, list, pause, resume, cancel, and send again. Every member may call
+ * The members' routes of broadcasts: preview, create, list, edit, start, pause, resume, cancel, and send again. Every member may call
  * them; only an owner or admin may export the recipients.
  */
 
@@ -7,15 +7,25 @@ import { Readable } from 'node:stream'
 import { managers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Db, Fragment, Sql } from '../lib/db.ts'
 import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
-import { DataOf, IdParams, ListOf, ListQuery, NullableDateTime, NullableText, OneOf, Type } from '../lib/schema.ts'
+import {
+  DataOf,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableDateTime,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+} from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { MemberMessage } from '../messages/dashboard.ts'
 import { readParams, StructuredParams, TemplateSchema } from '../messages/draft.ts'
 import type { Sender } from '../messages/send.ts'
 import { requireMemberMessage, type ThreadContext } from '../messages/thread.ts'
-import { type AcceptContext, acceptBroadcast } from './accept.ts'
+import { type AcceptContext, acceptBroadcast, type NewBroadcast } from './accept.ts'
 import { sendAgain } from './again.ts'
 import {
   type Broadcast,
@@ -31,6 +41,7 @@ import {
   requireBroadcast,
   resumeBroadcast,
 } from './broadcasts.ts'
+import { editBroadcast, getBroadcastSource, startNow } from './edit.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { listRecipients, readCursor, shownStatuses, writeRecipients } from './recipients.ts'
 import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
@@ -87,6 +98,36 @@ const RecipientView = Type.Object({
 })
 
 const nameOf = ({ name }: Broadcast) => name
+
+const BroadcastChanges = Type.Object(Type.Partial(NewBroadcastSchema).properties)
+
+/** The changes in the shape of a new broadcast. */
+function readChanges(body: Static<typeof BroadcastChanges>): Partial<NewBroadcast> {
+  const { name, template, recipients, segment_id, scheduled_at } = body
+  // The reader needs a template; a change may have none.
+  const read = readBroadcast({ ...body, name: name ?? '', template: template ?? { name: '' } })
+  return {
+    ...(name === undefined ? {} : { name: read.name }),
+    ...(template === undefined ? {} : { template: read.template }),
+    ...(recipients === undefined ? {} : { recipients: read.recipients }),
+    ...(segment_id === undefined ? {} : { segment_id: read.segment_id }),
+    ...(scheduled_at === undefined ? {} : { scheduled_at: read.scheduled_at }),
+  }
+}
+
+const SourceView = Type.Object({
+  name: Type.String(),
+  template: Type.Object({
+    name: Type.String(),
+    language: Type.String(),
+    params: Type.Unsafe<TemplateParams>(StructuredParams),
+  }),
+  segment_id: NullableText({ format: 'uuid' }),
+  recipients: Type.Array(Type.Object({ to: Type.String(), name: NullableText() })),
+  has_more_recipients: Type.Boolean(),
+  has_own_values: Type.Boolean({ description: 'Some recipients have template values of their own.' }),
+  scheduled_at: NullableDateTime,
+})
 
 /** A million recipients are copied in half a minute on a fast disk. */
 const copyMs = 10 * 60_000
@@ -162,7 +203,30 @@ export const broadcastDashboard =
       { schema: { params: IdParams, response: { 200: DataOf(MemberBroadcast) } } },
       async ({ session, params }) => ({ data: await requireBroadcast(db, session.workspaceId, params.id) }),
     )
+    app.patch(
+      '/broadcasts/:id',
+      {
+        config: { audit: { action: 'broadcast.edited', summary: nameOf } },
+        schema: { params: IdParams, body: BroadcastChanges, response: { 200: DataOf(MemberBroadcast) } },
+      },
+      async ({ session: { workspaceId, defaultCountry }, params, body }) => {
+        const caller = { workspaceId, defaultCountry }
+        const edited = await editBroadcast(acceptContext, caller, params.id, readChanges(body))
+        signals.broadcastReady()
+        return { data: edited }
+      },
+    )
+    app.get(
+      '/broadcasts/:id/source',
+      { schema: { params: IdParams, response: { 200: DataOf(SourceView) } } },
+      async ({ session, params }) => ({ data: await getBroadcastSource(db, session.workspaceId, params.id) }),
+    )
     for (const [verb, change, action] of [
+      [
+        'start',
+        (_: Db, workspaceId: string, id: string) => startNow(acceptContext, workspaceId, id),
+        'broadcast.started',
+      ],
       ['pause', pauseBroadcast, 'broadcast.paused'],
       ['resume', resumeBroadcast, 'broadcast.resumed'],
       ['cancel', cancelBroadcast, 'broadcast.canceled'],

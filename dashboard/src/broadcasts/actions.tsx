@@ -1,4 +1,4 @@
-/** The actions of a broadcast in its state: pause, resume, cancel, resend. */
+/** The actions of a broadcast in its state: edit, reschedule, start, pause, resume, cancel, copy, resend. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
@@ -6,7 +6,9 @@ import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { ErrorNote } from '../../../ui/note.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
+import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
+import { ScheduledActions } from './scheduled-actions.tsx'
 import type { Broadcast } from './status.tsx'
 
 const { detail: text } = words.broadcasts
@@ -15,15 +17,29 @@ const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/
 
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
   const { status, is_paused, channel_error, total_count, pending_count, awaiting_count } = broadcast
-  if (status === 'sent' || status === 'canceled') return <Resend broadcast={broadcast} />
+  const copy = (
+    <LinkButton href={`/broadcasts/${broadcast.id}/copy`} icon="copy">
+      {text.copy}
+    </LinkButton>
+  )
+  if (status === 'sent' || status === 'canceled') {
+    return (
+      <>
+        {copy}
+        <Resend broadcast={broadcast} />
+      </>
+    )
+  }
   // During an outage of the provider a member can retry at once or pause the broadcast.
   const isWaiting = channel_error !== null
   const hasMore = status === 'scheduled' || total_count === 0 || pending_count > awaiting_count
   return (
     <>
+      {status === 'scheduled' && <ScheduledActions broadcast={broadcast} />}
       {is_paused && <ResumeButton broadcast={broadcast} />}
       {hasMore && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
       <CancelButton broadcast={broadcast} />
+      {copy}
     </>
   )
 }

@@ -1,9 +1,10 @@
-/** Routes of the broadcast pages: list, new broadcast, detail. */
+/** Routes of the broadcast pages: list, new broadcast, edit, copy, detail. */
 import './broadcasts.css'
 import { Route, Switch } from 'wouter'
 import { WritersOnly } from '../ui/write-access.tsx'
 import { NewBroadcast } from './compose.tsx'
 import { BroadcastDetail } from './detail.tsx'
+import { CopyBroadcast, EditBroadcast } from './edit.tsx'
 import { BroadcastList } from './list.tsx'
 
 export default function Broadcasts() {
@@ -13,6 +14,20 @@ export default function Broadcasts() {
         <WritersOnly>
           <NewBroadcast />
         </WritersOnly>
+      </Route>
+      <Route path="/broadcasts/:id/edit">
+        {({ id }) => (
+          <WritersOnly>
+            <EditBroadcast key={id} id={id} />
+          </WritersOnly>
+        )}
+      </Route>
+      <Route path="/broadcasts/:id/copy">
+        {({ id }) => (
+          <WritersOnly>
+            <CopyBroadcast key={id} id={id} />
+          </WritersOnly>
+        )}
       </Route>
       <Route path="/broadcasts/:id">{({ id }) => <BroadcastDetail key={id} id={id} />}</Route>
       <Route component={BroadcastList} />

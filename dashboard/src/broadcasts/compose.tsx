@@ -21,7 +21,7 @@ import { MessageSection } from './message.tsx'
 import { Review } from './review.tsx'
 import { Schedule } from './schedule.tsx'
 import { TestSend } from './test-send.tsx'
-import { type Draft, useDraft } from './use-draft.ts'
+import { type Body, type Draft, useDraft } from './use-draft.ts'
 import { useDraftCheck } from './use-draft-check.ts'
 
 const { compose: text } = words.broadcasts
@@ -49,9 +49,11 @@ type ComposeProps = {
   draft: Draft
   onChange: (changes: Partial<Draft>) => void
   onSent: () => void
+  /** The scheduled broadcast that the draft changes; absent for a new one. */
+  editedId?: string
 }
 
-function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
+export function ComposeForm({ templates, draft, onChange, onSent, editedId }: ComposeProps) {
   const [isSubmitted, setSubmitted] = useState(false)
   const [isConfirming, setConfirming] = useState(false)
   const [previewed, setPreviewed] = useState<Template>()
@@ -61,21 +63,32 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
   const check = useDraftCheck(draft, templates)
   const { numbers, chosen, missing, todos, preview, body, isChecking } = check
 
-  const create = useChange('POST /broadcasts', {
-    stale: ['GET /broadcasts'],
-    onDone: ({ id }) => {
-      onSent()
-      toast.success(draft.isLater ? text.scheduled : text.sent)
-      navigate(`/broadcasts/${id}`)
-    },
+  const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/source'] as const
+  const onDone = ({ id }: { id: string }) => {
+    onSent()
+    toast.success(draft.isLater ? text.scheduled : text.sent)
+    navigate(`/broadcasts/${id}`)
+  }
+  const create = useChange('POST /broadcasts', { stale, onDone })
+  const start = useChange('POST /broadcasts/{id}/start', { stale, onDone })
+  const edit = useChange('PATCH /broadcasts/{id}', {
+    stale,
+    onDone: (edited) => (draft.isLater ? onDone(edited) : start.mutate({ params: { id: edited.id } })),
   })
+  const sending = [create, edit, start]
+  const sendError = sending.find(({ error }) => error)?.error
+  const send = (body: Body) => {
+    const whole = { ...body, name: draft.name }
+    if (editedId) edit.mutate({ params: { id: editedId }, body: whole })
+    else create.mutate({ body: whole, idempotencyKey })
+  }
   // The `Idempotency-Key`: a retry after a lost connection does not create the broadcast twice.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed draft needs a new key.
   const idempotencyKey = useMemo(newIdempotencyKey, [body, draft.name])
-  const serverErrors = readErrors(create.error ?? check.error)
+  const serverErrors = readErrors(sendError ?? check.error)
   const errors = isSubmitted ? mergeErrors(missingErrors(todos, missing, draft), serverErrors) : serverErrors
   const change = (changes: Partial<Draft>) => {
-    if (create.error) create.reset()
+    for (const { error, reset } of sending) if (error) reset()
     onChange(changes)
   }
   const trySend = () => {
@@ -160,9 +173,9 @@ function ComposeForm({ templates, draft, onChange, onSent }: ComposeProps) {
         <Confirm
           title={draft.isLater ? text.confirmSchedule(count, formatTime(draft.at)) : text.confirmSend(count)}
           action={action}
-          busy={create.isPending}
-          error={create.error ? describeError(create.error) : undefined}
-          onConfirm={() => create.mutate({ body: { ...body, name: draft.name }, idempotencyKey })}
+          busy={sending.some(({ isPending }) => isPending)}
+          error={sendError ? describeError(sendError) : undefined}
+          onConfirm={() => send(body)}
           onClose={() => setConfirming(false)}
         >
           <p>{(draft.isLater ? text.confirmLater : text.confirmText)(chosen?.name ?? '')}</p>

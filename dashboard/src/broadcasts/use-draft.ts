@@ -19,7 +19,7 @@ export type Draft = {
   testTo: string
 }
 
-const empty: Draft = {
+export const empty: Draft = {
   name: '',
   source: 'segment',
   segment_id: '',

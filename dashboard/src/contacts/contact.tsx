@@ -1,4 +1,4 @@
-/** The page of a contact: details, conversations, broadcast opt-out and erasure. */
+/** The page of a contact: details, attributes, notes, duplicates, conversations, broadcast opt-out and erasure. */
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
@@ -17,11 +17,16 @@ import { ChannelMark } from '../ui/channel.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { ViewerNote, WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
+import { Attributes } from './attributes.tsx'
 import { ContactForm } from './contact-form.tsx'
+import { ContactNotes } from './contact-notes.tsx'
+import { Duplicates, useDuplicates } from './duplicates.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
+import { useVisit, VisitFacts } from './visit.tsx'
 
 const { contacts } = words
 const texts = contacts.contact
+const panel = words.contactPanel
 
 type Contact = DataOf<'GET /contacts/{id}'>
 
@@ -33,6 +38,9 @@ export function ContactPage({ id }: { id: string }) {
 
 function ContactDetails({ contact }: { contact: Contact }) {
   const isManager = useIsManager()
+  const [, navigate] = useLocation()
+  const duplicates = useDuplicates(contact.id)
+  const visit = useVisit(contact.id, contact.channels.includes('web'))
   const name = nameOf(contact)
   return (
     <Page
@@ -49,8 +57,23 @@ function ContactDetails({ contact }: { contact: Contact }) {
               <ContactForm contact={contact} />
             </WriteAccess>
           </Card>
+          <Card title={panel.attributes.title}>
+            <Attributes key={contact.id} contact={contact} />
+          </Card>
+          <Card title={panel.notes.title}>
+            <ContactNotes key={contact.id} contactId={contact.id} />
+          </Card>
         </div>
         <div className="stack">
+          {duplicates.length > 0 && (
+            <Card title={panel.duplicates.title}>
+              <Duplicates
+                contact={contact}
+                duplicates={duplicates}
+                onMerged={(id) => navigate(`/contacts/${id}`, { replace: true })}
+              />
+            </Card>
+          )}
           <Card title={texts.conversations} flush>
             <Conversations contactId={contact.id} />
           </Card>
@@ -59,6 +82,11 @@ function ContactDetails({ contact }: { contact: Contact }) {
               <OptOutSwitch contact={contact} hint={contacts.optOut.hint} />
             </WriteAccess>
           </Card>
+          {visit && (
+            <Card title={panel.visit.title}>
+              <VisitFacts visit={visit} />
+            </Card>
+          )}
           {isManager && (
             <Card title={texts.danger}>
               <EraseContact contact={contact} />

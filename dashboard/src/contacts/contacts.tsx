@@ -1,4 +1,5 @@
 /** Routes of the contact pages: list, import, contact. */
+import './contact-panel.css'
 import './contacts.css'
 import { Route, Switch } from 'wouter'
 import { WritersOnly } from '../ui/write-access.tsx'

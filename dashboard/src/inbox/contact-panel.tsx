@@ -1,11 +1,15 @@
-/** The contact panel: details, tags, broadcast opt-out and the contact's other conversations. */
+/** The contact panel: everything the team knows about a contact, and the contact's other conversations. */
 import { useState } from 'react'
-import { Link, useSearch } from 'wouter'
+import { Link, useLocation, useSearch } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { Attributes } from '../contacts/attributes.tsx'
+import { ContactNotes } from '../contacts/contact-notes.tsx'
+import { Duplicates, useDuplicates } from '../contacts/duplicates.tsx'
 import { OptOutSwitch } from '../contacts/opt-out-switch.tsx'
-import { useCall } from '../lib/api.ts'
+import { useVisit, VisitFacts } from '../contacts/visit.tsx'
+import { call, useCall } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
@@ -19,6 +23,7 @@ import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 
 const { contact: labels } = words.inbox
+const panel = words.contactPanel
 
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
   const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
@@ -28,16 +33,26 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
         {(contact) => (
           <>
             <WriteAccess>
-              <Identity contact={contact} />
-              <section>
-                <h3>{labels.tags}</h3>
-                <ContactTags contact={contact} />
-              </section>
-              <section>
-                <h3>{labels.broadcasts}</h3>
-                <OptOutSwitch contact={contact} />
-              </section>
+            <Identity contact={contact} />
+            <DuplicateSection contact={contact} conversationId={conversationId} />
+            <section>
+              <h3>{panel.attributes.title}</h3>
+              <Attributes key={contact.id} contact={contact} />
+            </section>
+            <section>
+              <h3>{panel.notes.title}</h3>
+              <ContactNotes key={contact.id} contactId={contact.id} />
+            </section>
+            <section>
+              <h3>{labels.tags}</h3>
+              <ContactTags contact={contact} />
+            </section>
+            <section>
+              <h3>{labels.broadcasts}</h3>
+              <OptOutSwitch contact={contact} />
+            </section>
             </WriteAccess>
+            <VisitSection contact={contact} />
             <OtherConversations contactId={id} conversationId={conversationId} />
             <Link href={`/contacts/${id}`} className="inbox-contact-whole">
               {labels.viewContact}
@@ -95,6 +110,36 @@ function Identity({ contact }: { contact: Contact }) {
   )
 }
 
+function DuplicateSection({ contact, conversationId }: { contact: Contact; conversationId: string }) {
+  const [, navigate] = useLocation()
+  const search = useSearch()
+  const duplicates = useDuplicates(contact.id)
+  if (duplicates.length === 0) return null
+  // The open conversation may be gone: its messages are then in the one of the contact that stays.
+  const follow = async (id: string) => {
+    const { data } = await call('GET /conversations', { query: { contact_id: id } })
+    const next = data.find((other) => other.id === conversationId) ?? data[0]
+    if (next && next.id !== conversationId) navigate(hrefOf(search, next.id), { replace: true })
+  }
+  return (
+    <section>
+      <h3>{panel.duplicates.title}</h3>
+      <Duplicates contact={contact} duplicates={duplicates} onMerged={(id) => void follow(id)} />
+    </section>
+  )
+}
+
+function VisitSection({ contact: { id, channels } }: { contact: Contact }) {
+  const visit = useVisit(id, channels.includes('web'))
+  if (!visit) return null
+  return (
+    <section>
+      <h3>{panel.visit.title}</h3>
+      <VisitFacts visit={visit} />
+    </section>
+  )
+}
+
 function OtherConversations({ contactId, conversationId }: { contactId: string; conversationId: string }) {
   const search = useSearch()
   const { items } = useConversations({ contact_id: contactId })
@@ -109,7 +154,9 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
             <Link href={hrefOf(search, other.id)}>
               <ChannelMark channel={other.channel} />
               <span className="inbox-others-text">
-                <span className="cut">{words.channels[other.channel]}</span>
+                <span className="cut">
+                  {words.channels[other.channel]} · {words.statuses[other.status]}
+                </span>
                 <span className="cut soft">
                   {other.last_message_text || (other.last_message && typeLabelOf(other.last_message))}
                 </span>

@@ -7,10 +7,10 @@ import { Confirm } from '../../../ui/dialog.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { readUserAgent } from '../lib/user-agent.ts'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
 import { words } from '../words/words.ts'
-import { readUserAgent } from './user-agent.ts'
 
 const { sessions: text } = words.settings
 

@@ -2,6 +2,7 @@
 import { broadcasts } from './broadcasts.ts'
 import { checklist } from './checklist.ts'
 import { common } from './common.ts'
+import { contactPanel } from './contact-panel.ts'
 import { contacts } from './contacts.ts'
 import { inbox } from './inbox.ts'
 import { integrations } from './integrations.ts'
@@ -19,6 +20,7 @@ export const en = {
   signIn,
   inbox,
   contacts,
+  contactPanel,
   segments,
   broadcasts,
   templates,

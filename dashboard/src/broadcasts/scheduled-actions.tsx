@@ -1,0 +1,111 @@
+/** The actions of a scheduled broadcast: edit it, change its time, send it now. */
+import { useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Confirm } from '../../../ui/dialog.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import { describeError, useChange } from '../lib/api.ts'
+import { toDatetimeLocal } from '../lib/datetime-local.ts'
+import { LinkButton } from '../ui/link-button.tsx'
+import { words } from '../words/words.ts'
+import type { Broadcast } from './status.tsx'
+
+const { detail: text, compose } = words.broadcasts
+
+const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+export function ScheduledActions({ broadcast }: { broadcast: Broadcast }) {
+  return (
+    <>
+      <LinkButton href={`/broadcasts/${broadcast.id}/edit`} icon="edit">
+        {text.edit}
+      </LinkButton>
+      <Reschedule broadcast={broadcast} />
+      <StartNow broadcast={broadcast} />
+    </>
+  )
+}
+
+function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Broadcast }) {
+  const toast = useToast()
+  const [at, setAt] = useState<string>()
+  const [isPast, setPast] = useState(false)
+  const close = () => {
+    setAt(undefined)
+    change.reset()
+  }
+  const change = useChange('PATCH /broadcasts/{id}', {
+    stale,
+    onDone: () => {
+      close()
+      toast.success(text.rescheduleDone)
+    },
+  })
+  const save = () => {
+    const ms = new Date(at ?? '').getTime()
+    const isUsable = ms > Date.now()
+    setPast(!isUsable)
+    if (isUsable) change.mutate({ params: { id }, body: { scheduled_at: new Date(ms).toISOString() } })
+  }
+  return (
+    <>
+      <Button icon="clock" onClick={() => setAt(toDatetimeLocal(before ? Date.parse(before) : Date.now()))}>
+        {text.reschedule}
+      </Button>
+      {at !== undefined && (
+        <Confirm
+          title={text.rescheduleTitle}
+          action={text.reschedule}
+          busy={change.isPending}
+          error={change.error ? describeError(change.error) : undefined}
+          onConfirm={save}
+          onClose={close}
+        >
+          <Field label={compose.at} hint={compose.zone(zone)} error={isPast ? text.pastTime : undefined}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                type="datetime-local"
+                min={toDatetimeLocal(Date.now())}
+                value={at}
+                onChange={(event) => setAt(event.target.value)}
+              />
+            )}
+          </Field>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function StartNow({ broadcast: { id, template } }: { broadcast: Broadcast }) {
+  const toast = useToast()
+  const [isConfirming, setConfirming] = useState(false)
+  const start = useChange('POST /broadcasts/{id}/start', {
+    stale,
+    onDone: () => {
+      setConfirming(false)
+      toast.success(text.startDone)
+    },
+  })
+  return (
+    <>
+      <Button icon="send" onClick={() => setConfirming(true)}>
+        {text.startNow}
+      </Button>
+      {isConfirming && (
+        <Confirm
+          title={text.startTitle}
+          action={text.startNow}
+          busy={start.isPending}
+          error={start.error ? describeError(start.error) : undefined}
+          onConfirm={() => start.mutate({ params: { id } })}
+          onClose={() => setConfirming(false)}
+        >
+          <p>{text.startText(template.name)}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}

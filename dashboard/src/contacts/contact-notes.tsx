@@ -1,0 +1,105 @@
+/** Notes about a contact: add, and delete one's own. Only members see them. */
+import { type FormEvent, useState } from 'react'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Confirm } from '../../../ui/dialog.tsx'
+import { TextArea } from '../../../ui/form.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import { describeError, type ItemOf, useChange, usePages } from '../lib/api.ts'
+import { useSession } from '../lib/session.tsx'
+import { formatBrief, formatTime } from '../lib/time.ts'
+import { words } from '../words/words.ts'
+
+const { notes: texts } = words.contactPanel
+
+export function ContactNotes({ contactId }: { contactId: string }) {
+  const toast = useToast()
+  const [text, setText] = useState('')
+  const pages = usePages('GET /contacts/{id}/notes', { params: { id: contactId } }, { live: true })
+  const add = useChange('POST /contacts/{id}/notes', {
+    stale: ['GET /contacts/{id}/notes'],
+    onDone: (_, { body }) => setText((now) => (now === body.text ? '' : now)),
+    onFailed: toast.error,
+  })
+  const submit = () => {
+    if (text.trim()) add.mutate({ params: { id: contactId }, body: { text } })
+  }
+  return (
+    <>
+      {pages.items.length > 0 && (
+        <ul className="contact-notes">
+          {pages.items.map((note) => (
+            <Note key={note.id} contactId={contactId} note={note} />
+          ))}
+        </ul>
+      )}
+      {pages.hasNextPage && (
+        <Button size="small" variant="quiet" busy={pages.isFetchingNextPage} onClick={() => pages.fetchNextPage()}>
+          {texts.more}
+        </Button>
+      )}
+      <form
+        className="contact-note-form"
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <TextArea
+          rows={2}
+          maxLength={10_000}
+          aria-label={texts.placeholder}
+          placeholder={texts.placeholder}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+            event.preventDefault()
+            submit()
+          }}
+        />
+        {text.trim() && (
+          <Button type="submit" size="small" variant="primary" busy={add.isPending}>
+            {texts.add}
+          </Button>
+        )}
+      </form>
+    </>
+  )
+}
+
+function Note({ contactId, note }: { contactId: string; note: ItemOf<'GET /contacts/{id}/notes'> }) {
+  const { member } = useSession()
+  const [isConfirming, setConfirming] = useState(false)
+  const remove = useChange('DELETE /contacts/{id}/notes/{note_id}', {
+    stale: ['GET /contacts/{id}/notes'],
+    onDone: () => setConfirming(false),
+  })
+  const { id, text, author, created_at: at } = note
+  return (
+    <li>
+      <p dir="auto">{text}</p>
+      <div className="soft small">
+        <span className="cut">{author.name ?? texts.formerMember}</span>
+        <time dateTime={at} title={formatTime(at)}>
+          {formatBrief(at)}
+        </time>
+        {author.id === member.id && (
+          <IconButton label={texts.remove} icon="trash" size="small" onClick={() => setConfirming(true)} />
+        )}
+      </div>
+      {isConfirming && (
+        <Confirm
+          title={texts.removeTitle}
+          action={texts.remove}
+          danger
+          busy={remove.isPending}
+          error={remove.error ? describeError(remove.error) : undefined}
+          onConfirm={() => remove.mutate({ params: { id: contactId, note_id: id } })}
+          onClose={() => setConfirming(false)}
+        >
+          <p>{texts.removeText}</p>
+        </Confirm>
+      )}
+    </li>
+  )
+}

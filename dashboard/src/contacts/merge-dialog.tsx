@@ -1,0 +1,144 @@
+/** Merges two contacts: shows both and the result, lets the member choose which one stays, and asks before it merges. */
+import { useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { ErrorNote, Note } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import { type DataOf, describeError, useChange, usePages } from '../lib/api.ts'
+import { nameOf } from '../lib/people.ts'
+import { words } from '../words/words.ts'
+
+const { merge: texts } = words.contactPanel
+
+type Contact = DataOf<'GET /contacts/{id}'>
+type Props = {
+  contact: Contact
+  other: Contact
+  onClose: () => void
+  /** Called with the id of the contact that stays. */
+  onMerged: (id: string) => void
+}
+
+const fields = ['name', 'phone', 'email', 'company', 'social_username'] as const
+
+export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
+  const toast = useToast()
+  const [isSwapped, setSwapped] = useState(false)
+  const [to, from] = isSwapped ? [other, contact] : [contact, other]
+  const merge = useChange('POST /contacts/{id}/merge', {
+    stale: [
+      'GET /contacts/{id}',
+      'GET /contacts',
+      'GET /conversations',
+      'GET /conversations/{id}',
+      'GET /contacts/{id}/duplicates',
+    ],
+    onDone: ({ id }) => {
+      toast.success(texts.done)
+      onMerged(id)
+    },
+  })
+  const toChannels = useConversationChannels(to.id)
+  const fromChannels = useConversationChannels(from.id)
+  const joined = toChannels.filter((channel) => fromChannels.includes(channel))
+  // Both phone numbers keep working, so neither is lost.
+  const lost = [
+    ...fields
+      .filter((field) => field !== 'phone' && to[field] && from[field] && to[field] !== from[field])
+      .map((field) => texts.fields[field]),
+    ...Object.keys(from.attributes).filter(
+      (name) => name in to.attributes && to.attributes[name] !== from.attributes[name],
+    ),
+  ]
+  const hints = [
+    joined.length > 0 && texts.joined(joined.map((channel) => words.channels[channel]).join(', ')),
+    to.phone && from.phone && texts.bothNumbers,
+    joined.includes('web') && texts.webVisitor,
+    lost.length > 0 && texts.lost(lost.join(', ')),
+    (to.opted_out_at || from.opted_out_at) && texts.optedOut,
+  ].filter((hint) => typeof hint === 'string')
+  return (
+    <Dialog title={texts.title} size="wide" onClose={onClose}>
+      <p>{texts.lead(...distinctNames(from, to))}</p>
+      <div className="merge-table">
+        <table>
+          <thead>
+            <tr>
+              <td />
+              <th scope="col">{texts.keeps}</th>
+              <th scope="col">{texts.goes}</th>
+              <th scope="col">{texts.result}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields
+              .filter((field) => to[field] || from[field])
+              .map((field) => (
+                <tr key={field}>
+                  <th scope="row">{texts.fields[field]}</th>
+                  <td>{to[field] ?? texts.none}</td>
+                  <td className="soft">{from[field] ?? texts.none}</td>
+                  <td>{to[field] ?? from[field]}</td>
+                </tr>
+              ))}
+            <tr>
+              <th scope="row">{words.contacts.contact.conversations}</th>
+              <td>{texts.conversations(toChannels.length)}</td>
+              <td className="soft">{texts.conversations(fromChannels.length)}</td>
+              <td>{texts.conversations(new Set([...toChannels, ...fromChannels]).size)}</td>
+            </tr>
+            <tr>
+              <th scope="row">{words.contacts.tags}</th>
+              <td>{namesOf(to.tags)}</td>
+              <td className="soft">{namesOf(from.tags)}</td>
+              <td>{namesOf([...to.tags, ...from.tags.filter(({ id }) => !to.tags.some((tag) => tag.id === id))])}</td>
+            </tr>
+            <tr>
+              <th scope="row">{words.contactPanel.attributes.title}</th>
+              <td>{Object.keys(to.attributes).join(', ') || texts.none}</td>
+              <td className="soft">{Object.keys(from.attributes).join(', ') || texts.none}</td>
+              <td>{Object.keys({ ...from.attributes, ...to.attributes }).join(', ') || texts.none}</td>
+            </tr>
+          </tbody>
+        </table>
+      </div>
+      {hints.length > 0 && (
+        <Note>
+          <ul className="merge-hints">
+            {hints.map((hint) => (
+              <li key={hint}>{hint}</li>
+            ))}
+          </ul>
+        </Note>
+      )}
+      {merge.error && <ErrorNote>{describeError(merge.error)}</ErrorNote>}
+      <div className="dialog-foot">
+        <Button icon="refresh" disabled={merge.isPending} onClick={() => setSwapped(!isSwapped)}>
+          {texts.swap}
+        </Button>
+        <Button onClick={onClose}>{words.common.cancel}</Button>
+        <Button
+          variant="danger"
+          busy={merge.isPending}
+          onClick={() => merge.mutate({ params: { id: to.id }, body: { contact_id: from.id } })}
+        >
+          {texts.action}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** The names of two contacts; with their numbers or user names when the names are equal. */
+function distinctNames(one: Contact, other: Contact): [string, string] {
+  const isSame = nameOf(one) === nameOf(other)
+  const nameWith = (contact: Contact) =>
+    isSame ? `${nameOf(contact)} (${contact.phone ?? contact.social_username ?? contact.email ?? ''})` : nameOf(contact)
+  return [nameWith(one), nameWith(other)]
+}
+
+const namesOf = (tags: readonly { name: string }[]): string => tags.map(({ name }) => name).join(', ') || texts.none
+
+/** The channels of a contact's conversations. A contact has at most one per channel. */
+const useConversationChannels = (id: string) =>
+  usePages('GET /conversations', { query: { contact_id: id } }).items.map(({ channel }) => channel)

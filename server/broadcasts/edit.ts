@@ -1,0 +1,139 @@
+/**
+ * Changes a scheduled broadcast: edit, reschedule, start now.
+ *
+ * Every change locks the broadcast and checks that it is still scheduled. The loop that starts broadcasts does the same and
+ * compares the time again. So of a change and a start at the same moment one comes first: either the broadcast starts as it
+ * was and the change is refused, or the change applies and the broadcast starts by its new time. Nothing is sent twice.
+ */
+import { requireQuotaFor } from '../accounts/quota.ts'
+import type { TemplateParams } from '../channels/channel.ts'
+import { type Sql, withRetries } from '../lib/db.ts'
+import { badRequest, notFound } from '../lib/errors.ts'
+import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
+import {
+  type AcceptContext,
+  type Caller,
+  insertRecipients,
+  type NewBroadcast,
+  requireAcceptable,
+  requireName,
+  requireRules,
+} from './accept.ts'
+import {
+  type Broadcast,
+  type BroadcastDetails,
+  type LockedBroadcast,
+  lockBroadcast,
+  requireBroadcast,
+  start,
+} from './broadcasts.ts'
+
+export type BroadcastChanges = Partial<NewBroadcast>
+
+/** The content of a broadcast, to edit it or to write a similar one. */
+export type BroadcastSource = {
+  name: string
+  template: { name: string; language: string; params: TemplateParams }
+  segment_id: string | null
+  recipients: { to: string; name: string | null }[]
+  has_more_recipients: boolean
+  /** Some recipients have template values of their own. */
+  has_own_values: boolean
+  scheduled_at: string | null
+}
+
+/** A list has at most 1,000 recipients; a broadcast that was sent again may have more. */
+const maxRecipients = 1_000
+
+export async function getBroadcastSource(sql: Sql, workspaceId: string, id: string): Promise<BroadcastSource> {
+  const broadcast = await requireBroadcast(sql, workspaceId, id)
+  const { name, template, params, segment_id, scheduled_at } = broadcast
+  const rows = segment_id === null ? await listInputs(sql, workspaceId, broadcast.id) : []
+  return {
+    name,
+    template: { ...template, params },
+    segment_id,
+    recipients: rows.slice(0, maxRecipients).map(({ to, name }) => ({ to, name: name ?? null })),
+    has_more_recipients: rows.length > maxRecipients,
+    has_own_values: rows.some((row) => row.params !== undefined),
+    scheduled_at,
+  }
+}
+
+/** Changes the fields that are present. 400 when the broadcast is no longer scheduled. */
+export async function editBroadcast(
+  context: AcceptContext,
+  caller: Omit<Caller, 'subject'>,
+  id: string,
+  changes: BroadcastChanges,
+): Promise<Broadcast & BroadcastDetails> {
+  const { db, publicUrl } = context
+  const { workspaceId } = caller
+  const before = await requireBroadcast(db, workspaceId, id)
+  requireScheduled(before)
+  const hasAudience = changes.recipients !== undefined || changes.segment_id !== undefined
+  const kept = before.segment_id === null ? await listInputs(db, workspaceId, id) : undefined
+  const input: NewBroadcast = {
+    name: requireName(changes.name ?? before.name),
+    template: changes.template ?? { ...before.template, params: before.params },
+    recipients: hasAudience ? changes.recipients : kept,
+    segment_id: hasAudience ? changes.segment_id : (before.segment_id ?? undefined),
+    scheduled_at: changes.scheduled_at ?? before.scheduled_at ?? undefined,
+  }
+  const scheduledAt = requireRules(input)
+  const { rows, startsAt, count } = await requireAcceptable(
+    context,
+    { ...caller, subject: undefined },
+    input,
+    scheduledAt,
+  )
+  await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
+  const values = [input.template.params, ...(input.recipients ?? []).map(({ params }) => params)]
+  await withRetries(() =>
+    db.begin(async (sql) => {
+      requireScheduled(await lockBroadcast(sql, workspaceId, id))
+      const { name, language, params } = input.template
+      // A broadcast that missed its time was paused by the service: a new time resumes it.
+      await sql`
+        update broadcasts set name = ${input.name}, template_name = ${name}, template_language = ${language},
+          params = ${JSON.stringify(params)}::text::jsonb, segment_id = ${input.segment_id ?? null},
+          total_count = ${rows.length}, filled_count = ${rows.length}, is_filled = ${input.segment_id === undefined},
+          scheduled_at = ${scheduledAt}, is_paused = is_paused and pause_reason is null, pause_reason = null
+        where workspace_id = ${workspaceId} and id = ${id}`
+      await sql`delete from broadcast_recipients where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+      await sql`delete from broadcast_counts where workspace_id = ${workspaceId} and broadcast_id = ${id}`
+      if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
+      await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
+    }),
+  )
+  return requireBroadcast(db, workspaceId, id)
+}
+
+/** Starts a scheduled broadcast now. 402 when the plan refuses it; then it stays scheduled. */
+export async function startNow({ db }: AcceptContext, workspaceId: string, id: string): Promise<void> {
+  await requireBroadcast(db, workspaceId, id)
+  await withRetries(() =>
+    db.begin(async (sql) => {
+      const broadcast = await lockBroadcast(sql, workspaceId, id)
+      if (!broadcast) throw notFound('broadcast')
+      requireScheduled(broadcast)
+      await sql`update broadcasts set scheduled_at = now() where workspace_id = ${workspaceId} and id = ${id}`
+      await start(sql, workspaceId, id, broadcast)
+    }),
+  )
+}
+
+function requireScheduled(broadcast: Pick<LockedBroadcast, 'status'> | undefined): void {
+  if (!broadcast) throw notFound('broadcast')
+  if (broadcast.status !== 'scheduled') throw badRequest(`a broadcast that is ${broadcast.status} cannot be changed`)
+}
+
+/** The recipients as the caller gave them, without erased ones. */
+async function listInputs(sql: Sql, workspaceId: string, id: string) {
+  const rows = await sql<{ to: string; name: string | null; params: TemplateParams | null }[]>`
+    select phone as to, name, params from broadcast_recipients
+    where workspace_id = ${workspaceId} and broadcast_id = ${id} and phone is not null
+    order by place
+    limit ${maxRecipients + 1}`
+  return rows.map(({ to, name, params }) => ({ to, name: name ?? undefined, params: params ?? undefined }))
+}

@@ -1,0 +1,123 @@
+/** A scheduled broadcast is edited, rescheduled, started and copied; nothing is sent twice. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { assertRefused, type Json, main, startSignedIn, until } from './support.ts'
+
+const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
+const later = () => inMs(86_400_000)
+const phoneOf = (i: number) => `+1415557${String(i).padStart(4, '0')}`
+
+async function withProvider(t: TestContext) {
+  const world = await startSignedIn(t)
+  const provider = await world.connect()
+  const schedule = async (body: Json = {}): Promise<Json> =>
+    (
+      await world.ask(
+        'POST',
+        '/broadcasts',
+        {
+          name: 'News',
+          template: { name: 'hello_world' },
+          recipients: [{ to: phoneOf(1), name: 'Ann' }, { to: phoneOf(2) }],
+          scheduled_at: later(),
+          ...body,
+        },
+        202,
+      )
+    ).data
+  const completed = (id: string) =>
+    until('it to be over', async () => {
+      const broadcast = await world.get(`/broadcasts/${id}`)
+      return broadcast.completed_at !== null && broadcast
+    })
+  return { ...world, provider, schedule, completed }
+}
+
+test('a scheduled broadcast is edited and started now; each recipient gets one message', main, async (t) => {
+  const { ask, get, browser, provider, schedule, completed } = await withProvider(t)
+  const { id } = await schedule()
+  const at = later()
+  const template = { name: 'order_confirmed', language: 'en_US', params: ['Ann', 'A-1'] }
+  const recipients = [{ to: phoneOf(2) }, { to: phoneOf(3), name: 'Cy' }, { to: 'no number' }]
+  const edited = (await ask('PATCH', `/broadcasts/${id}`, { name: 'Orders', template, recipients, scheduled_at: at }))
+    .data
+  assert.deepEqual(
+    [edited.name, edited.template.name, edited.total_count, edited.skipped_count, edited.scheduled_at, edited.status],
+    ['Orders', 'order_confirmed', 3, 1, at, 'scheduled'],
+  )
+  // What is not named stays.
+  const renamed = (await ask('PATCH', `/broadcasts/${id}`, { name: 'Orders 2' })).data
+  assert.deepEqual([renamed.name, renamed.total_count, renamed.scheduled_at], ['Orders 2', 3, at])
+  const source = await get(`/broadcasts/${id}/source`)
+  assert.deepEqual(source, {
+    name: 'Orders 2',
+    template: { ...template, params: (await get(`/broadcasts/${id}`)).params },
+    segment_id: null,
+    recipients: [
+      { to: phoneOf(2), name: null },
+      { to: phoneOf(3), name: 'Cy' },
+      { to: 'no number', name: null },
+    ],
+    has_more_recipients: false,
+    has_own_values: false,
+    scheduled_at: at,
+  })
+  for (const [changes, message] of [
+    [{ name: ' ' }, /name/],
+    [{ template: { name: 'nothing' } }, /template/],
+    [{ template: { name: 'order_confirmed', params: ['one'] } }, /param/],
+    [{ scheduled_at: '2020-01-01T00:00:00Z' }, /scheduled_at/],
+    [{ segment_id: '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17' }, /segment/],
+  ] as const) {
+    const answer = await browser.call('PATCH', `/broadcasts/${id}`, changes)
+    assert.ok(answer.status === 400 || answer.status === 404, answer.text)
+    assert.match(answer.body.error.message, message)
+  }
+  assert.equal((await get(`/broadcasts/${id}`)).name, 'Orders 2')
+
+  await ask('POST', `/broadcasts/${id}/start`)
+  const done = await completed(id)
+  assert.deepEqual([done.sent_count, done.skipped_count, done.pending_count], [2, 1, 0])
+  assert.deepEqual((await provider.sent()).map(({ to }) => to).sort(), [phoneOf(2), phoneOf(3)])
+  for (const call of [
+    () => browser.call('PATCH', `/broadcasts/${id}`, { name: 'Too late' }),
+    () => browser.call('POST', `/broadcasts/${id}/start`),
+  ])
+    assertRefused(await call(), 400, 'bad_request', /cannot be changed/)
+  const audit = (await get('/audit')).map(({ action }: Json) => action)
+  assert.ok(audit.includes('broadcast.edited') && audit.includes('broadcast.started'))
+})
+
+test('of an edit and the start at the same moment one comes first, and nothing is sent twice', async (t) => {
+  const { browser, get, provider, schedule, completed, ask } = await withProvider(t)
+  for (let round = 0; round < 6; round++) {
+    const [kept, added] = [phoneOf(100 + 2 * round), phoneOf(101 + 2 * round)]
+    const { id } = await schedule({ recipients: [{ to: kept }], scheduled_at: inMs(300) })
+    await new Promise((resolve) => setTimeout(resolve, 250 + 20 * round))
+    const answers = await Promise.all([
+      browser.call('PATCH', `/broadcasts/${id}`, { recipients: [{ to: kept }, { to: added }], scheduled_at: later() }),
+      browser.call('POST', `/broadcasts/${id}/start`),
+      browser.call('POST', `/broadcasts/${id}/start`),
+    ])
+    for (const { status, text } of answers) assert.ok(status === 200 || status === 400, text)
+    assert.ok(answers.slice(1).filter(({ status }) => status === 200).length <= 1)
+    const isEdited = answers[0]?.status === 200
+    if ((await get(`/broadcasts/${id}`)).status === 'scheduled') await ask('POST', `/broadcasts/${id}/start`)
+    const done = await completed(id)
+    assert.equal((await provider.sent(kept)).length, 1, `round ${round}`)
+    assert.equal((await provider.sent(added)).length, isEdited ? 1 : 0, `round ${round}`)
+    assert.equal(done.sent_count, isEdited ? 2 : 1)
+  }
+})
+
+test('a rescheduled broadcast starts by its new time, and values of recipients stay', async (t) => {
+  const { ask, get, provider, schedule, completed } = await withProvider(t)
+  const template = { name: 'order_confirmed' }
+  const recipients = [{ to: phoneOf(50), params: ['Ann', 'A-50'] }]
+  const { id } = await schedule({ template, recipients })
+  assert.equal((await get(`/broadcasts/${id}/source`)).has_own_values, true)
+  await ask('PATCH', `/broadcasts/${id}`, { scheduled_at: inMs(1_000) })
+  await completed(id)
+  const [sent] = await provider.sent(phoneOf(50))
+  assert.match(JSON.stringify(sent?.body), /A-50/)
+})

@@ -1,0 +1,55 @@
+/** A scheduled broadcast in a real browser: rescheduled, edited, duplicated and sent now. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { until } from './support.ts'
+
+test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { skip }, async (t) => {
+  const { page, api, provider } = await openDashboard(t, '/broadcasts')
+  const created = await api.post('/broadcasts', {
+    name: 'Spring news',
+    template: { name: 'hello_world' },
+    recipients: [{ to: '+14155550101', name: 'Porter, Ann' }, { to: '+14155550102' }],
+    scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
+  })
+  const { id, scheduled_at: before } = created.body.data
+  const read = async () => (await api.get(`/broadcasts/${id}`)).body.data
+  await page.goto(`/broadcasts/${id}`)
+  await page.getByRole('button', { name: 'Reschedule' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Reschedule broadcast' })
+  await dialog.locator('input').fill('2020-01-01T10:00')
+  await dialog.getByRole('button', { name: 'Reschedule' }).click()
+  await dialog.getByText('Choose a time in the future.').waitFor()
+  await assertAccessible(page)
+  await dialog.locator('input').fill('2040-01-01T10:00')
+  await dialog.getByRole('button', { name: 'Reschedule' }).click()
+  await page.getByText('Broadcast rescheduled').waitFor()
+  assert.notEqual((await read()).scheduled_at, before)
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('heading', { name: 'Edit broadcast' }).waitFor()
+  const name = page.getByLabel('Name', { exact: true })
+  assert.equal(await name.inputValue(), 'Spring news')
+  await name.fill('Summer news')
+  await assertAccessible(page)
+  await page.getByRole('button', { name: /^Schedule/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Schedule/ })
+    .click()
+  await page.getByRole('heading', { name: 'Summer news' }).waitFor()
+  const edited = await read()
+  assert.deepEqual([edited.name, edited.total_count, edited.status], ['Summer news', 2, 'scheduled'])
+
+  await page.getByRole('link', { name: 'Duplicate' }).click()
+  await page.getByRole('heading', { name: 'Duplicate broadcast' }).waitFor()
+  assert.equal(await name.inputValue(), 'Summer news (copy)')
+  assert.match(await page.locator('textarea').first().inputValue(), /\+14155550101, "Porter, Ann"\n\+14155550102/)
+  await page.goBack()
+
+  await page.getByRole('button', { name: 'Send now' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send now' }).click()
+  await page.getByText('Sending started').waitFor()
+  await until('both messages', async () => (await provider.sent()).length === 2)
+  assert.equal(await page.getByRole('button', { name: 'Send now' }).count(), 0)
+})
