@@ -58,20 +58,26 @@ function ContactDetails({ contact }: { contact: Contact }) {
             </WriteAccess>
           </Card>
           <Card title={panel.attributes.title}>
-            <Attributes key={contact.id} contact={contact} />
+            <WriteAccess>
+              <Attributes key={contact.id} contact={contact} />
+            </WriteAccess>
           </Card>
           <Card title={panel.notes.title}>
-            <ContactNotes key={contact.id} contactId={contact.id} />
+            <WriteAccess>
+              <ContactNotes key={contact.id} contactId={contact.id} />
+            </WriteAccess>
           </Card>
         </div>
         <div className="stack">
           {duplicates.length > 0 && (
             <Card title={panel.duplicates.title}>
-              <Duplicates
-                contact={contact}
-                duplicates={duplicates}
-                onMerged={(id) => navigate(`/contacts/${id}`, { replace: true })}
-              />
+              <WriteAccess>
+                <Duplicates
+                  contact={contact}
+                  duplicates={duplicates}
+                  onMerged={(id) => navigate(`/contacts/${id}`, { replace: true })}
+                />
+              </WriteAccess>
             </Card>
           )}
           <Card title={texts.conversations} flush>

@@ -33,24 +33,24 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
         {(contact) => (
           <>
             <WriteAccess>
-            <Identity contact={contact} />
-            <DuplicateSection contact={contact} conversationId={conversationId} />
-            <section>
-              <h3>{panel.attributes.title}</h3>
-              <Attributes key={contact.id} contact={contact} />
-            </section>
-            <section>
-              <h3>{panel.notes.title}</h3>
-              <ContactNotes key={contact.id} contactId={contact.id} />
-            </section>
-            <section>
-              <h3>{labels.tags}</h3>
-              <ContactTags contact={contact} />
-            </section>
-            <section>
-              <h3>{labels.broadcasts}</h3>
-              <OptOutSwitch contact={contact} />
-            </section>
+              <Identity contact={contact} />
+              <DuplicateSection contact={contact} conversationId={conversationId} />
+              <section>
+                <h3>{panel.attributes.title}</h3>
+                <Attributes key={contact.id} contact={contact} />
+              </section>
+              <section>
+                <h3>{panel.notes.title}</h3>
+                <ContactNotes key={contact.id} contactId={contact.id} />
+              </section>
+              <section>
+                <h3>{labels.tags}</h3>
+                <ContactTags contact={contact} />
+              </section>
+              <section>
+                <h3>{labels.broadcasts}</h3>
+                <OptOutSwitch contact={contact} />
+              </section>
             </WriteAccess>
             <VisitSection contact={contact} />
             <OtherConversations contactId={id} conversationId={conversationId} />
