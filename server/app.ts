@@ -227,7 +227,9 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     { prefix: '/app/api' },
   )
   await app.register(callbackRoutes({ db, sealer, channels, intake, count: countCallback }))
-  await app.register(webChatRoutes({ db, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs }))
+  await app.register(
+    webChatRoutes({ db, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs }),
+  )
   await app.register(mediaRoutes({ db, store }))
   if (pages) {
     await app.register(pageRoutes(pages))
