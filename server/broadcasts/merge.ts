@@ -10,7 +10,7 @@ import type { Merge } from '../contacts/merge.ts'
 import type { Sql } from '../lib/db.ts'
 import { addCounts } from './counts.ts'
 
-export const mergedReason = 'the contact was merged with another recipient'
+const mergedReason = 'the contact was merged with another recipient'
 
 /** Locks the broadcasts that have a recipient of the merged contact without a message (lock order: ARCHITECTURE.md). */
 export async function lockUnsentBroadcasts(sql: Sql, workspaceId: string, { fromId }: Merge): Promise<string[]> {

@@ -8,7 +8,7 @@ import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { lengthOf } from '../lib/text.ts'
 
-export type AttributeValue = string | number | boolean
+type AttributeValue = string | number | boolean
 export type Attributes = Record<string, AttributeValue>
 /** Null removes the attribute. */
 export type AttributeChanges = Record<string, AttributeValue | null>
@@ -58,4 +58,4 @@ export async function changeAttributes(
   if (changed.count > maxAttributes) throw tooManyAttributes()
 }
 
-export const tooManyAttributes = () => badRequest(`attributes: must have at most ${maxAttributes} entries`)
+const tooManyAttributes = () => badRequest(`attributes: must have at most ${maxAttributes} entries`)

@@ -11,7 +11,7 @@ const maxTitleLength = 200
 const maxUserAgentLength = 400
 
 /** The origin and path of a page; null for anything that is not an http address. */
-export function readPageUrl(input: string): string | null {
+function readPageUrl(input: string): string | null {
   const url = URL.canParse(input) ? new URL(input) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return null
   return cut(`${url.origin}${url.pathname}`, maxUrlLength)
