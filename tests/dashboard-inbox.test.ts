@@ -214,6 +214,10 @@ test('the order stays still while a member works, and new conversations wait beh
   await until('the new order', async () => (await names(page)).join() === 'Ann Porter,Cleo Dane,Ben Carter')
   assert.equal(await page.getByRole('button', { name: / new$/ }).count(), 0)
 
+  // A chosen order applies at once, also while a conversation is open.
+  await page.getByRole('button', { name: /^Sort by/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Oldest' }).click()
+  await until('the oldest first', async () => (await names(page)).join() === 'Ben Carter,Cleo Dane,Ann Porter')
   // The longest wait is first, and a view with this order is shared with another member.
   await page.getByRole('button', { name: /^Sort by/ }).click()
   await page.getByRole('menuitemradio', { name: 'Longest wait' }).click()

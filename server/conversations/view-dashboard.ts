@@ -1,4 +1,5 @@
 /** `/labels` and `/views` for members: the labels of conversations, and saved views of the inbox. */
+import { managers } from '../accounts/members.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, Deleted, IdParams, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
@@ -57,7 +58,7 @@ export const labelDashboard = (db: Db) => async (app: App) => {
   app.delete(
     '/labels/:id',
     {
-      config: { audit: { action: 'label.deleted', summary: nameOf } },
+      config: { members: managers, audit: { action: 'label.deleted', summary: nameOf } },
       schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
     },
     async ({ session, params }) => {

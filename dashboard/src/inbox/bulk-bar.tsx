@@ -4,6 +4,7 @@ import { Menu } from '../../../ui/menu.tsx'
 import { useCall } from '../lib/api.ts'
 import { memberName } from '../lib/people.ts'
 import { useSession } from '../lib/session.tsx'
+import { useShortcuts } from '../lib/shortcuts.ts'
 import { words } from '../words/words.ts'
 import type { InboxActions } from './actions.ts'
 import { clearSelection, selectAll, useSelected } from './selection.ts'
@@ -13,6 +14,7 @@ const { flow, thread } = words.inbox
 export default function BulkBar({ actions }: { actions: InboxActions }) {
   const ids = [...useSelected()]
   const { member } = useSession()
+  useShortcuts({ Escape: clearSelection })
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
   return (
     <div className="inbox-bulk" role="toolbar" aria-label={flow.selection}>

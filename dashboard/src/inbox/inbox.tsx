@@ -18,6 +18,7 @@ import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/state.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
+import { prefetchPages } from '../lib/prefetch.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../ui/page.tsx'
@@ -25,9 +26,10 @@ import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions.ts'
 import { undoLastChange } from './changes.ts'
 import { ConversationView } from './conversation-view.tsx'
+import { threadInput } from './data.ts'
 import { InboxDialogs, openDialog } from './dialogs.tsx'
 import { hrefOf } from './filters.ts'
-import { focusedId, focusSearch, moveInList, rowOf } from './list-focus.ts'
+import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './list-focus.ts'
 import { ListPane } from './list-pane.tsx'
 import { DraftSync } from './reply-drafts.ts'
 import { clearSelection, selectUpTo, toggleSelected } from './selection.ts'
@@ -51,6 +53,7 @@ export default function Inbox() {
   }, [id])
   const actions = useActions(id)
   useInboxKeys(id, actions)
+  usePrefetchNext(id)
   useShortcuts(id ? { u: back, i: contactPanel.toggle } : {})
   useEffect(() => clearSelection, [])
 
@@ -75,6 +78,20 @@ export default function Inbox() {
   )
 }
 
+const prefetchAfterMs = 300
+
+/** Fetches the messages of the conversation that follows the open one, so that it opens at once. */
+function usePrefetchNext(openId: string): void {
+  useEffect(() => {
+    if (!openId) return
+    const timer = setTimeout(() => {
+      const next = neighborOf(new Set([openId]))
+      if (next) prefetchPages('GET /conversations/{id}/messages', threadInput(next))
+    }, prefetchAfterMs)
+    return () => clearTimeout(timer)
+  }, [openId])
+}
+
 /** The keys of the list and of the selected, focused or open conversations. */
 function useInboxKeys(openId: string, actions: InboxActions): void {
   const { member } = useSession()
@@ -96,7 +113,6 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
       x: () => current() && toggleSelected(current()),
       X: () => current() && selectUpTo(current()),
       z: undoLastChange,
-      Escape: clearSelection,
     }),
   })
 }

@@ -1,10 +1,11 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
 import { type FormEvent, useState } from 'react'
-import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
+import { Button, IconButton } from '../../../ui/button.tsx'
+import { Confirm, Dialog } from '../../../ui/dialog.tsx'
 import { SearchInput } from '../../../ui/form.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
-import { useCall } from '../lib/api.ts'
+import { describeError, useCall, useChange } from '../lib/api.ts'
+import { useIsManager } from '../lib/session.tsx'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { type Label, useChanges } from './changes.ts'
@@ -19,6 +20,15 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
   const [text, setText] = useState('')
   // The state of the dialog: the conversations may leave the list meanwhile.
   const [counts, setCounts] = useState(() => countLabels(ids))
+  const isManager = useIsManager()
+  const [deleted, setDeleted] = useState<Label>()
+  const remove = useChange('DELETE /labels/{id}', {
+    stale: ['GET /labels', 'GET /conversations', 'GET /conversations/{id}'],
+    onDone: () => {
+      setCreated(created.filter(({ name: other }) => other !== deleted?.name))
+      setDeleted(undefined)
+    },
+  })
   const [created, setCreated] = useState<readonly Label[]>([])
   const name = text.trim()
   const isNamed = (label: Label) => label.name.toLowerCase() === name.toLowerCase()
@@ -78,6 +88,14 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
                 <LabelDot color={label.color} />
                 {label.name}
               </label>
+              {isManager && known.includes(label) && (
+                <IconButton
+                  label={flow.deleteLabel(label.name)}
+                  icon="trash"
+                  size="small"
+                  onClick={() => setDeleted(label)}
+                />
+              )}
             </li>
           )
         })}
@@ -92,6 +110,19 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           {flow.done}
         </Button>
       </div>
+      {deleted && (
+        <Confirm
+          title={flow.deleteLabelTitle(deleted.name)}
+          action={flow.deleteLabelAction}
+          danger
+          busy={remove.isPending}
+          error={remove.error ? describeError(remove.error) : undefined}
+          onConfirm={() => remove.mutate({ params: { id: deleted.id } })}
+          onClose={() => setDeleted(undefined)}
+        >
+          {flow.deleteLabelText}
+        </Confirm>
+      )}
     </Dialog>
   )
 }

@@ -105,12 +105,14 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const matching = pages.items.filter(({ status }) => filters.status === 'all' || status === filters.status)
   const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
   const order = {
-    key: JSON.stringify(query),
+    // While another query loads, the rows of the previous one are shown: their order is not that of the new query.
+    key: `${JSON.stringify(query)}${pages.isPlaceholderData ? ' loading' : ''}`,
+    openId,
     fresh: matching,
     isComplete: !pages.hasNextPage,
     compare: inboxOrders[filters.sort],
   }
-  const { rows, newCount, apply } = useStillOrder(order, pages.isPlaceholderData ? () => false : isWorking)
+  const { rows, newCount, apply } = useStillOrder(order, isWorking)
   const scroller = useRef<HTMLDivElement>(null)
   const showNew = () => {
     apply()

@@ -15,6 +15,8 @@ type Input = {
   key: string
   /** In the order of the service. */
   fresh: readonly Conversation[]
+  /** The member reads its messages: it does not count as new. */
+  openId: string
   /** Whether `fresh` has all conversations that match. */
   isComplete: boolean
   compare: (one: Conversation, other: Conversation) => number
@@ -39,7 +41,7 @@ export function useStillOrder(input: Input, isWorking: () => boolean) {
 }
 
 /** `order` has the conversations as they were when their position was fixed. */
-function holdOrder(order: readonly Conversation[], { fresh, isComplete, compare }: Omit<Input, 'key'>) {
+function holdOrder(order: readonly Conversation[], { fresh, openId, isComplete, compare }: Omit<Input, 'key'>) {
   const freshById = new Map(fresh.map((one) => [one.id, one]))
   const heldIds = new Set(order.map(({ id }) => id))
   const [lastFresh, lastHeld] = [fresh.at(-1), order.at(-1)]
@@ -49,7 +51,7 @@ function holdOrder(order: readonly Conversation[], { fresh, isComplete, compare 
   const appended = unseen.filter(isBelowHeld)
   const moved = order.filter((before) => {
     const now = freshById.get(before.id)
-    return now !== undefined && now.unread_count > 0 && now.inbox_at !== before.inbox_at
+    return now !== undefined && now.id !== openId && now.unread_count > 0 && now.inbox_at !== before.inbox_at
   })
   const rows = order.flatMap((before) => freshById.get(before.id) ?? (isBelowFresh(before) ? [before] : []))
   return {

@@ -24,6 +24,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { id, contact, channel, status, snoozed_until: snoozedUntil, labels } = conversation
   const actions = useActions(id)
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
+  const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
   const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
   return (
     <header className="inbox-thread-head">
@@ -59,11 +60,11 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               <button
                 type="button"
                 className="inbox-choice"
-                title={thread.status(words.statuses[status])}
-                aria-label={thread.status(words.statuses[status])}
+                title={thread.status(statusText)}
+                aria-label={thread.status(statusText)}
               >
                 <span className="inbox-status" data-status={status} />
-                <span className="inbox-choice-text">{words.statuses[status]}</span>
+                <span className="inbox-choice-text">{statusText}</span>
                 <Icon name="chevron" />
               </button>
             }

@@ -84,6 +84,7 @@ export const flow = {
   snooze: 'Snooze',
   chooseSnooze: 'Snooze…',
   chooseLabels: 'Labels…',
+  snoozedStatus: 'Snoozed',
   snoozedUntil: (at: string) => `Snoozed until ${at}`,
   snoozeText: 'The conversation returns to the inbox at that time, or when the customer writes.',
   laterToday: 'Later today',
@@ -96,6 +97,10 @@ export const flow = {
 
   labelSearch: 'Find or create a label',
   createLabel: (name: string) => `Create label “${name}”`,
+  deleteLabel: (name: string) => `Delete label ${name}`,
+  deleteLabelTitle: (name: string) => `Delete label “${name}”?`,
+  deleteLabelText: 'The label is removed from all conversations. This cannot be undone.',
+  deleteLabelAction: 'Delete label',
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 
