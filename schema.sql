@@ -499,12 +499,14 @@ create table members (
   role text not null,
   password_hash text not null,
   created_at timestamp with time zone not null,
+  preferences jsonb not null default '{}'::jsonb,
   constraint members_email_unique UNIQUE (workspace_id, email_key),
   constraint members_pkey PRIMARY KEY (workspace_id, id),
   constraint members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'agent'::text, 'viewer'::text])))
 );
 comment on table members is 'People who sign in to a workspace.';
+comment on column members.preferences is 'Settings of the dashboard that the member changed: notifications, sound, quiet hours, density.';
 CREATE INDEX members_by_email ON public.members USING btree (email_key);
 
 create table mentions (

@@ -97,10 +97,10 @@ export async function readBuilt(source: Source): Promise<Map<string, BuiltFile>>
   return files
 }
 
-/** Browsers cache files that are named by their content for ever, and revalidate pages on every load. */
+/** Browsers cache files that are named by their content for ever, and revalidate pages and the service worker on every load. */
 export function cacheControlOf(path: string): string {
   if (path.startsWith('/assets/')) return 'public, max-age=31536000, immutable'
-  return path.endsWith('.html') ? 'no-cache' : 'public, max-age=3600'
+  return /\.html$|^\/service-worker\.js$/.test(path) ? 'no-cache' : 'public, max-age=3600'
 }
 
 /** Reads a file and compresses it, so that it can be sent from memory. */

@@ -9,6 +9,7 @@ import { accountDashboard } from './accounts/dashboard.ts'
 import { keepAnswers } from './accounts/idempotency.ts'
 import { memberDashboard } from './accounts/member-dashboard.ts'
 import { watchPlans } from './accounts/plans.ts'
+import { preferenceDashboard } from './accounts/preference-dashboard.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
@@ -56,6 +57,7 @@ import { messageDashboard } from './messages/dashboard.ts'
 import { EventSchema, eventWebhooks } from './messages/event-schemas.ts'
 import { createIntake } from './messages/intake.ts'
 import { lastMessagesOf } from './messages/messages.ts'
+import { notificationDashboard } from './messages/notification-dashboard.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import type { Pools } from './pools.ts'
@@ -197,6 +199,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
       members.register(accountDashboard(db))
       members.register(memberDashboard({ db, publicUrl, unassign: unassignMember }))
+      members.register(preferenceDashboard(db, signals))
       members.register(channelDashboard({ db, sealer, channels, publicUrl }))
       members.register(widgetDashboard(db))
       members.register(
@@ -219,6 +222,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       members.register(labelDashboard(db))
       members.register(viewDashboard(db))
       members.register(messageDashboard({ db, sender, templates: channels.msgapp, channels, publicUrl }))
+      members.register(notificationDashboard(db))
       members.register(uploadDashboard({ db, store, publicUrl }))
       members.register(insightsDashboard(db))
       members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))

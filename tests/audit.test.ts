@@ -6,6 +6,7 @@ import { assertRefused, type Browser, createBrowser, type Json, start } from './
 
 /** Calls that are not recorded, each with its reason. */
 const unrecorded: Record<string, string> = {
+  'PATCH /preferences': 'only the pages of this member change',
   'POST /conversations/:id/read': 'looking at something changes nothing for others',
   'POST /conversations/:id/messages': 'the conversation itself says who wrote what',
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',

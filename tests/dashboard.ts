@@ -22,7 +22,14 @@ export const skip = executablePath ? false : 'no Chromium found; looked in the u
 let browser: Promise<Browser> | undefined
 after(async () => (await browser)?.close())
 
-type Window = { width?: number; height?: number; dark?: boolean; as?: { email: string; password: string } | null }
+type Window = {
+  width?: number
+  height?: number
+  dark?: boolean
+  as?: { email: string; password: string } | null
+  /** Allow the service worker, which fetches all files of the dashboard. */
+  worker?: boolean
+}
 
 export type Dashboard = World & {
   /** The simulator, connected to the workspace on every channel. */
@@ -45,7 +52,13 @@ export async function openDashboard(t: TestContext, path = '/', options: Window 
     assert.deepEqual(complaints, [], 'the browser complained')
   })
 
-  const window: Dashboard['window'] = async ({ width = 1280, height = 860, dark = false, as = world.owner } = {}) => {
+  const window: Dashboard['window'] = async ({
+    width = 1280,
+    height = 860,
+    dark = false,
+    as = world.owner,
+    worker = false,
+  } = {}) => {
     browser ??= chromium.launch({ executablePath: executablePath ?? '', args: chromiumFlags })
     const context = await (await browser).newContext({
       viewport: { width, height },
@@ -53,6 +66,7 @@ export async function openDashboard(t: TestContext, path = '/', options: Window 
       reducedMotion: 'reduce',
       baseURL: world.url,
       locale: 'en-US',
+      serviceWorkers: worker ? 'allow' : 'block',
     })
     contexts.push(context)
     context.setDefaultTimeout(10_000)

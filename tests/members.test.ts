@@ -287,6 +287,7 @@ const ownCalls = [
   'DELETE /session',
   'DELETE /sessions',
   'DELETE /sessions/:id',
+  'PATCH /preferences',
   'PATCH /profile',
   'POST /mentions/read',
   'POST /presence',

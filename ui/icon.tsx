@@ -5,6 +5,7 @@
 import {
   ArrowDownUp,
   AtSign,
+  Bell,
   Bookmark,
   Building2,
   ChartColumn,
@@ -88,6 +89,7 @@ const icons = {
   checks: CheckCheck,
   clock: Clock,
   alert: TriangleAlert,
+  bell: Bell,
   info: Info,
   chevron: ChevronDown,
   right: ChevronRight,

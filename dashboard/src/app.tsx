@@ -7,6 +7,7 @@ import { LiveUpdates } from './lib/live.tsx'
 import { SessionProvider } from './lib/session.tsx'
 import { ErrorBoundary, PageLoadError } from './shell/error-boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
+import { Offline } from './shell/offline.tsx'
 import { Shell } from './shell/shell.tsx'
 import { ErrorState } from './ui/page.tsx'
 
@@ -59,6 +60,9 @@ function SignedIn() {
   if (session.error instanceof CallError && session.error.status === 401) {
     const to = path === '/' ? '' : `?to=${encodeURIComponent(path + location.search)}`
     return <Redirect to={`/sign-in${to}`} replace />
+  }
+  if (!session.data && (session.isPaused || session.failureReason instanceof TypeError)) {
+    return <Offline onRetry={() => void session.refetch()} />
   }
   if (session.error && !session.data) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />
   if (!session.data) return <Skeleton late />

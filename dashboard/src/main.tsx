@@ -8,10 +8,12 @@ import { createRoot } from 'react-dom/client'
 import { Kit } from '../../ui/kit.tsx'
 import { App } from './app.tsx'
 import { describeError, queryClient } from './lib/api.ts'
+import { applyDensity } from './lib/preferences.ts'
 import { applyTheme } from './lib/theme.ts'
 import { words } from './words/words.ts'
 
 applyTheme()
+applyDensity()
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root element')
 createRoot(root).render(

@@ -1,77 +1,101 @@
 /**
- * Live updates over one server-sent event stream. A `presence` event carries its data (`presence.ts`). A `changed` event says only
- * that the workspace changed. It invalidates all `live` queries, at most once per `throttleMs`. `member_changed` invalidates those
- * of data that only this member sees. A new connection does both, which covers the changes missed while it was lost. A
- * hidden tab closes its connection, because over HTTP/1.1 a browser opens at most six to a host, for all tabs together.
+ * Live updates over the stream that all tabs of a browser share (`stream.ts`). A `presence` event carries its data
+ * (`presence.ts`). A `changed` event says only that the workspace changed. It invalidates all `live` queries, at most once per
+ * `throttleMs`. `member_changed` invalidates those of data that only this member sees. `ready` does both, which covers the changes
+ * missed while there was no connection. A hidden tab invalidates the `live` queries when it becomes visible.
+ *
+ * The unread counts are current in hidden tabs too, for their titles: the leading tab fetches them and sends them to the others.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { invalidate } from './api.ts'
+import { type DataOf, invalidate, queryClient } from './api.ts'
 import { receivePresence, startPresence } from './presence.ts'
+import { useSession } from './session.tsx'
+import { openSharedStream, type SharedStream, type StreamEvent, type StreamState } from './stream.ts'
 
-export type LiveState = 'connecting' | 'live' | 'reconnecting'
+const Context = createContext<StreamState>('connecting')
 
-const Context = createContext<LiveState>('connecting')
-
-export const useLiveState = (): LiveState => useContext(Context)
+export const useLiveState = (): StreamState => useContext(Context)
 
 const throttleMs = 250
-const retryMs = 2_000
+
+const changeListeners = new Set<() => void>()
+let stream: SharedStream | undefined
+
+/** Calls `listener` after every change of the workspace, in one tab of the browser, also while it is hidden. */
+export function onChangeInLeadingTab(listener: () => void): () => void {
+  changeListeners.add(listener)
+  return () => changeListeners.delete(listener)
+}
+
+const isLeading = (): boolean => stream?.isLeading() ?? false
 
 export function LiveUpdates({ children }: { children: ReactNode }) {
-  const [state, setState] = useState<LiveState>('connecting')
-  useEffect(() => followChanges(setState), [])
+  const { member } = useSession()
+  const [state, setState] = useState<StreamState>('connecting')
+  useEffect(() => followChanges(`parley:${member.id}`, setState), [member.id])
   useEffect(startPresence, [])
   return <Context value={state}>{children}</Context>
 }
 
 /** Returns the function that stops it. */
-function followChanges(setState: (state: LiveState) => void): () => void {
-  let source: EventSource | undefined
-  let retry: ReturnType<typeof setTimeout> | undefined
+function followChanges(name: string, setState: (state: StreamState) => void): () => void {
   let throttle: ReturnType<typeof setTimeout> | undefined
   let isPending = false
+  let isStale = false
 
   const refresh = () => {
+    if (document.hidden) {
+      isStale = true
+      // Not throttled here: browsers delay the timers of hidden tabs, and the service sends at most five events per second.
+      if (isLeading()) void invalidate({ queryKey: [countsCall] })
+      return
+    }
     isPending = throttle !== undefined
     if (isPending) return
+    isStale = false
     void invalidate({ predicate: ({ meta }) => meta?.live === true })
     throttle = setTimeout(() => {
       throttle = undefined
       if (isPending) refresh()
     }, throttleMs)
   }
-  const refreshOwn = () => void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
-  const open = () => {
-    clearTimeout(retry)
-    source = new EventSource('/app/api/stream')
-    source.addEventListener('ready', () => {
-      setState('live')
-      refresh()
-      refreshOwn()
-    })
-    source.addEventListener('changed', refresh)
-    source.addEventListener('presence', ({ data }) => receivePresence(JSON.parse(data)))
-    source.addEventListener('member_changed', refreshOwn)
-    source.addEventListener('error', () => {
-      setState('reconnecting')
-      // The browser reconnects by itself after a network error, but not after an error response.
-      if (source?.readyState === EventSource.CLOSED) retry = setTimeout(open, retryMs)
-    })
+  const receive = (event: StreamEvent) => {
+    if (event.name === 'presence') return receivePresence(event.data)
+    if (event.name !== 'changed') void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
+    if (event.name === 'member_changed') return
+    refresh()
+    if (isLeading()) for (const listener of changeListeners) listener()
   }
-  const close = () => {
-    clearTimeout(retry)
-    source?.close()
-    source = undefined
+  const showChanges = () => {
+    if (!document.hidden && isStale) refresh()
   }
-  const followVisibility = () => {
-    if (document.hidden) close()
-    else if (!source) open()
-  }
-  followVisibility()
-  document.addEventListener('visibilitychange', followVisibility)
+  document.addEventListener('visibilitychange', showChanges)
+  const stopSharing = shareCounts(`${name}:counts`)
+  stream = openSharedStream({ name, onState: setState, onEvent: receive })
   return () => {
-    document.removeEventListener('visibilitychange', followVisibility)
+    document.removeEventListener('visibilitychange', showChanges)
     clearTimeout(throttle)
-    close()
+    stopSharing()
+    stream?.stop()
+    stream = undefined
+  }
+}
+
+const countsCall = 'GET /conversations/counts'
+type Counts = DataOf<typeof countsCall>
+
+/** Sends the counts that the leading tab fetched to the other tabs. */
+function shareCounts(name: string): () => void {
+  // Without locks every tab fetches its own.
+  if (!navigator.locks) return () => {}
+  const channel = new BroadcastChannel(name)
+  channel.onmessage = ({ data }: MessageEvent<Counts>) => queryClient.setQueryData<Counts>([countsCall, {}], data)
+  const unsubscribe = queryClient.getQueryCache().subscribe(({ type, query }) => {
+    if (type !== 'updated' || query.queryKey[0] !== countsCall || !isLeading()) return
+    if (query.state.fetchStatus === 'idle' && query.state.data) channel.postMessage(query.state.data)
+  })
+  return () => {
+    unsubscribe()
+    channel.close()
   }
 }

@@ -6,6 +6,7 @@ import { Field, Input, SegmentedControl } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { useChangePreferences, usePreferences } from '../lib/preferences.ts'
 import { useSession } from '../lib/session.tsx'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { Page } from '../ui/page.tsx'
@@ -14,6 +15,8 @@ import { words } from '../words/words.ts'
 import { Sessions } from './sessions.tsx'
 
 const { profile: text } = words.settings
+
+const densities = ['compact', 'comfortable'] as const
 
 export function Profile() {
   return (
@@ -127,6 +130,8 @@ function Password() {
 
 function Appearance() {
   const theme = useTheme()
+  const density = usePreferences().data?.density
+  const changePreferences = useChangePreferences()
   return (
     <Card title={words.shell.theme}>
       <div className="row spread">
@@ -138,6 +143,17 @@ function Appearance() {
           onChange={setTheme}
         />
       </div>
+      {density && (
+        <div className="row spread">
+          <p className="soft">{text.densityText}</p>
+          <SegmentedControl
+            label={text.density}
+            value={density}
+            options={densities.map((value) => ({ value, label: text.densities[value] }))}
+            onChange={(value) => changePreferences({ density: value })}
+          />
+        </div>
+      )}
     </Card>
   )
 }

@@ -12,6 +12,7 @@ import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
 import { Keys } from './keys.tsx'
 import { Members } from './members.tsx'
+import { Notifications } from './notifications.tsx'
 import { Plan } from './plan.tsx'
 import { Profile } from './profile.tsx'
 import { CannedReplies } from './replies.tsx'
@@ -29,6 +30,7 @@ const pages: readonly SettingsPage[] = [
   { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
   { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
   { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forManagers: true },
+  { href: '/settings/notifications', label: settings.notifications.title, icon: 'bell', page: Notifications },
   { href: '/settings/profile', label: settings.profile.title, icon: 'person', page: Profile },
 ]
 

@@ -1,6 +1,6 @@
 import { EmptyState } from '../../../ui/state.tsx'
+import { useTitle } from '../lib/title.ts'
 import { LinkButton } from '../ui/link-button.tsx'
-import { useTitle } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 
 export function NotFound() {

@@ -8,11 +8,17 @@ import { Menu } from '../../../ui/menu.tsx'
 import { queryClient, useCall, useChange } from '../lib/api.ts'
 import { clearDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
+import { useDensity } from '../lib/preferences.ts'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
+import { useUnreadBadge } from '../lib/title.ts'
 import { words } from '../words/words.ts'
+import { useNotificationClicks } from './desktop-notification.ts'
+import { NotificationHint } from './notification-hint.tsx'
+import { startNotifying } from './notifier.ts'
 import { RestrictionBanner } from './restriction-banner.tsx'
+import { useSoundForOtherTabs } from './sound.ts'
 
 const { shell } = words
 
@@ -38,6 +44,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [isHelpOpen, setHelpOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const page = path.split('/')[1]
+  useBackground(path)
   useShortcuts({
     ...Object.fromEntries(navItems.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
     '?': () => setHelpOpen(true),
@@ -88,13 +95,31 @@ export function Shell({ children }: { children: ReactNode }) {
         </ul>
         <Account onHelp={() => setHelpOpen(true)} />
       </nav>
-      <RestrictionBanner />
+      <div className="banners">
+        <RestrictionBanner />
+        {page === 'inbox' && <NotificationHint />}
+      </div>
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
       {isHelpOpen && <Shortcuts onClose={() => setHelpOpen(false)} />}
     </div>
   )
+}
+
+/** The parts of the shell that follow the workspace without showing anything in it. */
+function useBackground(path: string): void {
+  const { member } = useSession()
+  const counts = useCall('GET /conversations/counts', {}, { live: true })
+  useUnreadBadge(counts.data?.unread ?? 0)
+  useDensity()
+  useSoundForOtherTabs()
+  useNotificationClicks(path)
+  useEffect(() => startNotifying(member.id), [member.id])
+  useEffect(() => {
+    // Without it the dashboard works, but not offline. Browsers have service workers only over HTTPS.
+    navigator.serviceWorker?.register('/service-worker.js').catch(() => {})
+  }, [])
 }
 
 function NavLink({ item: { href, label, icon }, isCurrent }: { item: NavItem; isCurrent: boolean }) {

@@ -1,7 +1,7 @@
 /** The layout of sign-in, setup and invitation. Focuses the first input. */
 import './sign-in-page.css'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { useTitle } from '../ui/page.tsx'
+import { useTitle } from '../lib/title.ts'
 
 type SignInPageProps = { title: string; lead?: ReactNode; children: ReactNode; foot?: ReactNode }
 

@@ -1,10 +1,11 @@
 /** The frame of a page, and the states of its queries. */
-import { type ReactNode, useEffect } from 'react'
+import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { describeError } from '../lib/api.ts'
+import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 
 type PageProps = {
@@ -36,13 +37,6 @@ export function Page({ title, lead, back, actions, narrow = false, children }: P
       {children}
     </div>
   )
-}
-
-/** Sets the title of the browser's tab. */
-export function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Parley`
-  }, [title])
 }
 
 export function Tabs({ label, items }: { label: string; items: readonly { href: string; label: string }[] }) {

@@ -23,6 +23,12 @@ export const shell = {
     more: (count: number) => (count === 1 ? '1 more restriction.' : `${count} more restrictions.`),
     details: 'Show details',
   },
+  notification: {
+    mention: (author: string, contact: string) => `${author} mentioned you: ${contact}`,
+    hint: 'Show a desktop notification when a customer writes?',
+    turnOn: 'Turn on notifications',
+    notNow: 'Not now',
+  },
   shortcuts: 'Keyboard shortcuts',
   goTo: (page: string) => `Go to ${page}`,
   notFound: 'Page not found',
@@ -33,4 +39,6 @@ export const shell = {
   missing: 'Could not load this page',
   missingText: 'Check your connection and reload the page.',
   reload: 'Reload',
+  offline: 'Cannot reach the server',
+  offlineText: 'You are offline, or the server is not running. Parley tries again every few seconds.',
 }

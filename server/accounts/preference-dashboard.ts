@@ -1,0 +1,47 @@
+/** `/preferences`: the member's own settings of the dashboard. A change reaches only the pages of this member. */
+import type { Db } from '../lib/db.ts'
+import { DataOf, OneOf, Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { roles } from './members.ts'
+import {
+  densities,
+  notificationLevels,
+  type Preferences,
+  requirePreferences,
+  updatePreferences,
+} from './preferences.ts'
+import type { Signals } from './signals.ts'
+
+const timeOfDay = { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' }
+export const QuietHours = Type.Unsafe<Preferences['quiet_hours']>({
+  type: ['object', 'null'],
+  properties: { from: timeOfDay, to: timeOfDay },
+  required: ['from', 'to'],
+  description: "From and to, as `HH:MM` in the browser's time zone.",
+})
+const fields = {
+  notifications: OneOf(notificationLevels),
+  sound: Type.Boolean(),
+  quiet_hours: QuietHours,
+  density: OneOf(densities),
+}
+const PreferencesView = Type.Object(fields, { title: 'Preferences' })
+const PreferenceChanges = Type.Partial(Type.Object(fields))
+
+export const preferenceDashboard = (db: Db, signals: Signals) => async (app: App) => {
+  app.get('/preferences', { schema: { response: { 200: DataOf(PreferencesView) } } }, async ({ session }) => ({
+    data: await requirePreferences(db, session.workspaceId, session.member.id),
+  }))
+  app.patch(
+    '/preferences',
+    {
+      config: { members: roles, audit: false, isQuiet: true },
+      schema: { body: PreferenceChanges, response: { 200: DataOf(PreferencesView) } },
+    },
+    async ({ session: { workspaceId, member }, body }) => {
+      const data = await updatePreferences(db, workspaceId, member.id, body)
+      signals.memberChanged(member.id)
+      return { data }
+    },
+  )
+}

@@ -1,0 +1,40 @@
+/** `/notifications`: what the member's browser notifies about. */
+import { QuietHours } from '../accounts/preference-dashboard.ts'
+import { contentTypes } from '../channels/channel.ts'
+import type { Db } from '../lib/db.ts'
+import { DataOf, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { listNotifications } from './notifications.ts'
+
+const NotificationView = Type.Object({
+  id: Uuid,
+  kind: OneOf(['message', 'mention']),
+  conversation_id: Uuid,
+  contact: Type.Object({
+    id: Uuid,
+    name: NullableText(),
+    phone: NullableText(),
+    social_username: NullableText(),
+    email: NullableText(),
+  }),
+  author: NullableText(),
+  content_type: OneOf(contentTypes),
+  text: NullableText(),
+})
+const AnswerView = Type.Object({
+  items: Type.Array(NotificationView),
+  cursor: Uuid,
+  sound: Type.Boolean(),
+  quiet_hours: QuietHours,
+})
+const NotificationQuery = Type.Object({ after: Type.Optional(Uuid) })
+
+export const notificationDashboard = (db: Db) => async (app: App) => {
+  app.get(
+    '/notifications',
+    { schema: { querystring: NotificationQuery, response: { 200: DataOf(AnswerView) } } },
+    async ({ session: { workspaceId, member }, query }) => ({
+      data: await listNotifications(db, workspaceId, member.id, query.after),
+    }),
+  )
+}

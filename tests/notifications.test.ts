@@ -1,0 +1,111 @@
+/** Preferences of a member, and what the member's browser notifies about. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused, createBrowser, type Json, main, start, type World } from './support.ts'
+
+async function signIn(world: World, who = world.owner) {
+  const browser = createBrowser(world.url)
+  const { id } = (await browser.signIn(who)).body.data.member
+  const ask = async (method: string, path: string, body?: Json): Promise<Json> => {
+    const answer = await browser.call(method, path, body)
+    assert.ok(answer.status < 300, answer.text)
+    return answer.body.data
+  }
+  return { ...browser, ask, id: id as string }
+}
+type Member = Awaited<ReturnType<typeof signIn>>
+
+async function join(world: World, owner: Member): Promise<Member> {
+  const email = 'ben@acme.test'
+  const { invitation_token: token } = await owner.ask('POST', '/members', { email, role: 'agent' })
+  const password = 'long enough'
+  await createBrowser(world.url).call('POST', `/invitations/${token}`, { name: 'Ben', password })
+  return signIn(world, { email, password })
+}
+
+test('preferences have defaults, keep what a change does not name, and belong to one member', main, async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world)
+  const ben = await join(world, owner)
+  const defaults = { notifications: 'all', sound: true, quiet_hours: null, density: 'compact' }
+  assert.deepEqual(await owner.ask('GET', '/preferences'), defaults)
+  const quiet_hours = { from: '22:00', to: '07:30' }
+  assert.deepEqual(await owner.ask('PATCH', '/preferences', { quiet_hours }), { ...defaults, quiet_hours })
+  await owner.ask('PATCH', '/preferences', { notifications: 'mine', sound: false, unknown: 1 })
+  const changed = { ...defaults, quiet_hours, notifications: 'mine', sound: false }
+  assert.deepEqual(await owner.ask('GET', '/preferences'), changed)
+  assert.deepEqual(await ben.ask('GET', '/preferences'), defaults)
+  assert.deepEqual(await owner.ask('PATCH', '/preferences', { quiet_hours: null }), { ...changed, quiet_hours: null })
+
+  for (const body of [
+    { notifications: 'some' },
+    { density: 'huge' },
+    { sound: 'loud' },
+    { quiet_hours: { from: '24:00', to: '07:00' } },
+    { quiet_hours: { from: '22:00' } },
+  ]) {
+    assertRefused(await owner.call('PATCH', '/preferences', body), 400, 'bad_request')
+  }
+})
+
+test(
+  'a browser is notified once of each customer message that matches the preference, never of our own',
+  main,
+  async (t) => {
+    const world = await start(t)
+    const owner = await signIn(world)
+    const ben = await join(world, owner)
+    const provider = await world.connect()
+    const [ann, cleo] = ['+14155550100', '+14155550101']
+    const seen = new Set<string>()
+    let cursor = ''
+    /** The new notifications of Ben, as a browser finds them. */
+    const news = async () => {
+      const answer = await ben.ask('GET', `/notifications${cursor ? `?after=${cursor}` : ''}`)
+      cursor = answer.cursor
+      const items = answer.items.filter(({ id }: Json) => !seen.has(id))
+      for (const { id } of items) seen.add(id)
+      return items.map(({ kind, contact, author, text }: Json) => [kind, contact.name, author, text].filter(Boolean))
+    }
+    await provider.writes({ from: ann, name: 'Ann', text: 'before the first cursor' })
+    assert.deepEqual(await news(), [])
+    seen.add((await ben.ask('GET', `/notifications?after=${cursor}`)).items[0].id)
+
+    await provider.writes({ from: ann, name: 'Ann', text: 'one' })
+    await provider.writes({ from: ann, name: 'Ann', text: 'two' })
+    await provider.writes({ from: cleo, name: 'Cleo', text: 'three' })
+    assert.deepEqual(await news(), [
+      ['message', 'Ann', 'two'],
+      ['message', 'Cleo', 'three'],
+    ])
+    assert.deepEqual(await news(), [])
+    await world.api.post('/messages', { to: ann, type: 'text', text: 'automated' })
+    assert.deepEqual(await news(), [])
+
+    const conversations = await ben.ask('GET', '/conversations')
+    const idOf = (name: string): string => conversations.find(({ contact }: Json) => contact.name === name).id
+    await ben.ask('PATCH', '/preferences', { notifications: 'mine' })
+    await owner.ask('PATCH', `/conversations/${idOf('Ann')}`, { assigned_agent_id: ben.id })
+    await provider.writes({ from: cleo, text: 'not assigned' })
+    await provider.writes({ from: ann, text: 'assigned' })
+    assert.deepEqual(await news(), [['message', 'Ann', 'assigned']])
+
+    // What the member has open in a visible page needs no notification, nor what was read.
+    const page = { page_id: 'b'.repeat(32), conversation_id: idOf('Ann') }
+    await ben.ask('POST', '/presence', { ...page, state: 'open' })
+    await provider.writes({ from: ann, text: 'visible' })
+    assert.deepEqual(await news(), [])
+    await ben.ask('POST', `/conversations/${idOf('Ann')}/read`)
+    await ben.ask('POST', '/presence', { ...page, state: 'closed' })
+    assert.deepEqual(await news(), [])
+
+    await ben.ask('PATCH', '/preferences', { notifications: 'mentions' })
+    await provider.writes({ from: ann, text: 'only mentions' })
+    await owner.ask('POST', `/conversations/${idOf('Cleo')}/notes`, { text: 'Look, @Ben', mentions: [ben.id] })
+    const [mention] = await news()
+    assert.deepEqual([mention[0], mention[1], mention.at(-1)], ['mention', 'Cleo', 'Look, @Ben'])
+    await ben.ask('PATCH', '/preferences', { notifications: 'none' })
+    await owner.ask('POST', `/conversations/${idOf('Ann')}/notes`, { text: 'And @Ben', mentions: [ben.id] })
+    assert.deepEqual(await news(), [])
+  },
+)
