@@ -12,6 +12,7 @@ const unrecorded: Record<string, string> = {
   'POST /conversations/:id/notes': 'the thread shows who wrote the note',
   'POST /mentions/read': 'it changes nothing for others',
   'POST /presence': 'it is gone when the page is closed',
+  'POST /contacts/:id/conversations': 'the conversation itself says who wrote what',
   'PUT /conversations/:id/draft': 'only its author sees it',
   'POST /contacts/:id/notes': 'the note names its author and time',
   'POST /uploads': 'a file says nothing until it is sent',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { until } from './support.ts'
 
 const ann = '+14155550100'
@@ -162,6 +162,41 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await box(page).press('/')
   await search.press('Escape')
   await until('the slash', async () => (await box(page).inputValue()) === '/')
+})
+
+test('a conversation is started from the inbox and from a contact, with a template where it is needed', {
+  skip,
+}, async (t) => {
+  const { page, provider, api } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await api.post('/contacts', { phone: ben, name: 'Ben Carter' })
+  await rowOf(page, 'Ann Porter').waitFor()
+  await page.keyboard.press('c')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('searchbox').fill('ann')
+  await dialog.getByRole('button', { name: /^Ann Porter/ }).waitFor()
+  await assertAccessible(page)
+  await dialog.getByRole('searchbox').press('Enter')
+  await box(page).waitFor()
+  await page.getByRole('heading', { name: 'Ann Porter' }).waitFor()
+
+  await page.goto('/contacts')
+  await page
+    .getByRole('row', { name: /Ben Carter/ })
+    .getByRole('button', { name: 'New conversation' })
+    .click()
+  await dialog.getByRole('button', { name: 'Sync templates' }).click()
+  await dialog.getByRole('button', { name: /^hello_world/ }).click()
+  await assertFits(page)
+  await dialog.getByRole('button', { name: 'Send template' }).click()
+  await page.waitForURL('**/inbox/*')
+  await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await rowOf(page, 'Ben Carter').waitFor()
+  assert.equal((await provider.sent(ben))[0]?.body.template.name, 'hello_world')
+  await page.goto('/contacts')
+  await page.getByRole('link', { name: 'Ben Carter' }).click()
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.waitForURL('**/inbox/*')
 })
 
 test('a voice note is recorded in a format that the channel takes', { skip }, async (t) => {

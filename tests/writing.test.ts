@@ -193,3 +193,26 @@ test('a member reacts to a message and removes the reaction, on both channels th
     ['unreact', { message_id: post.message_id }],
   ])
 })
+
+test('a member starts a conversation with a contact by a template', main, async (t) => {
+  const { provider, owner, api } = await startTeam(t)
+  const contact = (await api.post('/contacts', { phone: '+14155550177', name: 'Ben' })).body.data
+  const path = `/contacts/${contact.id}/conversations`
+  assertRefused(await owner.call('POST', path, {}), 400, 'bad_request', /^template: /)
+  const key = { 'idempotency-key': crypto.randomUUID() }
+  const template = { name: 'order_confirmed', params: ['Ben', '#4711'] }
+  const started = await owner.call('POST', path, { template }, key)
+  assert.equal(started.status, 201, started.text)
+  assert.deepEqual((await owner.call('POST', path, { template }, key)).body, started.body)
+  assert.equal((await provider.sent('+14155550177')).length, 1)
+  const { conversation_id } = started.body.data
+  const [message] = (await owner.call('GET', `/conversations/${conversation_id}/messages`)).body.data
+  assert.deepEqual(
+    [message.template_name, message.sender_type, typeof message.sender?.id],
+    ['order_confirmed', 'agent', 'string'],
+  )
+  // A member's message brings the conversation into the inbox.
+  const inbox = (await owner.call('GET', '/conversations?status=open')).body.data
+  assert.ok(inbox.some(({ id }: Json) => id === conversation_id))
+  assertRefused(await owner.call('POST', `/contacts/${conversation_id}/conversations`, { template }), 404, 'not_found')
+})

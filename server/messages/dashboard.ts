@@ -1,5 +1,9 @@
-/** `/conversations/{id}/messages` and `/templates/preview` for members: read, reply, preview a template. */
+/**
+ * `/conversations/{id}/messages`, `/contacts/{id}/conversations` and `/templates/preview` for members: read, reply, start a
+ * conversation with a template, preview a template.
+ */
 import { contentTypes } from '../channels/channel.ts'
+import { requireContact } from '../contacts/contacts.ts'
 import { requireConversation } from '../conversations/conversations.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -113,6 +117,31 @@ export const messageDashboard =
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
         reply.code(201)
         return { data: await requireMemberMessage(db, workspaceId, context, { conversationId, channel, id }) }
+      },
+    )
+
+    app.post(
+      '/contacts/:id/conversations',
+      {
+        config: { audit: false },
+        schema: {
+          params: IdParams,
+          body: Type.Object({ template: TemplateSchema }),
+          response: { 201: DataOf(Type.Object({ conversation_id: Uuid, message_id: Uuid })) },
+        },
+      },
+      async ({ session, params, body, idempotency }, reply) => {
+        const { workspaceId, member, defaultCountry } = session
+        const { phone } = await requireContact(db, workspaceId, params.id)
+        if (!phone) throw badRequest('the contact has no phone number')
+        const { conversation_id, message_id } = await sender.sendToPhone({
+          ...{ workspaceId, defaultCountry, to: phone, name: undefined, replyTo: undefined },
+          draft: readDraft({ type: 'template', template: body.template }),
+          memberId: member.id,
+          subject: idempotency?.subject,
+        })
+        reply.code(201)
+        return { data: { conversation_id, message_id } }
       },
     )
 

@@ -8,6 +8,7 @@ import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
 import { Field, Input } from '../../../ui/form.tsx'
 import { useToast } from '../../../ui/toast.tsx'
+import { StartConversation } from '../inbox/start-button.tsx'
 import { CallError, type DataOf, describeError, useCall, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -47,7 +48,12 @@ function ContactDetails({ contact }: { contact: Contact }) {
       title={name}
       lead={texts.since(formatDate(contact.created_at))}
       back={{ href: '/contacts', label: texts.back }}
-      actions={<Avatar name={name} size="large" />}
+      actions={
+        <>
+          <StartConversation contact={contact} />
+          <Avatar name={name} size="large" />
+        </>
+      }
     >
       <ViewerNote />
       <div className="contacts-columns">

@@ -7,6 +7,7 @@ import { Button } from '../../../ui/button.tsx'
 import { Checkbox, SearchInput, Select } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
+import { StartConversation } from '../inbox/start-button.tsx'
 import { type ItemOf, pathOf, useCall, usePages } from '../lib/api.ts'
 import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
@@ -202,6 +203,7 @@ function Row({ contact }: { contact: ItemOf<'GET /contacts'> }) {
           {channels.map((channel) => (
             <ChannelMark key={channel} channel={channel} />
           ))}
+          <StartConversation contact={contact} kind="icon" />
         </span>
       </td>
       <td className="end nowrap soft" data-label={contacts.added}>

@@ -1,4 +1,5 @@
 /** The files attached to a reply: preview, upload progress or upload error. */
+import './attachments.css'
 import { IconButton } from '../../../ui/button.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Progress } from '../../../ui/progress.tsx'

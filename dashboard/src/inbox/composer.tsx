@@ -7,6 +7,7 @@ import { Button } from '../../../ui/button.tsx'
 import { SegmentedControl } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useNow } from '../lib/hooks.ts'
+import { nameOf } from '../lib/people.ts'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { formatSpan, formatTime } from '../lib/time.ts'
 import { words } from '../words/words.ts'
@@ -100,7 +101,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
         <TemplatePicker
-          conversation={conversation}
+          name={nameOf(conversation.contact)}
           onClose={() => setPickerOpen(false)}
           onSend={(template, text) => {
             setPickerOpen(false)

@@ -21,6 +21,7 @@ import { useConversations } from './live-pages.ts'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
 import { getSelected, useSelected } from './selection.ts'
+import { StartConversation } from './start-button.tsx'
 import { useStillOrder } from './still-order.ts'
 
 const { list, flow } = words.inbox
@@ -81,6 +82,7 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
             )}
           </div>
           {!searchText && <ListTools filters={filters} />}
+          <StartConversation kind="key" />
         </div>
         {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}
       </div>

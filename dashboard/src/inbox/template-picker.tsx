@@ -1,4 +1,5 @@
 /** The dialog to choose an approved template, enter its values, preview and send it. */
+import './template-picker.css'
 import { useEffect, useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -6,20 +7,19 @@ import { SearchInput } from '../../../ui/form.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { useCall, useChange } from '../lib/api.ts'
-import { nameOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { parseTemplate, type Template } from '../templates/parse-template.ts'
 import { TemplateQuality } from '../templates/status.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import type { Conversation } from './data.ts'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
 const { template: labels } = words.inbox
 
 type Props = {
-  conversation: Conversation
+  /** The name of the contact. */
+  name: string
   onClose: () => void
   /** `text`: the template with its values filled in. */
   onSend: (template: TemplateSend, text: string) => void
@@ -27,14 +27,14 @@ type Props = {
 
 const keyOf = ({ name, language }: Template) => `${name} ${language}`
 
-export function TemplatePicker({ conversation, onClose, onSend }: Props) {
+export function TemplatePicker({ name, onClose, onSend }: Props) {
   const query = useCall('GET /templates', {})
   const [chosen, setChosen] = useState<Template>()
   // Renders the content after the dialog is open, so that the search field can take the focus.
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(true), [])
   return (
-    <Dialog title={labels.title(nameOf(conversation.contact))} size="wide" onClose={onClose}>
+    <Dialog title={labels.title(name)} size="wide" onClose={onClose}>
       <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
         {(templates) => {
           const approved = templates.filter(({ status }) => status === 'APPROVED')

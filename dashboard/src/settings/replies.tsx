@@ -8,7 +8,7 @@ import { EmptyState } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import type { CannedReply } from '../inbox/canned-replies.ts'
 import { describeError, useCall, useChange } from '../lib/api.ts'
-import { useIsManager } from '../lib/session.tsx'
+import { useCanWrite, useIsManager } from '../lib/session.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ReplyForm } from './reply-form.tsx'
@@ -18,9 +18,10 @@ const { replies: labels } = words.settings
 export function CannedReplies() {
   const query = useCall('GET /canned-replies', {}, { live: true })
   const isManager = useIsManager()
+  const canWrite = useCanWrite()
   const [editing, setEditing] = useState<CannedReply | 'new'>()
   const [deleting, setDeleting] = useState<CannedReply>()
-  const add = (
+  const add = canWrite && (
     <Button variant="primary" icon="plus" onClick={() => setEditing('new')}>
       {labels.add}
     </Button>
@@ -39,7 +40,7 @@ export function CannedReplies() {
             [true, false].map((isShared) => {
               const group = all.filter(({ is_shared }) => is_shared === isShared)
               if (group.length === 0) return null
-              const canChange = isManager || !isShared
+              const canChange = isManager || (canWrite && !isShared)
               return (
                 <Card key={String(isShared)} title={isShared ? labels.shared : labels.personal} flush>
                   <ul className="settings-replies">

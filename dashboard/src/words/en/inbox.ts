@@ -29,6 +29,7 @@ export const inbox = {
     { keys: ['Enter'], label: 'Open conversation' },
     { keys: ['u'], label: 'Back to list' },
     { keys: ['/'], label: 'Search contacts and messages' },
+    { keys: ['c'], label: 'New conversation' },
     { keys: ['r'], label: 'Reply' },
     { keys: ['n'], label: 'Write a note' },
     { keys: ['Esc'], label: 'Leave reply box' },
@@ -278,6 +279,20 @@ export const inbox = {
     lateText: 'The last customer message is more than 7 days old. You can reply when the customer writes again.',
     startText: 'You can reply when the customer writes.',
     chooseTemplate: 'Choose template',
+  },
+
+  start: {
+    title: 'New conversation',
+    titleWith: (name: string) => `New conversation with ${name}`,
+    search: 'Search contacts by name, number or email',
+    contacts: 'Contacts',
+    none: (search: string) => (search ? `No contacts match “${search}”.` : 'No contacts yet.'),
+    addNumber: (phone: string) => `Add contact ${phone}`,
+    channels: 'Channels',
+    continue: (channel: string) => `Continue on ${channel}`,
+    withTemplate: (channel: string) => `Start on ${channel} with a template`,
+    unreachable:
+      'This contact has no phone number and has not written on another channel. You can reply when the contact writes.',
   },
 
   emoji: {
