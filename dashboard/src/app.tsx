@@ -1,5 +1,5 @@
 /** The routes of the dashboard and the sign-in check. The script of each page loads when the page is first opened. */
-import { type ComponentType, lazy, Suspense } from 'react'
+import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { Skeleton } from '../../ui/state.tsx'
 import { CallError, invalidate, queryClient, useCall } from './lib/api.ts'
@@ -8,7 +8,7 @@ import { SessionProvider } from './lib/session.tsx'
 import { ErrorBoundary, PageLoadError } from './shell/error-boundary.tsx'
 import { NotFound } from './shell/not-found.tsx'
 import { Offline } from './shell/offline.tsx'
-import { Shell } from './shell/shell.tsx'
+import { Shell, ShellFrame } from './shell/shell.tsx'
 import { ErrorState } from './ui/page.tsx'
 
 type Page = { default: ComponentType }
@@ -53,11 +53,20 @@ export function App() {
   )
 }
 
+/** Whether a member was signed in before: then the frame of the pages shows before the session is known. */
+const signedInKey = 'parley-signed-in'
+
 /** Redirects to the sign-in page, which returns to the requested path after sign-in. */
 function SignedIn() {
   const [path] = useLocation()
   const session = useCall('GET /session', {})
-  if (session.error instanceof CallError && session.error.status === 401) {
+  const isSignedOut = session.error instanceof CallError && session.error.status === 401
+  const isSignedIn = session.data !== undefined
+  useEffect(() => {
+    if (isSignedOut) localStorage.removeItem(signedInKey)
+    else if (isSignedIn) localStorage.setItem(signedInKey, 'true')
+  }, [isSignedOut, isSignedIn])
+  if (isSignedOut) {
     const to = path === '/' ? '' : `?to=${encodeURIComponent(path + location.search)}`
     return <Redirect to={`/sign-in${to}`} replace />
   }
@@ -65,7 +74,7 @@ function SignedIn() {
     return <Offline onRetry={() => void session.refetch()} />
   }
   if (session.error && !session.data) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />
-  if (!session.data) return <Skeleton late />
+  if (!session.data) return localStorage.getItem(signedInKey) ? <ShellFrame /> : <Skeleton late />
   return (
     <SessionProvider session={session.data}>
       <LiveUpdates>

@@ -5,6 +5,7 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
+import { Skeleton } from '../../../ui/state.tsx'
 import { queryClient, useCall, useChange } from '../lib/api.ts'
 import { clearDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
@@ -106,6 +107,33 @@ export function Shell({ children }: { children: ReactNode }) {
     </div>
   )
 }
+
+/** The layout of the shell without data, while the session loads. Nothing in it can be used yet. */
+export const ShellFrame = () => (
+  <div className="shell">
+    <div className="nav" aria-hidden="true">
+      <div className="nav-head">
+        <img src="/icon.svg" alt="" width="28" height="28" />
+        <div>
+          <span className="live">{shell.live.connecting}</span>
+        </div>
+      </div>
+      <ul>
+        {navItems.map(({ href, label, icon }) => (
+          <li key={href} data-tab={tabs.has(href) ? '' : undefined}>
+            <span className="nav-link">
+              <Icon name={icon} />
+              <span>{label}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+    <main>
+      <Skeleton lines={12} />
+    </main>
+  </div>
+)
 
 /** The parts of the shell that follow the workspace without showing anything in it. */
 function useBackground(path: string): void {
