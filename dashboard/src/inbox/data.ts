@@ -1,6 +1,7 @@
 /** Types of the inbox, and updates of the query cache that show a change before the service has answered (optimistic updates). */
 import type { InfiniteData } from '@tanstack/react-query'
 import { type AnswerOf, type DataOf, type ItemOf, queryClient } from '../lib/api.ts'
+import { prefetchPages } from '../lib/prefetch.ts'
 import { words } from '../words/words.ts'
 
 export type Conversation = ItemOf<'GET /conversations'>
@@ -25,6 +26,12 @@ export const olderPageSize = 100
 export const threadInput = (id: string, limit = headPageSize) => ({ params: { id }, query: { limit } })
 
 export const timelineInput = (id: string, limit = headPageSize) => ({ params: { id }, query: { limit } })
+
+/** Loads the thread of a conversation before the member opens it. */
+export function prefetchThread(id: string): void {
+  prefetchPages('GET /conversations/{id}/messages', threadInput(id))
+  prefetchPages('GET /conversations/{id}/timeline', timelineInput(id))
+}
 
 /** A message as one line of text. */
 export function summaryOf({ content_type, content_text }: Pick<Message, 'content_type' | 'content_text'>): string {

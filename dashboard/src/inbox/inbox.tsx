@@ -18,7 +18,6 @@ import { useLocation, useRoute } from 'wouter'
 import { EmptyState } from '../../../ui/state.tsx'
 import { Checklist } from '../checklist/checklist.tsx'
 import { useLiveState } from '../lib/live.tsx'
-import { prefetchPages } from '../lib/prefetch.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
@@ -26,7 +25,7 @@ import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions.ts'
 import { undoLastChange } from './changes.ts'
 import { ConversationView } from './conversation-view.tsx'
-import { threadInput } from './data.ts'
+import { prefetchThread } from './data.ts'
 import { InboxDialogs, openDialog } from './dialogs.tsx'
 import { hrefOf } from './filters.ts'
 import { focusedId, focusSearch, moveInList, neighborOf, rowOf } from './list-focus.ts'
@@ -86,7 +85,7 @@ function usePrefetchNext(openId: string): void {
     if (!openId) return
     const timer = setTimeout(() => {
       const next = neighborOf(new Set([openId]))
-      if (next) prefetchPages('GET /conversations/{id}/messages', threadInput(next))
+      if (next) prefetchThread(next)
     }, prefetchAfterMs)
     return () => clearTimeout(timer)
   }, [openId])

@@ -4,12 +4,11 @@ import { Link } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { memberName, nameOf } from '../lib/people.ts'
-import { prefetchPages } from '../lib/prefetch.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { formatBrief, formatTime } from '../lib/time.ts'
 import { ChannelAvatar } from '../ui/channel.tsx'
 import { words } from '../words/words.ts'
-import { activityOf, type Conversation, threadInput, typeLabelOf } from './data.ts'
+import { activityOf, type Conversation, prefetchThread, typeLabelOf } from './data.ts'
 import { RowPresence } from './presence.tsx'
 import { RowNote } from './row-note.tsx'
 import { selectUpTo, toggleSelected, useIsSelected } from './selection.ts'
@@ -50,7 +49,7 @@ export const Row = memo(function Row({
     event.preventDefault()
     selectUpTo(id)
   }
-  const prefetch = () => prefetchPages('GET /conversations/{id}/messages', threadInput(id))
+  const prefetch = () => prefetchThread(id)
   return (
     <li className="inbox-item" data-selected={isSelected ? '' : undefined}>
       {canWrite && (

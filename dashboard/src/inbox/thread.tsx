@@ -36,9 +36,13 @@ type Props = {
   onResend: (message: Message) => void
 }
 
+type Timeline = ReturnType<typeof useTimeline>
+
 export function Thread(props: Props) {
   const { pages } = props
-  if (pages.data) return <MessageLog {...props} />
+  // Here, so that it loads together with the messages.
+  const timeline = useTimeline(props.conversation.id)
+  if (pages.data) return <MessageLog {...props} timeline={timeline} />
   return (
     <div className="inbox-messages-frame">
       {pages.error ? <ErrorState error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
@@ -46,11 +50,19 @@ export function Thread(props: Props) {
   )
 }
 
-function MessageLog({ conversation, pages, sendings, onQuote, onReact, onResend }: Props) {
+function MessageLog({
+  conversation,
+  pages,
+  sendings,
+  onQuote,
+  onReact,
+  onResend,
+  timeline,
+}: Props & { timeline: Timeline }) {
   const { member } = useSession()
   const messages = useMemo(() => pages.items.toReversed(), [pages.items])
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
-  const entries = useEntries(conversation.id, messages[0]?.id, pages.hasNextPage)
+  const entries = useEntries(timeline, messages[0]?.id, pages.hasNextPage)
   const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
   const reactions = useMemo(() => reactionsOf(shown), [shown])
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
@@ -123,8 +135,8 @@ function MessageLog({ conversation, pages, sendings, onQuote, onReact, onResend 
 }
 
 /** The timeline entries among the loaded messages, oldest first. Entries before the oldest message wait until it has loaded. */
-function useEntries(conversationId: string, oldestId: string | undefined, hasOlder: boolean): Entry[] {
-  const { items, hasNextPage, isFetchingNextPage, fetchNextPage } = useTimeline(conversationId)
+function useEntries(timeline: Timeline, oldestId: string | undefined, hasOlder: boolean): Entry[] {
+  const { items, hasNextPage, isFetchingNextPage, fetchNextPage } = timeline
   const isBehind = hasNextPage && !isFetchingNextPage && (!hasOlder || (items.at(-1)?.id ?? '') > (oldestId ?? ''))
   useEffect(() => {
     if (isBehind) fetchNextPage()

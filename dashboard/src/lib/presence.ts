@@ -80,6 +80,9 @@ export function startPresence(): () => void {
   }
 }
 
+/** Removes this page at once. Call it before the session ends: a report needs one. */
+export const leavePresence = (): void => report('closed')
+
 /** Reports that the page shows this conversation, until the component is removed. */
 export function useViewing(conversationId: string): void {
   useEffect(() => {

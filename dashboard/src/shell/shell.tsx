@@ -10,6 +10,7 @@ import { queryClient, useCall, useChange } from '../lib/api.ts'
 import { clearDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
 import { useDensity } from '../lib/preferences.ts'
+import { leavePresence } from '../lib/presence.ts'
 import { useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
@@ -183,6 +184,10 @@ function Account({ onHelp }: { onHelp: () => void }) {
   const [, navigate] = useLocation()
   const theme = useTheme()
   const name = member.name ?? member.email
+  const leave = () => {
+    leavePresence()
+    signOut.mutate({})
+  }
   const signOut = useChange('DELETE /session', {
     onDone: () => {
       queryClient.clear()
@@ -218,7 +223,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
             onSelect: () => setTheme(each),
           })),
           { kind: 'separator' },
-          { label: withIcon('signout', shell.signOut), onSelect: () => signOut.mutate({}) },
+          { label: withIcon('signout', shell.signOut), onSelect: leave },
         ]}
       />
     </div>
