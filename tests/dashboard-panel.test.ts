@@ -1,8 +1,8 @@
-/** Knowing the contact, in a real browser: the contact panel, and merging a duplicate. */
+/** Knowing the contact, in a real browser: the contact panel, merging a duplicate, and the command palette. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
-import { until } from './support.ts'
+import { type Json, until } from './support.ts'
 
 test('the panel edits attributes in place, keeps notes, and merges a duplicate into the open conversation', {
   skip,
@@ -56,4 +56,46 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await narrow.getByText('Prefers mornings').waitFor()
   await assertFits(narrow)
   await assertAccessible(narrow)
+})
+
+test('the palette finds people, conversations, pages and actions by keyboard', { skip }, async (t) => {
+  const { page, api, provider } = await openDashboard(t, '/overview', { width: 1440 })
+  await provider.writes({ from: '+14155550101', name: 'Ann Porter', text: 'Where is my parcel?' })
+  await provider.writes({ from: '+14155550102', name: 'Ben Okafor', text: 'Hello' })
+  const palette = page.getByRole('dialog', { name: /^Search people/ })
+  const input = palette.getByRole('combobox')
+  const selected = () => palette.locator('[aria-selected="true"]').innerText()
+
+  await page.keyboard.press('Control+k')
+  await input.waitFor()
+  await page.keyboard.type('porter')
+  await palette.getByRole('group', { name: 'People' }).getByText('Ann Porter').waitFor()
+  await palette.getByRole('group', { name: 'Conversations' }).getByText('Where is my parcel?').waitFor()
+  await assertAccessible(page)
+  await page.keyboard.press('ArrowDown')
+  assert.match(await selected(), /Where is my parcel/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/inbox\/[0-9a-f-]{36}/)
+
+  // What was opened last comes first, and the actions are those of the open conversation.
+  await page.keyboard.press('Control+k')
+  await input.waitFor()
+  assert.match(await selected(), /Ann Porter/)
+  await page.keyboard.type('close conv')
+  await palette.getByText('Close conversation').waitFor()
+  await page.keyboard.press('Enter')
+  await until('the conversation to be closed', async () => {
+    const { data } = (await api.get('/conversations')).body
+    return data.some(({ status, contact }: Json) => status === 'closed' && contact.name === 'Ann Porter')
+  })
+
+  await page.keyboard.press('Control+k')
+  await input.fill('no such thing')
+  await palette.getByText('No results for “no such thing”.').waitFor()
+  await page.keyboard.press('Escape')
+  await palette.waitFor({ state: 'hidden' })
+  await page.keyboard.press('Control+k')
+  await input.fill('segm')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/segments')
 })

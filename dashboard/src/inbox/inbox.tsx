@@ -24,6 +24,7 @@ import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
 import { type InboxActions, listTargets, useActions } from './actions.ts'
 import { undoLastChange } from './changes.ts'
+import { useInboxCommands } from './commands.ts'
 import { ConversationView } from './conversation-view.tsx'
 import { prefetchThread } from './data.ts'
 import { InboxDialogs, openDialog } from './dialogs.tsx'
@@ -53,6 +54,7 @@ export default function Inbox() {
   const actions = useActions(id)
   useInboxKeys(id, actions)
   usePrefetchNext(id)
+  useInboxCommands(id, actions)
   useShortcuts(id ? { u: back, i: contactPanel.toggle } : {})
   useEffect(() => clearSelection, [])
 

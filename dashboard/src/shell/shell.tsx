@@ -1,5 +1,5 @@
 /** The frame of all pages: navigation, account menu, connection status, shortcuts. On a phone the navigation is a tab bar. */
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -9,9 +9,10 @@ import { Skeleton } from '../../../ui/state.tsx'
 import { queryClient, useCall, useChange } from '../lib/api.ts'
 import { clearDrafts } from '../lib/drafts.ts'
 import { useLiveState } from '../lib/live.tsx'
+import { type Command, clearRecent } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
-import { useSession } from '../lib/session.tsx'
+import { useCanWrite, useSession } from '../lib/session.tsx'
 import { useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
@@ -23,6 +24,11 @@ import { RestrictionBanner } from './restriction-banner.tsx'
 import { useSoundForOtherTabs } from './sound.ts'
 
 const { shell } = words
+
+const Palette = lazy(() => import('./palette.tsx'))
+
+/** The key of the command palette as this computer writes it. */
+const paletteKeys = [/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl', 'K']
 
 /** `key` is the second key of its shortcut, after `g`. */
 type NavItem = { href: string; label: string; icon: IconName; key: string }
@@ -44,13 +50,22 @@ const tabs = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
 export function Shell({ children }: { children: ReactNode }) {
   const [path, navigate] = useLocation()
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const page = path.split('/')[1]
   useBackground(path)
+  const canWrite = useCanWrite()
+  const commandTo = (href: string, label: string, icon: IconName): Command => ({
+    id: href,
+    label,
+    icon,
+    run: () => navigate(href),
+  })
   useShortcuts({
     ...Object.fromEntries(navItems.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
     '?': () => setHelpOpen(true),
   })
+  usePaletteKey(setPaletteOpen)
   // A new page starts at its top.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the page changes.
   useEffect(() => {
@@ -65,6 +80,19 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <nav className="nav" aria-label={shell.main}>
         <Workspace />
+        <button
+          type="button"
+          className="nav-link nav-search"
+          title={shell.palette.label}
+          aria-keyshortcuts="Control+K Meta+K"
+          onClick={() => setPaletteOpen(true)}
+        >
+          <Icon name="search" />
+          <span>{shell.palette.open}</span>
+          <span className="nav-keys" aria-hidden="true">
+            {paletteKeys.join(' ')}
+          </span>
+        </button>
         <ul>
           {navItems.map((item) => (
             <li key={item.href} data-tab={tabs.has(item.href) ? '' : undefined}>
@@ -105,6 +133,29 @@ export function Shell({ children }: { children: ReactNode }) {
         {children}
       </main>
       {isHelpOpen && <Shortcuts onClose={() => setHelpOpen(false)} />}
+      {isPaletteOpen && (
+        <Suspense>
+          <Palette
+            pages={navItems}
+            commands={[
+              ...(canWrite
+                ? [
+                    commandTo('/broadcasts/new', shell.palette.newBroadcast, 'broadcasts'),
+                    commandTo('/contacts/import', shell.palette.importContacts, 'contacts'),
+                  ]
+                : []),
+              { id: 'shortcuts', label: shell.shortcuts, icon: 'keyboard', keys: ['?'], run: () => setHelpOpen(true) },
+              ...themes.map((each) => ({
+                id: `theme-${each}`,
+                label: shell.palette.theme(shell.themes[each]),
+                icon: themeIcons[each],
+                run: () => setTheme(each),
+              })),
+            ]}
+            onClose={() => setPaletteOpen(false)}
+          />
+        </Suspense>
+      )}
     </div>
   )
 }
@@ -151,6 +202,20 @@ function useBackground(path: string): void {
   }, [])
 }
 
+/** Ctrl+K or ⌘K, also in text fields. Not over another dialog. */
+function usePaletteKey(setOpen: (change: (isOpen: boolean) => boolean) => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isKey = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey
+      if (!isKey || event.key.toLowerCase() !== 'k') return
+      event.preventDefault()
+      setOpen((isOpen) => !isOpen && document.querySelector('dialog[open]') === null)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [setOpen])
+}
+
 function NavLink({ item: { href, label, icon }, isCurrent }: { item: NavItem; isCurrent: boolean }) {
   const unread = useCall('GET /conversations/counts', {}, { live: true, enabled: href === '/inbox' })
   const count = href === '/inbox' ? (unread.data?.unread ?? 0) : 0
@@ -192,6 +257,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
     onDone: () => {
       queryClient.clear()
       clearDrafts()
+      clearRecent()
       navigate('/sign-in')
     },
   })
@@ -218,7 +284,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
           { label: withIcon('external', shell.reference), onSelect: () => window.open('/docs', '_blank', 'noopener') },
           { kind: 'separator' },
           ...themes.map((each) => ({
-            label: withIcon(({ system: 'screen', light: 'sun', dark: 'moon' } as const)[each], shell.themes[each]),
+            label: withIcon(themeIcons[each], shell.themes[each]),
             checked: theme === each,
             onSelect: () => setTheme(each),
           })),
@@ -229,6 +295,8 @@ function Account({ onHelp }: { onHelp: () => void }) {
     </div>
   )
 }
+
+const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
 const withIcon = (icon: IconName, label: string) => (
   <>
@@ -241,6 +309,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
   const rows = [
     ...navItems.map(({ key, label }) => ({ keys: ['g', key], label: shell.goTo(label) })),
     ...words.inbox.shortcuts,
+    { keys: paletteKeys, label: shell.palette.label },
     { keys: ['?'], label: shell.shortcuts },
   ]
   return (

@@ -23,6 +23,19 @@ const areOf = (names: readonly string[]): string => (names.length === 1 ? 'is' :
 export const inbox = {
   title: 'Inbox',
   titleOf: (name: string) => `${name} · Inbox`,
+  commands: {
+    close: 'Close conversation',
+    reopen: 'Reopen conversation',
+    snooze: 'Snooze conversation',
+    label: 'Change labels',
+    assignMe: 'Assign to me',
+    assign: (name: string) => `Assign to ${name}`,
+    unassign: 'Remove assignment',
+    nextUnread: 'Open next unread conversation',
+    nextWaiting: 'Open longest waiting conversation',
+    filters: 'Filter conversations',
+    views: 'Saved views',
+  },
   shortcuts: [
     { keys: ['j'], label: 'Next conversation' },
     { keys: ['k'], label: 'Previous conversation' },

@@ -1,3 +1,5 @@
+import { countOf } from './count.ts'
+
 export const shell = {
   main: 'Main',
   skip: 'Skip to content',
@@ -28,6 +30,24 @@ export const shell = {
     hint: 'Show a desktop notification when a customer writes?',
     turnOn: 'Turn on notifications',
     notNow: 'Not now',
+  },
+  palette: {
+    open: 'Search',
+    label: 'Search people, conversations, pages and actions',
+    placeholder: 'Search or type an action',
+    results: 'Results',
+    recent: 'Recent',
+    actions: 'This conversation and inbox',
+    people: 'People',
+    conversations: 'Conversations',
+    pages: 'Pages',
+    more: 'More actions',
+    searching: 'Searching…',
+    none: (text: string) => `No results for “${text}”.`,
+    count: countOf('result', 'results'),
+    newBroadcast: 'New broadcast',
+    importContacts: 'Import contacts',
+    theme: (name: string) => `Theme: ${name}`,
   },
   shortcuts: 'Keyboard shortcuts',
   goTo: (page: string) => `Go to ${page}`,

@@ -1,0 +1,193 @@
+/**
+ * The command palette: finds people, conversations, pages and actions while the member types. Pages and actions match at once;
+ * people and conversations come from the search of the service. Items opened last come first.
+ *
+ * The input is a combobox: focus stays in it, and the arrow keys move through the list.
+ */
+import './palette.css'
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import { Icon, type IconName } from '../../../ui/icon.tsx'
+import { Modal } from '../../../ui/modal.tsx'
+import { usePages } from '../lib/api.ts'
+import { type Command, listRecent, type RecentItem, rememberRecent, usePageCommands } from '../lib/palette.ts'
+import { nameOf } from '../lib/people.ts'
+import { words } from '../words/words.ts'
+
+const { palette: texts } = words.shell
+
+type Item = { id: string; label: string; detail?: string; icon: IconName; keys?: readonly string[]; run: () => void }
+type Group = { title: string; items: Item[] }
+
+type PaletteProps = {
+  pages: readonly { href: string; label: string; icon: IconName }[]
+  commands: readonly Command[]
+  onClose: () => void
+}
+
+const maxFound = 6
+
+export default function Palette({ pages, commands, onClose }: PaletteProps) {
+  const [typed, setTyped] = useState('')
+  const [active, setActive] = useState(0)
+  const [, navigate] = useLocation()
+  const list = useRef<HTMLDivElement>(null)
+  const listId = useId()
+  const text = typed.trim()
+  const found = useSearch(useDeferredValue(text))
+  const own = usePageCommands()
+  const [recent] = useState(listRecent)
+
+  const toItem = (item: RecentItem): Item => ({
+    ...item,
+    id: item.href,
+    run: () => {
+      rememberRecent(item)
+      navigate(item.href)
+    },
+  })
+  const pageItems = pages.map(({ href, label, icon }) => toItem({ href, label, icon, detail: '' }))
+  const matching = (items: readonly Item[]) =>
+    text ? items.filter(({ label, detail }) => matches(text, label, detail)) : [...items]
+  const recentItems = matching(recent.map(toItem))
+  const isNew = ({ id }: Item) => !recentItems.some((item) => item.id === id)
+  const groups: Group[] = [
+    { title: texts.recent, items: recentItems },
+    { title: texts.actions, items: matching(own) },
+    { title: texts.people, items: found.people.map(toItem).filter(isNew) },
+    { title: texts.conversations, items: found.conversations.map(toItem).filter(isNew) },
+    { title: texts.pages, items: matching(pageItems).filter(isNew) },
+    { title: texts.more, items: text ? matching(commands) : [...commands] },
+  ].filter(({ items }) => items.length > 0)
+  const items = groups.flatMap((group) => group.items)
+  const activeIndex = Math.min(active, items.length - 1)
+  const idOf = (index: number) => `${listId}-${index}`
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the active option changes with the index and the text.
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
+  }, [activeIndex, typed])
+
+  const choose = (item: Item | undefined) => {
+    if (!item) return
+    onClose()
+    // After the dialog is closed: an action may open another one or move the focus.
+    setTimeout(item.run)
+  }
+  const keys = (event: KeyboardEvent) => {
+    const last = items.length - 1
+    const next = {
+      ArrowDown: activeIndex >= last ? 0 : activeIndex + 1,
+      ArrowUp: activeIndex <= 0 ? last : activeIndex - 1,
+    }
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault()
+      setActive(Math.max(0, next[event.key]))
+    }
+    if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
+      event.preventDefault()
+      choose(items[activeIndex])
+    }
+  }
+  let index = -1
+  return (
+    <Modal className="dialog palette" aria-label={texts.label} onDismiss={onClose}>
+      <div className="palette-input">
+        <Icon name="search" />
+        <input
+          type="text"
+          role="combobox"
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={200}
+          placeholder={texts.placeholder}
+          aria-label={texts.label}
+          aria-expanded={items.length > 0}
+          aria-controls={listId}
+          aria-autocomplete="list"
+          aria-activedescendant={items.length > 0 ? idOf(activeIndex) : undefined}
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.target.value)
+            setActive(0)
+          }}
+          onKeyDown={keys}
+        />
+      </div>
+      <div className="palette-list" id={listId} ref={list} role="listbox" aria-label={texts.results}>
+        {groups.map(({ title, items: members }) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a listbox.
+          <div key={title} role="group" aria-label={title}>
+            <div className="palette-title" aria-hidden="true">
+              {title}
+            </div>
+            {members.map((item) => {
+              index++
+              const at = index
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
+                <div
+                  key={item.id}
+                  id={idOf(at)}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={at === activeIndex}
+                  onMouseMove={() => setActive(at)}
+                  onClick={() => choose(item)}
+                >
+                  <Icon name={item.icon} />
+                  <span className="cut">{item.label}</span>
+                  {item.detail && <span className="cut soft">{item.detail}</span>}
+                  {item.keys && (
+                    <span className="palette-keys">
+                      {item.keys.map((key) => (
+                        <kbd key={key} className="kbd">
+                          {key}
+                        </kbd>
+                      ))}
+                    </span>
+                  )}
+                </div>
+              )
+            })}
+          </div>
+        ))}
+      </div>
+      <p className="palette-foot soft small" role="status">
+        {items.length === 0 ? (found.isSearching ? texts.searching : texts.none(text)) : texts.count(items.length)}
+      </p>
+    </Modal>
+  )
+}
+
+/** People and conversations of a text. The last results stay while the next ones load. */
+function useSearch(text: string): { people: RecentItem[]; conversations: RecentItem[]; isSearching: boolean } {
+  const options = { enabled: text !== '', keepPrevious: true }
+  const people = usePages('GET /contacts', { query: { search: text, limit: maxFound } }, options)
+  const conversations = usePages('GET /conversations', { query: { search: text, limit: maxFound } }, options)
+  if (text === '') return { people: [], conversations: [], isSearching: false }
+  return {
+    people: people.items.slice(0, maxFound).map((contact) => ({
+      href: `/contacts/${contact.id}`,
+      label: nameOf(contact),
+      detail: contact.phone ?? contact.email ?? contact.social_username ?? '',
+      icon: 'person',
+    })),
+    conversations: conversations.items.slice(0, maxFound).map(({ id, channel, contact, last_message_text: last }) => ({
+      href: `/inbox/${id}`,
+      label: nameOf(contact),
+      detail: [words.channels[channel], last].filter(Boolean).join(' · '),
+      icon: 'chat',
+    })),
+    isSearching: people.isFetching || conversations.isFetching,
+  }
+}
+
+/** Whether each word of the text begins a word of the label or the detail. */
+function matches(text: string, label: string, detail = ''): boolean {
+  const parts = `${label} ${detail}`.toLocaleLowerCase().split(/[\s·,.()]+/)
+  return text
+    .toLocaleLowerCase()
+    .split(/\s+/)
+    .every((word) => parts.some((part) => part.startsWith(word)))
+}
