@@ -265,3 +265,34 @@ test('a broadcast that has both contacts sends one message after they are merged
   const [, skipped] = await get(`/broadcasts/${id}/recipients`)
   assert.deepEqual([skipped.contact_id, skipped.reason], [toId, 'the contact was merged with another recipient'])
 })
+
+test('the streams of two web visitors follow their messages into the merged conversation', async (t) => {
+  const { ask, connect, merge, url } = await signedIn(t)
+  const site = `${url}/web-chat/${(await connect()).connections.web.id}`
+  const openVisitor = async (text: string) => {
+    const { data } = (await (await fetch(`${site}/visitors`, { method: 'POST' })).json()) as Json
+    const headers = { 'content-type': 'application/json', 'x-visitor-token': data.visitor_token }
+    await fetch(`${site}/messages`, { method: 'POST', headers, body: JSON.stringify({ text }) })
+    const abort = new AbortController()
+    t.after(() => abort.abort())
+    const stream = await fetch(`${site}/stream?token=${encodeURIComponent(data.visitor_token)}`, {
+      signal: abort.signal,
+    })
+    const seen = { text: '' }
+    const read = async () => {
+      for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) seen.text += part
+    }
+    read().catch(() => {})
+    const list = async () => ((await (await fetch(`${site}/messages`, { headers })).json()) as Json).data
+    return { seen, list }
+  }
+  const first = await openVisitor('from the office')
+  const second = await openVisitor('from home')
+  const [home, office] = (await ask('GET', '/conversations?channel=web')).data
+  await merge(office.contact_id, home.contact_id)
+  await ask('POST', `/conversations/${office.id}/messages`, { text: 'one answer' }, 201)
+  for (const { seen, list } of [first, second]) {
+    await until('the answer on the stream', async () => seen.text.includes('one answer'))
+    assert.equal((await list()).length, 3)
+  }
+})

@@ -14,15 +14,17 @@ import { nameOf } from '../lib/people.ts'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { QueryView } from '../ui/page.tsx'
+import { Tag } from '../ui/tag.tsx'
 import { WriteAccess } from '../ui/write-access.tsx'
 import { words } from '../words/words.ts'
 import { ContactForm } from './contact-form.tsx'
 import { ContactTags } from './contact-tags.tsx'
 import { activityOf, type Contact, typeLabelOf } from './data.ts'
+import { openDialog } from './dialogs.tsx'
 import { hrefOf } from './filters.ts'
 import { useConversations } from './live-pages.ts'
 
-const { contact: labels } = words.inbox
+const { contact: labels, flow } = words.inbox
 const panel = words.contactPanel
 
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
@@ -43,6 +45,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
                 <h3>{panel.notes.title}</h3>
                 <ContactNotes key={contact.id} contactId={contact.id} />
               </section>
+              <LabelSection conversationId={conversationId} />
               <section>
                 <h3>{labels.tags}</h3>
                 <ContactTags contact={contact} />
@@ -106,6 +109,26 @@ function Identity({ contact }: { contact: Contact }) {
           </Button>
         </>
       )}
+    </section>
+  )
+}
+
+/** The labels of the open conversation; unlike tags, they do not belong to the contact. */
+function LabelSection({ conversationId }: { conversationId: string }) {
+  const conversation = useCall('GET /conversations/{id}', { params: { id: conversationId } }, { live: true }).data
+  return (
+    <section>
+      <h3>{flow.labels}</h3>
+      {conversation && conversation.labels.length > 0 && (
+        <div className="inbox-tags">
+          {conversation.labels.map(({ id, name, color }) => (
+            <Tag key={id} name={name} color={color} />
+          ))}
+        </div>
+      )}
+      <Button size="small" icon="tag" onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}>
+        {words.inbox.commands.label}
+      </Button>
     </section>
   )
 }
