@@ -136,3 +136,20 @@ test('every string of the pages is in words/', () => {
     assert.deepEqual(written, [], file)
   }
 })
+
+test('styles mirror in right-to-left languages and have two weights', () => {
+  const files = globSync(['ui/*.css', 'dashboard/src/**/*.css', 'reference/src/*.css', 'simulator/phone/src/*.css'])
+  assert.ok(files.length > 20)
+  const physical =
+    /(?:margin|padding|border|inset)-(?:left|right)\b|text-align: (?:left|right)|^\s*(?:left|right):|-(?:left|right)-radius/
+  for (const file of files) {
+    const lines = readFileSync(file, 'utf8').split('\n')
+    // Code is written from left to right, and a centered element has no side.
+    const found = lines.filter(
+      (line, at) =>
+        /font-weight: \d/.test(line) ||
+        (physical.test(line) && !/left: 50%/.test(line) && !/^pre /.test(lines[at - 1] ?? '')),
+    )
+    assert.deepEqual(found, [], file)
+  }
+})

@@ -23,7 +23,7 @@ export function NotificationHint() {
   return (
     <div className="banner" data-tone="accent">
       <Icon name="bell" />
-      <p className="grow">{words.shell.notification.hint}</p>
+      <p>{words.shell.notification.hint}</p>
       <Button size="small" variant="primary" onClick={ask}>
         {words.shell.notification.turnOn}
       </Button>

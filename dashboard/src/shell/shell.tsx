@@ -127,7 +127,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </nav>
       <div className="banners">
         <RestrictionBanner />
-        {page === 'inbox' && <NotificationHint />}
+        {path === '/inbox' && <NotificationHint />}
       </div>
       <main id="main" ref={main} tabIndex={-1}>
         {children}
