@@ -73,6 +73,7 @@ export async function seedDemo({ sql, workspaceId, publicUrl, store }: SeedOptio
   await insertPeople(sql, workspaceId, [...people.values()])
   await insertThreads(sql, workspaceId, threads)
   await insertLabels(sql, past, threads)
+  await insertNotes(sql, past, threads)
   await insertFiles(sql, past, threads, sizes)
   const segments = toSegments(past, (key) => people.get(key)?.id ?? '')
   await insertSegments(sql, workspaceId, segments)
@@ -135,7 +136,7 @@ async function insertPeople(sql: Sql, workspaceId: string, people: readonly Past
 
 /** Inserts the conversations, their messages, and the counters of statuses. */
 async function insertThreads(sql: Sql, workspaceId: string, threads: readonly PastThread[]): Promise<void> {
-  const conversations = threads.map(({ messages, ...thread }) => {
+  const conversations = threads.map(({ messages, notes: _, ...thread }) => {
     const last = messages.at(-1)
     const isReply = ({ sender_id }: PastMessage) => sender_id !== null
     const isInbound = ({ direction }: PastMessage) => direction === 'inbound'
@@ -178,6 +179,14 @@ async function insertThreads(sql: Sql, workspaceId: string, threads: readonly Pa
     ${countOutcomes(sql, sql`sent_messages`)},
     ${reindexMessages(sql, sql`inserted_messages`)}
     select count(*) from inserted_messages`
+}
+
+async function insertNotes(sql: Sql, { workspaceId, ownerId }: Past, threads: readonly PastThread[]): Promise<void> {
+  const rows = threads.flatMap(({ id, notes }) => notes.map((note) => ({ ...note, conversation_id: id })))
+  await sql`
+    insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, text, details, created_at)
+    select ${workspaceId}, conversation_id, id, 'note', ${ownerId}, text, '{"mentions": []}', created_at
+    from json_to_recordset(${json(rows)}::text::json) as g (conversation_id uuid, id uuid, text text, created_at timestamptz)`
 }
 
 /** Labels the conversations, and saves a view that all members share. */

@@ -58,6 +58,7 @@ export type PastThread = {
   unread_count: number
   labels: readonly string[]
   snoozed_until: string | null
+  notes: { id: string; text: string; created_at: string }[]
   created_at: string
   messages: PastMessage[]
 }
@@ -144,7 +145,7 @@ function requirePerson(people: ReadonlyMap<PersonKey, PastPerson>, key: PersonKe
 }
 
 function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: PastMessage | undefined): PastThread {
-  const { channel, status, isOurs = false, unread = 0, labels = [], snoozedFor, lines } = talk
+  const { channel, status, isOurs = false, unread = 0, labels = [], snoozedFor, notes = [], lines } = talk
   const times = [...lines.map(({ ago }) => past.nowMs - spanOf(ago)), ...(broadcast ? [timeOf(broadcast)] : [])]
   const id = pastId(Math.min(...times))
   const written: PastMessage[] = []
@@ -160,6 +161,10 @@ function toThread(past: Past, person: PastPerson, talk: DemoThread, broadcast: P
     unread_count: unread,
     labels,
     snoozed_until: snoozedFor ? new Date(past.nowMs + spanOf(snoozedFor)).toISOString() : null,
+    notes: notes.map(({ ago, text }) => {
+      const noteId = pastId(past.nowMs - spanOf(ago))
+      return { id: noteId, text, created_at: timeOfId(noteId) }
+    }),
     created_at: timeOfId(id),
     messages: messages.sort((one, other) => timeOf(one) - timeOf(other)),
   }

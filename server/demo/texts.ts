@@ -33,6 +33,8 @@ export type DemoThread = {
   labels?: readonly string[]
   /** Snoozed for this long from now. Its status is `pending`. */
   snoozedFor?: string
+  /** Notes of the owner, which customers never see. */
+  notes?: readonly { ago: string; text: string }[]
   lines: readonly DemoLine[]
 }
 
@@ -197,6 +199,9 @@ export const demoThreads: readonly DemoThread[] = [
     status: 'open',
     labels: ['Delivery', 'Urgent'],
     unread: 1,
+    notes: [
+      { ago: '0d 00:09', text: 'The courier left it with the neighbour at number 14. Photo is in the shop system.' },
+    ],
     lines: [
       they('5d 21:00', 'Do the stoneware mugs go in the dishwasher?'),
       we('5d 20:56', 'They do, and in the microwave. Only the gold rims want washing by hand.'),
