@@ -132,7 +132,8 @@ function LastMessage({
 }: {
   conversation: Conversation
 }) {
-  const line = text || (last ? typeLabelOf(last) : list.noMessages)
+  const isReaction = last?.content_type === 'reaction' && text
+  const line = isReaction ? words.inbox.message.reacted(text) : text || (last ? typeLabelOf(last) : list.noMessages)
   const isOutbound = last?.direction === 'outbound'
   return (
     <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
