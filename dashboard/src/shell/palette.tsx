@@ -160,25 +160,37 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
   )
 }
 
-/** People and conversations of a text. The last results stay while the next ones load. */
+/** People and conversations of a text. While the next results load, the last ones that match the text stay. */
 function useSearch(text: string): { people: RecentItem[]; conversations: RecentItem[]; isSearching: boolean } {
   const options = { enabled: text !== '', keepPrevious: true }
   const people = usePages('GET /contacts', { query: { search: text, limit: maxFound } }, options)
   const conversations = usePages('GET /conversations', { query: { search: text, limit: maxFound } }, options)
   if (text === '') return { people: [], conversations: [], isSearching: false }
+  // Enter must not open a result of another text.
+  const fits = (isOutdated: boolean) => (item: RecentItem) => !isOutdated || matches(text, item.label, item.detail)
   return {
-    people: people.items.slice(0, maxFound).map((contact) => ({
-      href: `/contacts/${contact.id}`,
-      label: nameOf(contact),
-      detail: contact.phone ?? contact.email ?? contact.social_username ?? '',
-      icon: 'person',
-    })),
-    conversations: conversations.items.slice(0, maxFound).map(({ id, channel, contact, last_message_text: last }) => ({
-      href: `/inbox/${id}`,
-      label: nameOf(contact),
-      detail: [words.channels[channel], last].filter(Boolean).join(' · '),
-      icon: 'chat',
-    })),
+    people: people.items
+      .slice(0, maxFound)
+      .map(
+        (contact): RecentItem => ({
+          href: `/contacts/${contact.id}`,
+          label: nameOf(contact),
+          detail: contact.phone ?? contact.email ?? contact.social_username ?? '',
+          icon: 'person',
+        }),
+      )
+      .filter(fits(people.isPlaceholderData)),
+    conversations: conversations.items
+      .slice(0, maxFound)
+      .map(
+        ({ id, channel, contact, last_message_text: last }): RecentItem => ({
+          href: `/inbox/${id}`,
+          label: nameOf(contact),
+          detail: [words.channels[channel], last].filter(Boolean).join(' · '),
+          icon: 'chat',
+        }),
+      )
+      .filter(fits(conversations.isPlaceholderData)),
     isSearching: people.isFetching || conversations.isFetching,
   }
 }

@@ -170,6 +170,10 @@ export const ShellFrame = () => (
           <span className="live">{shell.live.connecting}</span>
         </div>
       </div>
+      <span className="nav-link nav-search">
+        <Icon name="search" />
+        <span>{shell.palette.open}</span>
+      </span>
       <ul>
         {navItems.map(({ href, label, icon }) => (
           <li key={href} data-tab={tabs.has(href) ? '' : undefined}>
