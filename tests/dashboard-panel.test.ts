@@ -66,6 +66,7 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   const input = palette.getByRole('combobox')
   const selected = () => palette.locator('[aria-selected="true"]').innerText()
 
+  await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Control+k')
   await input.waitFor()
   await page.keyboard.type('porter')

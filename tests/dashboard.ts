@@ -69,7 +69,7 @@ export async function openDashboard(t: TestContext, path = '/', options: Window 
       serviceWorkers: worker ? 'allow' : 'block',
     })
     contexts.push(context)
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(30_000)
     context.on('console', (message) => {
       // The browser logs every answer with an error status; pages handle those.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))

@@ -46,7 +46,7 @@ const longest = [
 ]
 
 /** Some files wait more than they compute. */
-const concurrency = availableParallelism() + 2
+const concurrency = availableParallelism() + 1
 
 const asked = process.argv.slice(2)
 const isFast = asked[0] === '--fast'

@@ -2,7 +2,6 @@
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Avatar } from '../../../ui/avatar.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
@@ -26,6 +25,7 @@ import { useSoundForOtherTabs } from './sound.ts'
 const { shell } = words
 
 const Palette = lazy(() => import('./palette.tsx'))
+const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
 
 /** The key of the command palette as this computer writes it. */
 const paletteKeys = [/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl', 'K']
@@ -132,7 +132,18 @@ export function Shell({ children }: { children: ReactNode }) {
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
-      {isHelpOpen && <Shortcuts onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && (
+        <Suspense>
+          <ShortcutSheet
+            general={[
+              { keys: paletteKeys, label: shell.palette.label },
+              { keys: ['?'], label: shell.shortcuts },
+            ]}
+            pages={navItems.map(({ key, label }) => ({ keys: ['g', key], label }))}
+            onClose={() => setHelpOpen(false)}
+          />
+        </Suspense>
+      )}
       {isPaletteOpen && (
         <Suspense>
           <Palette
@@ -306,36 +317,5 @@ const withIcon = (icon: IconName, label: string) => (
   <>
     <Icon name={icon} />
     {label}
-  </>
-)
-
-function Shortcuts({ onClose }: { onClose: () => void }) {
-  const rows = [
-    ...navItems.map(({ key, label }) => ({ keys: ['g', key], label: shell.goTo(label) })),
-    ...words.inbox.shortcuts,
-    { keys: paletteKeys, label: shell.palette.label },
-    { keys: ['?'], label: shell.shortcuts },
-  ]
-  return (
-    <Dialog title={shell.shortcuts} onClose={onClose}>
-      <dl className="facts">
-        {rows.map(({ keys, label }) => (
-          <ShortcutRow key={label} keys={keys} label={label} />
-        ))}
-      </dl>
-    </Dialog>
-  )
-}
-
-const ShortcutRow = ({ keys, label }: { keys: readonly string[]; label: string }) => (
-  <>
-    <dt>
-      {keys.map((key) => (
-        <kbd key={key} className="kbd">
-          {key}
-        </kbd>
-      ))}
-    </dt>
-    <dd>{label}</dd>
   </>
 )

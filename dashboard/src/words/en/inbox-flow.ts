@@ -2,19 +2,23 @@
 const conversations = (count: number) => (count === 1 ? '1 conversation' : `${count} conversations`)
 
 export const flow = {
-  shortcuts: [
-    { keys: ['o'], label: 'Open next unread conversation' },
-    { keys: ['w'], label: 'Open next waiting conversation, longest wait first' },
-    { keys: ['.'], label: 'Show new conversations' },
-    { keys: ['s'], label: 'Snooze' },
-    { keys: ['l'], label: 'Labels' },
-    { keys: ['x'], label: 'Select conversation' },
-    { keys: ['Shift', 'x'], label: 'Select conversations up to here' },
-    { keys: ['f'], label: 'Filters' },
-    { keys: ['v'], label: 'Views' },
-    { keys: ['z'], label: 'Undo last change' },
-    { keys: ['Ctrl', 'Enter'], label: 'Send and close' },
-  ],
+  shortcuts: {
+    list: [
+      { keys: ['o'], label: 'Open next unread conversation' },
+      { keys: ['w'], label: 'Open next waiting conversation, longest wait first' },
+      { keys: ['.'], label: 'Show new conversations' },
+      { keys: ['x'], label: 'Select conversation' },
+      { keys: ['Shift', 'x'], label: 'Select conversations up to here' },
+      { keys: ['f'], label: 'Filters' },
+      { keys: ['v'], label: 'Views' },
+    ],
+    conversation: [
+      { keys: ['s'], label: 'Snooze' },
+      { keys: ['l'], label: 'Labels' },
+      { keys: ['z'], label: 'Undo last change' },
+    ],
+    reply: [{ keys: ['Ctrl', 'Enter'], label: 'Send and close' }],
+  },
   newOnes: (count: number) => `${count} new`,
   newTitle: (count: number) => `Show ${conversations(count)} with new messages at the top`,
   noUnread: 'No unread conversations.',
