@@ -138,7 +138,7 @@ async function scanPage(
   const merged = ranges
     .map(
       (range) => sql`(
-        select v.id, v.contact_id, v.channel, v.status, ${placeOf(sql)} as place, v.unread_count, v.waiting_since,
+        select v.id, v.contact_id, v.channel, v.status, ${inboxStatusOf(sql)} as inbox_status, v.unread_count, v.waiting_since,
           ${agentOf(sql)} as agent, ${at} as at
         from conversations v
         where v.workspace_id = ${workspaceId} and ${range}
@@ -153,7 +153,7 @@ async function scanPage(
     from (
       select w.id, w.at, ${isMatch} as is_match, w.position = ${scanned} as is_end
       from (
-        select s.id, s.contact_id, s.channel, s.status, s.place, s.unread_count, s.waiting_since, s.agent, s.at,
+        select s.id, s.contact_id, s.channel, s.status, s.inbox_status, s.unread_count, s.waiting_since, s.agent, s.at,
           row_number() over (order by s.at ${direction}, s.id ${direction}) as position
         from (${merged}) s
         order by s.at ${direction}, s.id ${direction}
@@ -205,9 +205,9 @@ export async function countInbox(sql: Sql, workspaceId: string, memberId: string
       select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
     ) counted
   )`
-  const isOpen = sql`${placeOf(sql)} = 'open'`
+  const isOpen = sql`${inboxStatusOf(sql)} = 'open'`
   const [counts] = await sql<InboxCounts[]>`
-    select ${count(hasPlace(sql, 'open'))} as open, ${count(hasPlace(sql, 'pending'))} as pending,
+    select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
       ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
       ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
@@ -261,7 +261,7 @@ function planScan(
   // A person's conversations are listed whatever their messages are.
   const isOfPerson = !!search || contact_id !== undefined
   const has = {
-    place: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.place = ${status}`),
+    inboxStatus: status && (isOfPerson ? sql`w.status = ${status}` : sql`w.inbox_status = ${status}`),
     channel: channel && sql`w.channel = ${channel}`,
     agent: agentId && sql`w.agent = ${agentId}::uuid`,
     unread: unread && sql`w.unread_count > 0`,
@@ -295,14 +295,16 @@ function planScan(
   if (order === 'waiting') return { ranges: [isWaiting(sql)], conditions: conditionsBut() }
   // Where members read their messages, few conversations are unread.
   if (unread) return { ranges: [sql`v.unread_count > 0`], conditions: conditionsBut('unread') }
-  const scannedPlaces = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
-  const isCovered = isOfPerson ? [] : (['place'] as const)
+  const scannedStatuses = status ? (isOfPerson ? [status, 'automated'] : [status]) : [...statuses, 'automated']
+  const isCovered = isOfPerson ? [] : (['inboxStatus'] as const)
   if (agentId) {
-    const ranges = scannedPlaces.map((one) => sql`${agentOf(sql)} = ${agentId}::uuid and ${placeOf(sql)} = ${one}`)
+    const ranges = scannedStatuses.map(
+      (one) => sql`${agentOf(sql)} = ${agentId}::uuid and ${inboxStatusOf(sql)} = ${one}`,
+    )
     return { ranges, conditions: conditionsBut('agent', ...isCovered) }
   }
   const ranges = (channel ? [channel] : channelNames).flatMap((name) =>
-    scannedPlaces.map((one) => sql`v.channel = ${name} and ${placeOf(sql)} = ${one}`),
+    scannedStatuses.map((one) => sql`v.channel = ${name} and ${inboxStatusOf(sql)} = ${one}`),
   )
   return { ranges, conditions: conditionsBut('channel', ...isCovered) }
 }
@@ -311,12 +313,12 @@ function planScan(
 const unassigned = '00000000-0000-0000-0000-000000000000'
 const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
 /** The status of a conversation in the inbox, or `automated`. */
-const placeOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
+const inboxStatusOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
 const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
 const agentOf = (sql: Sql): Fragment => sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
 /** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
-export const hasPlace = (sql: Sql, status: ConversationStatus): Fragment =>
-  sql`v.channel in ('msgapp', 'social', 'web') and ${placeOf(sql)} = ${status}`
+export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
+  sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`
 /** Condition: conversation `v` is assigned to no member. */
 export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 

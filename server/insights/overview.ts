@@ -5,7 +5,7 @@
  * time at any size.
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
-import { hasPlace, isUnassigned } from '../conversations/inbox.ts'
+import { hasInboxStatus, isUnassigned } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
@@ -120,7 +120,7 @@ async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Pr
   const [counted] = await sql<{ count: number }[]>`
     select count(*)::int as count from (
       select from conversations v
-      where v.workspace_id = ${workspaceId} and ${hasPlace(sql, 'open')} and ${condition}
+      where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, 'open')} and ${condition}
       limit ${maxConversations}
     ) v`
   return counted?.count ?? 0
