@@ -54,8 +54,15 @@ const isWhole = asked.length === 0
 
 const everyFile = () => globSync(['tests/**/*.test.ts', ...besideCode]).sort()
 
-/** Files that change `process.env`, or that need ids which no other file has advanced. */
-const alone = ['tests/libraries.test.ts', 'tests/sdk-package.test.ts', 'server/lib/id.test.ts']
+/** Files that change `process.env`, replace timers of the whole process, or need ids that no other file has advanced. */
+const alone = [
+  'tests/libraries.test.ts',
+  'tests/sdk-package.test.ts',
+  'tests/sdk.test.ts',
+  'tests/sdk-stream.test.ts',
+  'tests/sdk-webhooks.test.ts',
+  'server/lib/id.test.ts',
+]
 
 function listFiles(): string[] {
   if (!isWhole) return asked
