@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { freePort } from '../scripts/free-port.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { until } from './support.ts'
@@ -20,6 +20,12 @@ const recorder = `
     close() {}
   }
   HTMLMediaElement.prototype.play = async () => void soundCount++`
+
+/** Clicks an input and waits for its new state, which the cache of the page publishes in a later task. */
+async function choose(input: Locator, isOn = true): Promise<void> {
+  await input.click()
+  await until(`the input to be ${isOn ? 'on' : 'off'}`, async () => (await input.isChecked()) === isOn)
+}
 
 const hide = (page: Page) =>
   page.evaluate(`
@@ -88,9 +94,8 @@ test('a member chooses notifications, quiet hours and density, and a click opens
   const { page, provider, window } = await openDashboard(t, '/sign-in')
   await page.context().addInitScript(recorder)
   await page.goto('/settings/notifications')
-  await page.getByLabel('My conversations').check()
-  await page.getByRole('switch', { name: 'Pause sounds' }).click()
-  await page.getByRole('switch', { name: 'Pause sounds', checked: true }).waitFor()
+  await choose(page.getByLabel('My conversations'))
+  await choose(page.getByRole('switch', { name: 'Pause sounds' }))
   await page.getByLabel('From', { exact: true }).fill('00:00')
   await page.getByLabel('To', { exact: true }).fill('23:59')
   await assertAccessible(page)
@@ -115,14 +120,14 @@ test('a member chooses notifications, quiet hours and density, and a click opens
   await holds(page, "document.title.startsWith('(1)')")
   const save = (change: Promise<void>) =>
     Promise.all([phone.waitForResponse((response) => response.request().method() === 'PATCH'), change])
-  await save(phone.getByLabel('All conversations').check())
+  await save(choose(phone.getByLabel('All conversations')))
   const asked = page.waitForResponse(
     async (response) => /notifications/.test(response.url()) && (await response.text()).includes('In quiet hours'),
   )
   await write('In quiet hours')
   await asked
-  await save(phone.getByRole('switch', { name: 'Pause sounds' }).uncheck())
-  await save(phone.getByRole('switch', { name: 'Play a sound' }).uncheck())
+  await save(choose(phone.getByRole('switch', { name: 'Pause sounds' }), false))
+  await save(choose(phone.getByRole('switch', { name: 'Play a sound' }), false))
   await write('Now')
   await holds(page, "shown.some(({ body }) => body === 'Now')")
   assert.deepEqual(await shownIn(page), ['Ann: Now'])
