@@ -5,8 +5,7 @@
  * The tests of a process share one service and one database; each test gets a
  * workspace of its own and a simulator of its own. A test that changes the
  * service's settings, or reads or changes rows of all workspaces, starts a
- * service alone (`{ alone: true }`). Databases are cloned from a migrated
- * template. The database of a failed test is kept for inspection.
+ * service alone (`{ alone: true }`).
  */
 import assert from 'node:assert/strict'
 import { argon2, randomUUID } from 'node:crypto'
@@ -14,7 +13,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach } from 'node:test'
 import { promisify } from 'node:util'
 import type { RouteOptions } from 'fastify'
 import pino from 'pino'
@@ -26,14 +24,12 @@ import { createSignals } from '../server/accounts/signals.ts'
 import { createApp, createChannels } from '../server/app.ts'
 import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
 import { createSealer } from '../server/lib/crypto.ts'
-import { connect, type Db } from '../server/lib/db.ts'
-import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import type { Db } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
 import { createHttp } from '../server/lib/http.ts'
 import { newId } from '../server/lib/id.ts'
 import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
-import { migrate } from '../server/lib/migrate.ts'
 import type { ServerOptions } from '../server/lib/server.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
 import { createPools } from '../server/pools.ts'
@@ -44,90 +40,12 @@ import { keepDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
+import { createDatabase, file, type TestDatabase } from './database.ts'
 import type { Json, Owner } from './owner.ts'
 import type { Provider } from './provider.ts'
 
 export const publicUrl = 'http://parley.test'
-const template = 'parley_template'
-
-/** Durability is not what these tests are about; speed is. */
-export const testSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
-
-/** The server the test run started for all its files, or one for this file alone when it is run by itself. */
-let server: Promise<DatabaseAddress> | undefined
-
-function resolveServer(): Promise<DatabaseAddress> {
-  const shared = process.env.PARLEY_TEST_DATABASE
-  server ??= shared ? Promise.resolve(JSON.parse(shared)) : startOwnServer()
-  return server
-}
-
-async function startOwnServer(): Promise<DatabaseAddress> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-  const postgres = await startEmbeddedPostgres({ dataDir, settings: testSettings })
-  stopOwnServer = async () => {
-    await postgres.stop()
-    rmSync(dataDir, { recursive: true, force: true })
-  }
-  await createTemplate(postgres.address)
-  return postgres.address
-}
-
-let stopOwnServer = async () => {}
-const fileEnds: (() => unknown)[] = []
-
-/** The file as an owner. */
-export const file = { after: (run: () => unknown) => void fileEnds.push(run), diagnostic: console.error, passed: true }
-
-// Hooks of the file are registered here: called inside a test, `after` registers for that test.
-afterEach((t) => {
-  if ('passed' in t && !t.passed) file.passed = false
-})
-after(async () => {
-  for (const run of fileEnds) await run()
-  await stopOwnServer()
-})
-
-export async function createTemplate(address: DatabaseAddress): Promise<void> {
-  const admin = connect({ database: address, max: 1 })
-  await admin`create database ${admin(template)}`
-  await admin.end()
-  const db = connect({ database: { ...address, database: template }, max: 1 })
-  await migrate(db)
-  await keepDays(db, silent)
-  await db.end()
-}
-
-export type TestDatabase = {
-  address: DatabaseAddress
-  connect: (max: number, options?: { hot: boolean; byIndex?: boolean }) => Db
-}
-
-/** Creates a database that lives as long as its owner; `empty` has no tables yet. */
-export async function createDatabase(owner: Owner, { empty = false } = {}): Promise<TestDatabase> {
-  const address = await resolveServer()
-  const admin = connect({ database: address, max: 1 })
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  // Copying files takes half as long as the default, which writes every block to the log.
-  await admin`create database ${admin(name)} template ${admin(empty ? 'template0' : template)} strategy file_copy`
-  const opened: Db[] = []
-  owner.after(async () => {
-    await Promise.all(opened.map((db) => db.end({ timeout: 1 })))
-    if (owner.passed) await admin`drop database ${admin(name)} with (force)`
-    else owner.diagnostic(`left behind: database ${name} at ${address.host}`)
-    await admin.end()
-  })
-  const own = { ...address, database: name }
-  return {
-    address: own,
-    connect: (max, options) => {
-      const db = connect({ database: own, max, ...options })
-      opened.push(db)
-      return db
-    },
-  }
-}
-
+export { createDatabase, createTemplate, file, type TestDatabase, testSettings } from './database.ts'
 export type { Json, Owner } from './owner.ts'
 
 export type Answer = { status: number; headers: Headers; body: Json; text: string }

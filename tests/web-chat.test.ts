@@ -583,7 +583,7 @@ test('a visitor sends a file; its type is checked, and only its visitor can send
   }
   const large = new Uint8Array(10 * 1024 * 1024 + 1)
   assertRefused(await give(page.token, 'x.txt', 'text/plain', large), 400, 'bad_request', /^body: a file may have/)
-  assertRefused(await give('nobody', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
+  assertRefused(await give('unknown', 'x.txt', 'text/plain', bytes('a')), 401, 'unauthorized')
   await db`update visitor_windows set call_count = 10 where key like '% files'`
   const limited = await give(page.token, 'x.txt', 'text/plain', bytes('a'))
   assertRefused(limited, 429, 'rate_limited', /^over 10 files a minute/)

@@ -9,7 +9,7 @@
  * the member created stay, and so do the member's entries in the audit log.
  */
 import { hashPassword, randomPassword, randomToken, sha256 } from '../lib/crypto.ts'
-import { type Db, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
+import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
@@ -227,3 +227,7 @@ function requireEmail(input: string): string {
   if (email.length > 320 || !/^[^\s@]+@[^\s@]+$/.test(email)) throw badRequest('email: not an e-mail address')
   return email
 }
+
+/** The name of member `alias` as other members see it: the e-mail address while the member has no name. */
+export const memberName = (sql: Sql, alias: Fragment): Fragment =>
+  sql`coalesce(nullif(btrim(${alias}.name), ''), ${alias}.email)`

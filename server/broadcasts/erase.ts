@@ -124,14 +124,7 @@ export async function eraseUnsentRecipients(sql: Sql, workspaceId: string, conta
     -- The counters of their broadcasts.
     updated_counts as (${addCounts(sql, sql`moved_recipients`)})
     select broadcast_id, count(*)::int as count from moved_recipients where status_before = 'pending' group by broadcast_id`
-  for (const { broadcast_id, count } of skipped) {
-    // A scheduled or canceled broadcast has no reserved quota.
-    const [reserved] = await sql<{ plan_month: string }[]>`
-      update broadcasts set reserved_count = reserved_count - ${count}
-      where workspace_id = ${workspaceId} and id = ${broadcast_id} and status = 'sending' and plan_month is not null
-      returning plan_month::text`
-    if (reserved) await releaseQuota(sql, workspaceId, reserved.plan_month, count)
-  }
+  await releaseSkipped(sql, workspaceId, skipped)
 }
 
 type RecipientKey = { broadcast_id: string; place: number }
@@ -151,4 +144,20 @@ async function listUnsentRecipients(
     select r.broadcast_id, r.place from broadcast_recipients r
     where r.workspace_id = ${workspaceId} and r.message_id is null and r.identity is not null
       and r.identity = any(${[...identities]}::text[])`
+}
+
+/** Releases the quota that sending broadcasts reserved for recipients who are now skipped. */
+export async function releaseSkipped(
+  sql: Sql,
+  workspaceId: string,
+  skipped: readonly { broadcast_id: string; count: number }[],
+): Promise<void> {
+  for (const { broadcast_id, count } of skipped) {
+    // A scheduled or canceled broadcast has no reserved quota.
+    const [reserved] = await sql<{ plan_month: string }[]>`
+      update broadcasts set reserved_count = reserved_count - ${count}
+      where workspace_id = ${workspaceId} and id = ${broadcast_id} and status = 'sending' and plan_month is not null
+      returning plan_month::text`
+    if (reserved) await releaseQuota(sql, workspaceId, reserved.plan_month, count)
+  }
 }

@@ -20,7 +20,7 @@ import {
   foldConversation,
   giveConversation,
   lockMoves,
-  moveTeamwork,
+  moveConversationRows,
 } from '../conversations/merge.ts'
 import { moveDigested } from '../insights/move.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
@@ -64,7 +64,7 @@ async function merge(sql: Sql, workspaceId: string, contacts: Merge): Promise<Co
       moved.add(move.fromId)
       await moveMessages(sql, workspaceId, move.fromId, move.toId)
       await moveDigested(sql, workspaceId, move.fromId, move.toId)
-      await moveTeamwork(sql, workspaceId, move.fromId, move.toId)
+      await moveConversationRows(sql, workspaceId, move.fromId, move.toId)
     }
     return moves
   }

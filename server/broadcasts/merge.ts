@@ -5,10 +5,10 @@
  * pending recipient of the merged contact is skipped, and its reserved quota unit is released. A recipient that a caller named
  * by its phone number keeps that number.
  */
-import { releaseQuota } from '../accounts/quota.ts'
 import type { Merge } from '../contacts/merge.ts'
 import type { Sql } from '../lib/db.ts'
 import { addCounts } from './counts.ts'
+import { releaseSkipped } from './erase.ts'
 
 const mergedReason = 'the contact was merged with another recipient'
 
@@ -79,12 +79,5 @@ export async function giveUnsentRecipients(
     -- The counters of their broadcasts.
     updated_counts as (${addCounts(sql, sql`moved_recipients`)})
     select broadcast_id, count(*)::int as count from moved_recipients where is_repeated group by broadcast_id`
-  for (const { broadcast_id, count } of skipped) {
-    // A scheduled or canceled broadcast has no reserved quota.
-    const [reserved] = await sql<{ plan_month: string }[]>`
-      update broadcasts set reserved_count = reserved_count - ${count}
-      where workspace_id = ${workspaceId} and id = ${broadcast_id} and status = 'sending' and plan_month is not null
-      returning plan_month::text`
-    if (reserved) await releaseQuota(sql, workspaceId, reserved.plan_month, count)
-  }
+  await releaseSkipped(sql, workspaceId, skipped)
 }

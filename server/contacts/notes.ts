@@ -1,4 +1,5 @@
 /** Notes of members about a contact. They are never sent. Only the author may delete a note. */
+import { memberName } from '../accounts/members.ts'
 import { type Db, isDangling, type Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -25,7 +26,7 @@ export async function listContactNotes(
 ): Promise<Page<ContactNote>> {
   const { id } = await requireContact(sql, workspaceId, contactId)
   const notes = await sql<ContactNote[]>`
-    select n.id, n.text, json_build_object('id', n.member_id, 'name', coalesce(nullif(btrim(m.name), ''), m.email)) as author,
+    select n.id, n.text, json_build_object('id', n.member_id, 'name', ${memberName(sql, sql`m`)}) as author,
       n.created_at
     from contact_notes n
     left join members m on m.workspace_id = n.workspace_id and m.id = n.member_id

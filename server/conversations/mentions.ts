@@ -1,4 +1,5 @@
 /** Mentions: the notes that name a member. A mention is unread until the member opens its conversation. */
+import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 
@@ -32,7 +33,7 @@ export async function listMentions(
 ): Promise<Page<Mention>> {
   const rows = await sql<Mention[]>`
     select n.id, n.conversation_id, e.text, e.created_at, n.read_at, v.channel,
-      json_build_object('id', e.member_id, 'name', coalesce(nullif(btrim(a.name), ''), a.email)) as author,
+      json_build_object('id', e.member_id, 'name', ${memberName(sql, sql`a`)}) as author,
       json_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'social_username', c.social_username,
         'email', c.email) as contact
     from mentions n

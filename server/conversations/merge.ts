@@ -26,7 +26,7 @@ export async function lockMoves(sql: Sql, workspaceId: string, { toId, fromId }:
 }
 
 /** Moves the timeline, labels and drafts. Mentions refer to the timeline, so the caller has deferred that reference. */
-export async function moveTeamwork(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
+export async function moveConversationRows(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update timeline_entries set conversation_id = ${toId}
     where workspace_id = ${workspaceId} and conversation_id = ${fromId}`

@@ -5,6 +5,7 @@
  * heartbeat writes no log and locks no logged row. A report also removes the expired rows of the workspace: every page that shows
  * presence sends heartbeats itself, so a page that vanished disappears within `expirySeconds` and one heartbeat.
  */
+import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
 
 export const typingKinds = ['reply', 'note'] as const
@@ -95,7 +96,7 @@ export async function removePresence(
 export async function listPresence(sql: Sql, workspaceId: string): Promise<Presence[]> {
   return sql<Presence[]>`
     select distinct on (p.conversation_id, p.member_id)
-      p.member_id, coalesce(nullif(btrim(m.name), ''), m.email) as name, p.conversation_id, p.typing
+      p.member_id, ${memberName(sql, sql`m`)} as name, p.conversation_id, p.typing
     from member_presence p
     join members m on m.workspace_id = p.workspace_id and m.id = p.member_id
     where p.workspace_id = ${workspaceId} and p.conversation_id is not null

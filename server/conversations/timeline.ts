@@ -4,6 +4,7 @@
  *
  * Entries have time-ordered ids like messages, so a thread merges both by id.
  */
+import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -145,8 +146,8 @@ async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly Stor
     ids.size === 0
       ? []
       : await sql<{ id: string; name: string }[]>`
-          select id, coalesce(nullif(btrim(name), ''), email) as name from members
-          where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+          select m.id, ${memberName(sql, sql`m`)} as name from members m
+          where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])`
   const names = new Map(members.map(({ id, name }) => [id, name]))
   const refOf = (id: string): MemberRef => ({ id, name: names.get(id) ?? null })
   return rows.map(({ member_id, details: { mentions, assignee_id, ...details }, ...row }) => ({

@@ -6,6 +6,7 @@
  * was issued, so an answer repeats the entries of the last `overlapMs`; the browser drops those it has seen. A conversation has at
  * most one entry of each kind, the newest. A conversation that the member has open in a visible page has none.
  */
+import { memberName } from '../accounts/members.ts'
 import { type NotificationLevel, type Preferences, requirePreferences } from '../accounts/preferences.ts'
 import type { ContentType } from '../channels/channel.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -110,7 +111,7 @@ async function listSince(
         limit 1
       ) m
       union all
-      select n.id, 'mention', n.conversation_id, v.contact_id, coalesce(nullif(btrim(a.name), ''), a.email), 'text', e.text
+      select n.id, 'mention', n.conversation_id, v.contact_id, ${memberName(sql, sql`a`)}, 'text', e.text
       from unread_mentions n
       join timeline_entries e
         on e.workspace_id = ${workspaceId} and e.conversation_id = n.conversation_id and e.id = n.id

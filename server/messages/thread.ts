@@ -1,4 +1,5 @@
 /** The messages of a conversation as members see them: with the author, the file, the quoted message and the error reason. */
+import { memberName } from '../accounts/members.ts'
 import type { Channel, ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
@@ -71,7 +72,7 @@ async function readThread(
   const rows = await sql<Row[]>`
     select ${allColumns(sql, channel, publicUrl)},
       (
-        select json_build_object('id', a.id, 'name', coalesce(nullif(btrim(a.name), ''), a.email))
+        select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
         from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
       ) as sender,
       coalesce((
