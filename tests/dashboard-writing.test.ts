@@ -20,6 +20,7 @@ test('a draft follows the member to another browser, live, and never replaces te
   const { page, provider, window } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
   await provider.writes({ from: ben, name: 'Ben Carter', text: 'Hi' })
+  await rowOf(page, 'Ben Carter').waitFor()
   await rowOf(page, 'Ann Porter').click()
   await box(page).fill('Dear Ann')
   const other = await window()
@@ -203,6 +204,8 @@ test('a voice note is recorded in a format that the channel takes', { skip }, as
   const { page, provider } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Call me' })
   await provider.writes({ channel: 'social', from: '90000001', username: 'ben', name: 'Ben Carter', text: 'Me too' })
+  // Once a row is open, new rows wait behind "1 new".
+  await rowOf(page, 'Ben Carter').waitFor()
   for (const [name, to, type] of [
     ['Ann Porter', ann, 'audio/ogg'],
     ['Ben Carter', '90000001', 'audio/wav'],
