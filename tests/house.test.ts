@@ -1,7 +1,7 @@
 /** Rules of the house that a tool can keep. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { describeRoutes, routesFile } from '../scripts/routes.ts'
 import { describeSchema, schemaFile } from '../scripts/schema.ts'
@@ -86,18 +86,27 @@ test('every advisory lock has a number of its own', () => {
   assert.equal(new Set(numbers).size, numbers.length, numbers.join(', '))
 })
 
-test('the folders of the simulator import only to their left', () => {
-  const folders = ['wire', 'state', 'delivery', 'world.ts', 'graph', 'control']
-  for (const file of globSync('simulator/{wire,state,delivery,graph,control}/*.ts')) {
-    const [, folder = ''] = file.split('/')
-    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/from '(\.[^']+)'/g)) {
-      const [top, other = ''] = join(dirname(file), path).split('/')
-      if (top !== 'simulator') continue
-      assert.ok(folders.includes(other), `${file} imports ${path}`)
-      assert.ok(folders.indexOf(other) <= folders.indexOf(folder), `${file} imports ${path}`)
+for (const [root, folders] of [
+  ['simulator', ['wire', 'state', 'delivery', 'world.ts', 'graph', 'control']],
+  ['dashboard/src/inbox', ['model', 'actions', 'thread', 'composer', 'panel', 'list']],
+] as const) {
+  test(`the folders of ${root} import only to their left`, () => {
+    const files = globSync(`${root}/*/*.{ts,tsx}`).filter((file) =>
+      folders.some((one) => file.startsWith(`${root}/${one}/`)),
+    )
+    assert.ok(files.length > 10)
+    for (const file of files) {
+      const [folder = ''] = relative(root, file).split('/')
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+)'/g)) {
+        const [other = ''] = relative(root, join(dirname(file), path)).split('/')
+        if (other === '..') continue
+        const positions: readonly string[] = folders
+        assert.ok(positions.includes(other), `${file} imports ${path}`)
+        assert.ok(positions.indexOf(other) <= positions.indexOf(folder), `${file} imports ${path}`)
+      }
     }
-  }
-})
+  })
+}
 
 test('a room names in its SQL only tables of its own and of rooms to its left', () => {
   for (const { file, room, text } of rooms()) {

@@ -4,9 +4,9 @@ import { type Command, useCommands } from '../lib/palette.ts'
 import { memberName } from '../lib/people.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
 import { words } from '../words/words.ts'
-import type { InboxActions } from './actions.ts'
-import { findConversation } from './data.ts'
-import { openDialog } from './dialogs.tsx'
+import type { InboxActions } from './actions/actions.ts'
+import { openDialog } from './actions/dialogs.tsx'
+import { findConversation } from './model/data.ts'
 
 const { commands: texts } = words.inbox
 

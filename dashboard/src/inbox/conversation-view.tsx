@@ -9,12 +9,12 @@ import { useCanWrite } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
 import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { ContactPanel } from './contact-panel.tsx'
-import { type Conversation, findConversation, patchConversation } from './data.ts'
 import { Drawer } from './drawer.tsx'
+import { type Conversation, findConversation, patchConversation } from './model/data.ts'
+import { useReadMentions } from './model/unread-mentions.ts'
+import type { ContactPanelState } from './model/use-contact-panel.ts'
+import { ContactPanel } from './panel/contact-panel.tsx'
 import { ThreadPane } from './thread-pane.tsx'
-import { useReadMentions } from './unread-mentions.ts'
-import type { ContactPanelState } from './use-contact-panel.ts'
 
 type Props = { id: string; onBack: () => void; contactPanel: ContactPanelState }
 

@@ -1,7 +1,7 @@
 /** The key metrics of the period, with the change from its first to its second half. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { unassigned } from '../inbox/filters.ts'
+import { unassigned } from '../inbox/model/filters.ts'
 import { formatCompact, formatNumber, formatShare, formatSpan } from '../lib/time.ts'
 import { words } from '../words/words.ts'
 import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, totalOf } from './metrics.ts'

@@ -1,0 +1,139 @@
+/** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
+import { type FormEvent, useState } from 'react'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Confirm, Dialog } from '../../../../ui/dialog.tsx'
+import { SearchInput } from '../../../../ui/form.tsx'
+import { Skeleton } from '../../../../ui/state.tsx'
+import { describeError, useCall, useChange } from '../../lib/api.ts'
+import { useIsManager } from '../../lib/session.tsx'
+import { ErrorState } from '../../ui/page.tsx'
+import { words } from '../../words/words.ts'
+import { type Label, useChanges } from '../model/changes.ts'
+import { findConversation } from '../model/data.ts'
+import { moveBetweenButtons } from './snooze-dialog.tsx'
+
+const { flow } = words.inbox
+
+export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
+  const labels = useCall('GET /labels', {})
+  const { setLabel } = useChanges()
+  const [text, setText] = useState('')
+  // The state of the dialog: the conversations may leave the list meanwhile.
+  const [counts, setCounts] = useState(() => countLabels(ids))
+  const isManager = useIsManager()
+  const [deleted, setDeleted] = useState<Label>()
+  const remove = useChange('DELETE /labels/{id}', {
+    stale: ['GET /labels', 'GET /conversations', 'GET /conversations/{id}'],
+    onDone: () => {
+      setCreated(created.filter(({ name: other }) => other !== deleted?.name))
+      setDeleted(undefined)
+    },
+  })
+  const [created, setCreated] = useState<readonly Label[]>([])
+  const name = text.trim()
+  const isNamed = (label: Label) => label.name.toLowerCase() === name.toLowerCase()
+  // A label that was created here is listed before the service has answered.
+  const known = labels.data ?? []
+  const all = [...known, ...created.filter((one) => !known.some(({ name: other }) => other === one.name))]
+  const shown = all.filter((label) => label.name.toLowerCase().includes(name.toLowerCase()))
+  const toggle = (label: Label) => {
+    const isOn = counts.get(label.name) !== ids.length
+    setCounts(new Map(counts).set(label.name, isOn ? ids.length : 0))
+    setLabel(ids, label, isOn)
+  }
+  const create = () => {
+    // The service chooses the id and the color.
+    const label = { id: name, name, color: '#64748b' }
+    setCreated([...created, label])
+    toggle(label)
+    setText('')
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!name) return onClose()
+    const match = shown.find(isNamed) ?? (shown.length === 1 ? shown[0] : undefined)
+    if (!match) return create()
+    toggle(match)
+    setText('')
+  }
+  return (
+    <Dialog title={flow.labelsOf(ids.length)} onClose={onClose}>
+      <form onSubmit={submit}>
+        {/* The dialog focuses its first input. */}
+        <SearchInput
+          label={flow.labelSearch}
+          value={text}
+          maxLength={80}
+          autoComplete="off"
+          onChange={(event) => setText(event.target.value)}
+        />
+      </form>
+      {labels.error && !labels.data && <ErrorState error={labels.error} onRetry={() => void labels.refetch()} />}
+      {!labels.data && !labels.error && <Skeleton lines={3} />}
+      {labels.data && all.length === 0 && !name && <p className="hint">{flow.noLabels}</p>}
+      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+        {shown.map((label) => {
+          const count = counts.get(label.name) ?? 0
+          return (
+            <li key={label.id}>
+              <label>
+                <input
+                  type="checkbox"
+                  checked={count === ids.length}
+                  ref={(box) => {
+                    if (box) box.indeterminate = count > 0 && count < ids.length
+                  }}
+                  onChange={() => toggle(label)}
+                />
+                <LabelDot color={label.color} />
+                {label.name}
+              </label>
+              {isManager && known.includes(label) && (
+                <IconButton
+                  label={flow.deleteLabel(label.name)}
+                  icon="trash"
+                  size="small"
+                  onClick={() => setDeleted(label)}
+                />
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {name && !shown.some(isNamed) && (
+        <Button icon="plus" onClick={create}>
+          {flow.createLabel(name)}
+        </Button>
+      )}
+      <div className="dialog-foot">
+        <Button variant="primary" onClick={onClose}>
+          {flow.done}
+        </Button>
+      </div>
+      {deleted && (
+        <Confirm
+          title={flow.deleteLabelTitle(deleted.name)}
+          action={flow.deleteLabelAction}
+          danger
+          busy={remove.isPending}
+          error={remove.error ? describeError(remove.error) : undefined}
+          onConfirm={() => remove.mutate({ params: { id: deleted.id } })}
+          onClose={() => setDeleted(undefined)}
+        >
+          {flow.deleteLabelText}
+        </Confirm>
+      )}
+    </Dialog>
+  )
+}
+
+const LabelDot = ({ color }: { color: string }) => <span className="inbox-label-dot" style={{ background: color }} />
+
+/** How many of these conversations have each label. */
+function countLabels(ids: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { name } of ids.flatMap((id) => findConversation(id)?.labels ?? [])) {
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return counts
+}

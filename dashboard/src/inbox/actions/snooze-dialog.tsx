@@ -1,0 +1,81 @@
+/** Chooses when snoozed conversations return: later today, tomorrow, next week, or a date and time. */
+import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { Button } from '../../../../ui/button.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
+import { Field, Input } from '../../../../ui/form.tsx'
+import { toDatetimeLocal } from '../../lib/datetime-local.ts'
+import { formatTime } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import type { Conversation } from '../model/data.ts'
+import { listSnoozeChoices } from './snooze-times.ts'
+
+const { flow } = words.inbox
+
+type Props = { rows: readonly Conversation[]; onChoose: (until: string | null) => void; onClose: () => void }
+
+export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
+  const [now] = useState(() => new Date())
+  const [time, setTime] = useState(() => toDatetimeLocal(now.getTime() + 86_400_000))
+  const [error, setError] = useState('')
+  const choose = (until: string | null) => {
+    onClose()
+    onChoose(until)
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const at = new Date(time)
+    if (Number.isNaN(at.getTime()) || at.getTime() <= Date.now()) setError(flow.past)
+    else choose(at.toISOString())
+  }
+  const isSnoozed = rows.some(({ snoozed_until }) => snoozed_until !== null)
+  return (
+    <Dialog title={flow.snooze} onClose={onClose}>
+      <p className="hint">{flow.snoozeText}</p>
+      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+        {listSnoozeChoices(now).map(({ key, at }, index) => (
+          <li key={key}>
+            <button type="button" data-focus={index === 0 ? '' : undefined} onClick={() => choose(at.toISOString())}>
+              {flow[key]}
+              <small>{formatTime(at.getTime())}</small>
+            </button>
+          </li>
+        ))}
+        {isSnoozed && (
+          <li>
+            <button type="button" onClick={() => choose(null)}>
+              {flow.endSnooze}
+            </button>
+          </li>
+        )}
+      </ul>
+      <form className="inbox-choice-form" onSubmit={submit}>
+        <Field label={flow.snoozeAt} error={error}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              type="datetime-local"
+              required
+              value={time}
+              min={toDatetimeLocal(now.getTime())}
+              onChange={(event) => {
+                setTime(event.target.value)
+                setError('')
+              }}
+            />
+          )}
+        </Field>
+        <Button type="submit">{flow.snoozeNow}</Button>
+      </form>
+    </Dialog>
+  )
+}
+
+/** The arrow keys move between the buttons of a list. */
+export function moveBetweenButtons(event: KeyboardEvent<HTMLElement>): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (!step) return
+  event.preventDefault()
+  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input[type="checkbox"]')]
+  const from = buttons.findIndex((button) => button.matches(':focus'))
+  buttons[Math.min(buttons.length - 1, Math.max(0, from + step))]?.focus()
+}

@@ -1,0 +1,103 @@
+/** Saved views of the inbox: applies, deletes and saves them. */
+import { type FormEvent, useState } from 'react'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
+import { Checkbox, Field, Input } from '../../../../ui/form.tsx'
+import { ErrorNote } from '../../../../ui/note.tsx'
+import { Skeleton } from '../../../../ui/state.tsx'
+import { useToast } from '../../../../ui/toast.tsx'
+import { call, describeError, type ItemOf, invalidate, useCall, useChange } from '../../lib/api.ts'
+import { useCanWrite } from '../../lib/session.tsx'
+import { ErrorState } from '../../ui/page.tsx'
+import { words } from '../../words/words.ts'
+import { fromQuery, setFilters, toQuery, useFilters } from '../model/filters.ts'
+import { moveBetweenButtons } from './snooze-dialog.tsx'
+
+const { flow } = words.inbox
+
+type View = ItemOf<'GET /views'>
+
+export default function ViewDialog({ onClose }: { onClose: () => void }) {
+  const views = useCall('GET /views', {})
+  const { filters } = useFilters()
+  const toast = useToast()
+  const canWrite = useCanWrite()
+  const [name, setName] = useState('')
+  const [isShared, setShared] = useState(false)
+  const create = useChange('POST /views', {
+    stale: ['GET /views'],
+    onDone: (view) => {
+      setName('')
+      toast.success(flow.saved(view.name))
+    },
+  })
+  const remove = useChange('DELETE /views/{id}', { stale: ['GET /views'], onFailed: toast.error })
+  const removeView = ({ id, ...view }: View) => {
+    remove.mutate({ params: { id } })
+    const restore = async () => {
+      await call('POST /views', { body: view })
+      await invalidate({ queryKey: ['GET /views'] })
+    }
+    toast.success(flow.deletedView(view.name), () => void restore().catch(toast.error))
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate({ body: { name, is_shared: isShared, filters: toQuery(filters) } })
+  }
+  return (
+    <Dialog title={flow.views} onClose={onClose}>
+      {views.error && !views.data && <ErrorState error={views.error} onRetry={() => void views.refetch()} />}
+      {!views.data && !views.error && <Skeleton lines={3} />}
+      {views.data?.length === 0 && <p className="hint">{flow.noViews}</p>}
+      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+        {views.data?.map((view, index) => (
+          <li key={view.id}>
+            <button
+              type="button"
+              data-focus={index === 0 ? '' : undefined}
+              onClick={() => {
+                setFilters(fromQuery(view.filters))
+                onClose()
+              }}
+            >
+              {view.name}
+              <small>{view.is_shared ? flow.viewsShared : flow.viewsMine}</small>
+            </button>
+            {canWrite && (
+              <IconButton
+                label={flow.deleteView(view.name)}
+                icon="trash"
+                size="small"
+                onClick={() => removeView(view)}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {canWrite && (
+        <form className="inbox-view-form" onSubmit={submit}>
+          <h3>{flow.saveView}</h3>
+          <Field label={flow.viewName}>
+            {(wiring) => (
+              <Input
+                {...wiring}
+                required
+                maxLength={80}
+                value={name}
+                autoComplete="off"
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Field>
+          <Checkbox label={flow.share} checked={isShared} onChange={(event) => setShared(event.target.checked)} />
+          {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
+          <div className="dialog-foot">
+            <Button type="submit" variant="primary" busy={create.isPending}>
+              {flow.save}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}

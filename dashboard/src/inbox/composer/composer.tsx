@@ -1,0 +1,194 @@
+/**
+ * The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. A switch replaces it
+ * with the note box.
+ */
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { Button } from '../../../../ui/button.tsx'
+import { SegmentedControl } from '../../../../ui/form.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
+import { useNow } from '../../lib/hooks.ts'
+import { nameOf } from '../../lib/people.ts'
+import { useShortcuts } from '../../lib/shortcuts.ts'
+import { formatSpan, formatTime } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import type { Conversation, Message } from '../model/data.ts'
+import { useMe } from '../model/me.ts'
+import { readNoteDraft } from '../model/notes.ts'
+import { send } from '../model/outbox.ts'
+import { ComposerPresence } from '../model/presence.tsx'
+import { NoteBox } from './note-box.tsx'
+import { ReplyBox } from './reply-box.tsx'
+import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
+import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
+import { TemplatePicker } from './template-picker.tsx'
+
+const { composer } = words.inbox
+
+type Props = {
+  conversation: Conversation
+  /** The messages of the thread, newest first. Undefined until they have loaded. */
+  messages: readonly Message[] | undefined
+  quoted: Message | undefined
+  onQuoteDone: () => void
+}
+
+export function Composer({ conversation, messages, quoted, onQuoteDone }: Props) {
+  const now = useNow(10_000)
+  const me = useMe()
+  const [isPickerOpen, setPickerOpen] = useState(false)
+  const replyWindow = replyWindowOf(conversation, now)
+  const isMsgapp = conversation.channel === 'msgapp'
+  const { state } = replyWindow
+  const newestId = messages?.[0]?.id ?? ''
+  const guard = useReplyGuard(conversation.id, messages, me.id)
+  const { mode, footer, open } = useMode(conversation.id)
+  useShortcuts({ r: () => open('reply'), n: () => open('note') })
+  // A quote belongs to a reply.
+  useEffect(() => {
+    if (quoted) open('reply')
+  }, [quoted, open])
+  // Drops the quote when the reply window closes.
+  useEffect(() => {
+    if (state === 'closed') onQuoteDone()
+  }, [state, onQuoteDone])
+  return (
+    <footer ref={footer} className="inbox-composer" data-mode={mode}>
+      <div className="inbox-composer-head">
+        <SegmentedControl
+          label={composer.mode}
+          value={mode}
+          options={[
+            { value: 'reply', label: composer.modes.reply },
+            {
+              value: 'note',
+              label: (
+                <>
+                  <Icon name="note" />
+                  {composer.modes.note}
+                </>
+              ),
+            },
+          ]}
+          onChange={open}
+        />
+        <ComposerPresence conversationId={conversation.id} />
+      </div>
+      {mode === 'note' && (
+        <div>
+          <NoteBox conversationId={conversation.id} />
+        </div>
+      )}
+      {/* Hidden and not removed: it keeps its attachments. */}
+      <div hidden={mode !== 'reply'}>
+        {replyWindow.state === 'closed' ? (
+          <WindowClosed
+            conversation={conversation}
+            hasWritten={replyWindow.hasWritten}
+            onTemplate={() => setPickerOpen(true)}
+          />
+        ) : (
+          <ReplyBox
+            conversation={conversation}
+            quoted={quoted}
+            onQuoteDone={onQuoteDone}
+            guard={guard}
+            onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
+            onTemplate={isMsgapp ? () => setPickerOpen(true) : undefined}
+            note={<WindowNote replyWindow={replyWindow} now={now} />}
+          />
+        )}
+      </div>
+      {guard.question && <ReplyWarning question={guard.question} />}
+      {isPickerOpen && (
+        <TemplatePicker
+          name={nameOf(conversation.contact)}
+          onClose={() => setPickerOpen(false)}
+          onSend={(template, text) => {
+            setPickerOpen(false)
+            send({
+              conversationId: conversation.id,
+              body: { type: 'template', template },
+              after: newestId,
+              sender: me,
+              text,
+            })
+          }}
+        />
+      )}
+    </footer>
+  )
+}
+
+type Mode = 'reply' | 'note'
+
+/** Whether the member writes a reply or a note. `open` also focuses its box. */
+function useMode(conversationId: string) {
+  const [{ mode, openCount }, setState] = useState<{ mode: Mode; openCount: number }>(() => ({
+    mode: readNoteDraft(conversationId).text ? 'note' : 'reply',
+    openCount: 0,
+  }))
+  const footer = useRef<HTMLElement>(null)
+  const open = useCallback((next: Mode) => setState((state) => ({ mode: next, openCount: state.openCount + 1 })), [])
+  useEffect(() => {
+    if (openCount === 0) return
+    footer.current?.querySelector<HTMLElement>('div:not([hidden]) > .inbox-write > textarea')?.focus()
+  }, [openCount])
+  return { mode, footer, open }
+}
+
+const closingSoonMs = 2 * 60 * 60_000
+
+function WindowNote({ replyWindow, now }: { replyWindow: ReplyWindow; now: number }) {
+  const hint = (
+    <span className="inbox-hint">
+      <span aria-hidden="true">{composer.keys}</span>
+      <span className="offscreen">{composer.hint}</span>
+    </span>
+  )
+  if (replyWindow.state === 'closed' || replyWindow.closesAt === null) return hint
+  const left = replyWindow.closesAt - now
+  const span = formatSpan(left)
+  const until = formatTime(replyWindow.closesAt)
+  const isSoon = replyWindow.state === 'late' || left < closingSoonMs
+  return (
+    <>
+      {hint}
+      <span
+        className="inbox-window"
+        data-soon={isSoon ? '' : undefined}
+        title={replyWindow.state === 'late' ? composer.lateTitleUntil(until) : composer.closesTitle(until)}
+      >
+        <Icon name="clock" />
+        {replyWindow.state === 'late' ? composer.lateUntil(span) : composer.closesIn(span)}
+      </span>
+    </>
+  )
+}
+
+type WindowClosedProps = { conversation: Conversation; hasWritten: boolean; onTemplate: () => void }
+
+function WindowClosed({ conversation: { channel }, hasWritten, onTemplate }: WindowClosedProps) {
+  const isMsgapp = channel === 'msgapp'
+  const title = hasWritten ? (isMsgapp ? composer.closedTitle : composer.lateTitle) : composer.neverTitle
+  const text = hasWritten
+    ? isMsgapp
+      ? composer.closedText
+      : composer.lateText
+    : isMsgapp
+      ? composer.neverText
+      : composer.startText
+  return (
+    <div className="inbox-closed">
+      <Icon name="clock" />
+      <div>
+        <strong>{title}</strong>
+        <p>{text}</p>
+      </div>
+      {isMsgapp && (
+        <Button variant="primary" icon="templates" onClick={onTemplate}>
+          {composer.chooseTemplate}
+        </Button>
+      )}
+    </div>
+  )
+}

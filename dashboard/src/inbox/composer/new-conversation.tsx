@@ -1,0 +1,178 @@
+/**
+ * Starts a conversation with a contact. A contact who has written on a channel has a conversation there, which opens. On the primary
+ * channel the business may write first, with a template: only the template creates the conversation. On the other channels the
+ * customer must write first.
+ */
+import './new-conversation.css'
+import { type FormEvent, useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
+import { Avatar } from '../../../../ui/avatar.tsx'
+import { Button } from '../../../../ui/button.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
+import { SearchInput } from '../../../../ui/form.tsx'
+import { ErrorNote, Note } from '../../../../ui/note.tsx'
+import { Skeleton } from '../../../../ui/state.tsx'
+import { useToast } from '../../../../ui/toast.tsx'
+import { CallError, call, describeError, type ItemOf, newIdempotencyKey, useChange, usePages } from '../../lib/api.ts'
+import { useDebounced } from '../../lib/hooks.ts'
+import { handleOf, nameOf } from '../../lib/people.ts'
+import { ChannelMark } from '../../ui/channel.tsx'
+import { words } from '../../words/words.ts'
+import type { TemplateSend } from './template-form.tsx'
+import { TemplatePicker } from './template-picker.tsx'
+
+const { start: labels } = words.inbox
+
+type Person = Pick<ItemOf<'GET /contacts'>, 'id' | 'name' | 'phone' | 'social_username' | 'email'>
+
+/** Without a contact the member chooses one first. */
+type Props = { contact?: Person | undefined; onClose: () => void }
+
+export default function NewConversation({ contact, onClose }: Props) {
+  const [chosen, setChosen] = useState(contact)
+  return chosen ? (
+    <ChooseChannel contact={chosen} onClose={onClose} />
+  ) : (
+    <ChooseContact onChoose={setChosen} onClose={onClose} />
+  )
+}
+
+function ChooseContact({ onChoose, onClose }: { onChoose: (contact: Person) => void; onClose: () => void }) {
+  const [search, setSearch] = useState('')
+  const wanted = useDebounced(search.trim())
+  const query = usePages('GET /contacts', { query: { search: wanted, limit: 20 } }, { keepPrevious: true })
+  const create = useChange('POST /contacts', { stale: ['GET /contacts'], onDone: onChoose })
+  const isNumber = /^\+?[\d\s()./-]{7,}$/.test(search.trim())
+  const found = query.items
+  // Enter picks the first match, as soon as the list shows the matches of the whole text.
+  const [isEntered, setEntered] = useState(false)
+  const isSettled = wanted === search.trim() && !query.isPlaceholderData && !query.isPending
+  const [first] = found
+  useEffect(() => {
+    if (!isEntered || !isSettled) return
+    setEntered(false)
+    if (first) onChoose(first)
+  }, [isEntered, isSettled, first, onChoose])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setEntered(true)
+  }
+  return (
+    <Dialog title={labels.title} onClose={onClose}>
+      <form onSubmit={submit} className="stack">
+        <SearchInput
+          label={labels.search}
+          autoComplete="off"
+          value={search}
+          onChange={(event) => {
+            setSearch(event.target.value)
+            setEntered(false)
+          }}
+        />
+        {query.isPending ? (
+          <Skeleton lines={4} />
+        ) : (
+          <ul className="inbox-start-list" aria-label={labels.contacts}>
+            {found.map((contact) => (
+              <li key={contact.id}>
+                <button type="button" onClick={() => onChoose(contact)}>
+                  <Avatar name={nameOf(contact)} />
+                  <span className="grow">
+                    <span className="cut">{nameOf(contact)}</span>
+                    <span className="soft small cut">{handleOf(contact) || contact.email}</span>
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        {!query.isPending && found.length === 0 && <p className="soft">{labels.none(wanted)}</p>}
+        {isNumber && found.length === 0 && (
+          <div>
+            <Button
+              icon="plus"
+              busy={create.isPending}
+              onClick={() => create.mutate({ body: { phone: search.trim() } })}
+            >
+              {labels.addNumber(search.trim())}
+            </Button>
+          </div>
+        )}
+        {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
+      </form>
+    </Dialog>
+  )
+}
+
+function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => void }) {
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  const query = usePages('GET /conversations', { query: { contact_id: contact.id } })
+  const [isTemplateOpen, setTemplateOpen] = useState(false)
+  const [isSending, setSending] = useState(false)
+  const conversations = query.data && query.items
+  const canStart = contact.phone !== null && conversations?.every(({ channel }) => channel !== 'msgapp') === true
+  const onlyId = conversations?.length === 1 && !canStart ? conversations[0]?.id : undefined
+  const mustStart = conversations?.length === 0 && canStart
+  const open = (id: string) => {
+    onClose()
+    navigate(`/inbox/${id}`)
+  }
+  // With one possibility there is nothing to choose.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once per answer.
+  useEffect(() => {
+    if (onlyId) open(onlyId)
+    if (mustStart) setTemplateOpen(true)
+  }, [onlyId, mustStart])
+  const send = async (template: TemplateSend) => {
+    if (isSending) return
+    setSending(true)
+    const params = { id: contact.id }
+    const idempotencyKey = newIdempotencyKey()
+    try {
+      const { data } = await call('POST /contacts/{id}/conversations', { params, body: { template }, idempotencyKey })
+      open(data.conversation_id)
+    } catch (error) {
+      toast.error(error)
+      setSending(false)
+      // The channel refused the message. It is in the conversation, with the reason.
+      const isRefused = error instanceof CallError && error.code === 'platform_error'
+      const [created] = isRefused
+        ? (await call('GET /conversations', { query: { contact_id: contact.id, channel: 'msgapp' } })).data
+        : []
+      if (created) open(created.id)
+    }
+  }
+  if (isTemplateOpen)
+    return <TemplatePicker name={nameOf(contact)} onClose={onClose} onSend={(template) => void send(template)} />
+  return (
+    <Dialog title={labels.titleWith(nameOf(contact))} onClose={onClose}>
+      {query.error ? (
+        <ErrorNote>{describeError(query.error)}</ErrorNote>
+      ) : !conversations || onlyId ? (
+        <Skeleton lines={3} />
+      ) : conversations.length === 0 && !canStart ? (
+        <Note>{labels.unreachable}</Note>
+      ) : (
+        <ul className="inbox-start-list" aria-label={labels.channels}>
+          {conversations.map(({ id, channel }) => (
+            <li key={id}>
+              <button type="button" onClick={() => open(id)}>
+                <ChannelMark channel={channel} />
+                <span className="grow">{labels.continue(words.channels[channel])}</span>
+              </button>
+            </li>
+          ))}
+          {canStart && (
+            <li>
+              <button type="button" onClick={() => setTemplateOpen(true)}>
+                <ChannelMark channel="msgapp" />
+                <span className="grow">{labels.withTemplate(words.channels.msgapp)}</span>
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,217 @@
+/** The reply box: grows with the text, saves a draft, accepts files by button, paste and drop, and sends on Enter. */
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Menu } from '../../../../ui/menu.tsx'
+import { nameOf } from '../../lib/people.ts'
+import { reportTyping } from '../../lib/presence.ts'
+import { hasMarks } from '../../templates/formatted-text.tsx'
+import { words } from '../../words/words.ts'
+import { useActions } from '../actions/actions.ts'
+import { type Conversation, type Message, summaryOf } from '../model/data.ts'
+import { isLastSent } from '../model/outbox.ts'
+import type { Body } from '../model/outbox-store.ts'
+import { useReplyDraft } from '../model/reply-drafts.ts'
+import { Text } from '../thread/text.tsx'
+import { Attachments } from './attachments.tsx'
+import { remainingLength, toBodies } from './reply-rules.ts'
+import { ReplyTools, type Tool } from './reply-tools.tsx'
+import type { ReplyGuard } from './reply-warning.tsx'
+import { leaveBox, useAutoHeight } from './text-box.ts'
+import { markKeys, toggleMark } from './text-edits.ts'
+import { useAttachments } from './use-attachments.ts'
+
+const { composer, flow } = words.inbox
+
+type Props = {
+  conversation: Conversation
+  quoted: Message | undefined
+  onQuoteDone: () => void
+  /** Asks before a reply that another member has sent in the meantime. */
+  guard: ReplyGuard
+  onSend: (body: Body) => void
+  /** Absent: the channel has no templates. */
+  onTemplate: (() => void) | undefined
+  note: ReactNode
+}
+
+const showRemainingBelow = 200
+
+export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onTemplate, note }: Props) {
+  const { id, channel, contact } = conversation
+  const [text, saveDraft] = useReplyDraft(id)
+  const [isDragOver, setDragOver] = useState(false)
+  const [isSendPending, setSendPending] = useState(false)
+  const [tool, setTool] = useState<Tool>()
+  const { attachments, add, addUploaded, remove } = useAttachments()
+  const box = useRef<HTMLTextAreaElement>(null)
+  const actions = useActions(id)
+  /** Runs after the reply is sent, in place of returning to the box. */
+  const afterSend = useRef<(() => void) | undefined>(undefined)
+  useAutoHeight(box, text)
+  const { follow } = guard
+  const hadText = useRef(false)
+  // A stored draft loads after the box: the empty text before it does not end the draft.
+  useEffect(() => {
+    if (text || hadText.current) follow(text)
+    hadText.current = text !== ''
+  }, [follow, text])
+
+  const write = (next: string) => {
+    saveDraft(next)
+    reportTyping(next ? 'reply' : null)
+  }
+  const hasFormatting = channel !== 'social'
+  const uploadedFiles = attachments.flatMap(({ uploaded }) => uploaded ?? [])
+  const remaining = remainingLength(channel, text)
+  const isUploading = uploadedFiles.length < attachments.length
+  const hasFailedUpload = attachments.some(({ error }) => error !== undefined)
+  const canSend = (text.trim() !== '' || attachments.length > 0) && !hasFailedUpload && remaining >= 0
+  const send = (then?: () => void) => {
+    if (!canSend) return
+    afterSend.current = then
+    if (isUploading) return setSendPending(true)
+    setSendPending(false)
+    guard.check(sendNow)
+  }
+  const sendNow = () => {
+    for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
+    write('')
+    remove(attachments)
+    onQuoteDone()
+    if (afterSend.current) afterSend.current()
+    else box.current?.focus()
+    afterSend.current = undefined
+  }
+  const sendAndClose = () =>
+    send(() => {
+      actions.setStatus([id], 'closed', 'reply')
+      actions.reopenUnsent(id, isLastSent(id))
+    })
+  const sendAndSnooze = () =>
+    actions.chooseSnooze([id], (until) =>
+      send(() => {
+        actions.snooze([id], until, 'reply')
+        actions.reopenUnsent(id, isLastSent(id))
+      }),
+    )
+  // Send was pressed during an upload: sends once all uploads finish, and gives up when one fails.
+  useEffect(() => {
+    if (isSendPending && hasFailedUpload) setSendPending(false)
+    else if (isSendPending && !isUploading) send(afterSend.current)
+  })
+  const handleKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.key === 'Escape') return leaveBox(event)
+    const mark = (event.ctrlKey || event.metaKey) && !event.altKey ? markKeys[event.key.toLowerCase()] : undefined
+    if (mark && hasFormatting) {
+      event.preventDefault()
+      return toggleMark(event.currentTarget, mark)
+    }
+    if (event.key === '/' && text === '') {
+      event.preventDefault()
+      return setTool('canned')
+    }
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    if (event.ctrlKey || event.metaKey) sendAndClose()
+    else send()
+  }
+  const handlePaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files]
+    if (files.length === 0) return
+    event.preventDefault()
+    add(files)
+  }
+  const handleDrop = (event: DragEvent) => {
+    event.preventDefault()
+    setDragOver(false)
+    add(event.dataTransfer.files)
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the attach button is the accessible way to add files.
+    <div
+      className="inbox-write"
+      data-over={isDragOver ? '' : undefined}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setDragOver(true)
+      }}
+      onDragLeave={() => setDragOver(false)}
+      onDrop={handleDrop}
+    >
+      {quoted && (
+        <div className="inbox-replying">
+          <span>
+            <strong>{composer.replying(quoted.direction === 'inbound' ? nameOf(contact) : composer.toYourself)}</strong>
+            <span className="cut">{summaryOf(quoted)}</span>
+          </span>
+          <IconButton label={composer.dropReply} icon="close" size="small" onClick={onQuoteDone} />
+        </div>
+      )}
+      <Attachments attachments={attachments} onRemove={(one) => remove([one])} />
+      {channel === 'social' && attachments.length > 0 && text && <p className="inbox-aside">{composer.noCaption}</p>}
+      <textarea
+        ref={box}
+        rows={1}
+        value={text}
+        aria-label={composer.label}
+        placeholder={isDragOver ? composer.drop : composer.placeholder(nameOf(contact))}
+        dir="auto"
+        onChange={(event) => write(event.target.value)}
+        onKeyDown={handleKeyDown}
+        onPaste={handlePaste}
+      />
+      {hasFormatting && hasMarks(text) && (
+        <section className="inbox-preview" aria-label={composer.preview}>
+          <Text text={text.trim()} />
+        </section>
+      )}
+      <div className="inbox-write-foot">
+        <ReplyTools
+          conversation={conversation}
+          box={box}
+          tool={tool}
+          onTool={setTool}
+          onTemplate={onTemplate}
+          onFiles={add}
+          onUploaded={addUploaded}
+        />
+        <span className="inbox-note">
+          {remaining < showRemainingBelow ? (
+            <span className="inbox-window" data-soon={remaining < 0 ? '' : undefined} role="status">
+              {composer.left(remaining)}
+            </span>
+          ) : (
+            note
+          )}
+        </span>
+        <Button
+          variant="primary"
+          size="small"
+          icon="send"
+          disabled={!canSend}
+          busy={isSendPending && isUploading && canSend}
+          onClick={() => send()}
+        >
+          {composer.send}
+        </Button>
+        <Menu
+          label={flow.sendAnd}
+          side="top"
+          button={<IconButton label={flow.sendAnd} icon="chevron" size="small" disabled={!canSend} />}
+          items={[
+            { key: 'close', label: flow.sendAndClose, onSelect: sendAndClose },
+            { key: 'snooze', label: flow.sendAndSnooze, onSelect: sendAndSnooze },
+          ]}
+        />
+      </div>
+    </div>
+  )
+}

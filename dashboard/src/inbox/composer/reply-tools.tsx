@@ -1,0 +1,101 @@
+/** The tools of the reply box: files, emoji, canned replies, voice notes and templates. The popups load when they are first opened. */
+import { lazy, type RefObject, Suspense, useRef } from 'react'
+import { IconButton } from '../../../../ui/button.tsx'
+import { useSession } from '../../lib/session.tsx'
+import type { Uploaded } from '../../lib/upload.ts'
+import { words } from '../../words/words.ts'
+import type { Conversation } from '../model/data.ts'
+import { type CannedReply, fillVariables, findVariable } from './canned-replies.ts'
+import { insertText } from './text-edits.ts'
+
+const EmojiPicker = lazy(() => import('./emoji-picker.tsx'))
+const CannedPicker = lazy(() => import('./canned-picker.tsx'))
+const VoiceNote = lazy(() => import('./voice-note.tsx'))
+
+const { composer } = words.inbox
+
+export type Tool = 'emoji' | 'canned' | 'voice'
+
+type Props = {
+  conversation: Conversation
+  box: RefObject<HTMLTextAreaElement | null>
+  tool: Tool | undefined
+  onTool: (tool: Tool | undefined) => void
+  /** Absent: the channel has no templates. */
+  onTemplate: (() => void) | undefined
+  onFiles: (files: Iterable<File>, type?: Uploaded['type']) => void
+  onUploaded: (files: readonly Uploaded[]) => void
+}
+
+export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFiles, onUploaded }: Props) {
+  const { member } = useSession()
+  const picker = useRef<HTMLInputElement>(null)
+  const close = () => {
+    onTool(undefined)
+    box.current?.focus()
+  }
+  /** The popup took the focus; the box still has its selection. */
+  const insert = (text: string) => {
+    close()
+    if (box.current && text) insertText(box.current, text)
+  }
+  const insertReply = ({ text, attachments }: CannedReply) => {
+    const filled = fillVariables(text, { contact: conversation.contact, member })
+    const start = box.current?.selectionStart ?? 0
+    insert(filled)
+    const left = findVariable(filled)
+    if (left) box.current?.setSelectionRange(start + left.start, start + left.end)
+    onUploaded(attachments)
+  }
+  const toggle = (name: Tool) => () => onTool(tool === name ? undefined : name)
+  const button = (name: Tool, label: string, icon: 'smile' | 'bolt' | 'audio') => (
+    <IconButton
+      label={label}
+      icon={icon}
+      size="small"
+      aria-haspopup="dialog"
+      aria-expanded={tool === name}
+      // A press outside the popup closes it; this one would open it again.
+      onPointerDown={(event) => event.stopPropagation()}
+      onClick={toggle(name)}
+    />
+  )
+  return (
+    <>
+      <IconButton label={composer.attach} icon="attach" size="small" onClick={() => picker.current?.click()} />
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        aria-label={composer.attach}
+        onChange={(event) => {
+          onFiles(event.target.files ?? [])
+          event.target.value = ''
+          box.current?.focus()
+        }}
+      />
+      {button('emoji', composer.emoji, 'smile')}
+      {button('canned', composer.canned, 'bolt')}
+      {button('voice', composer.voice, 'audio')}
+      {onTemplate && <IconButton label={composer.template} icon="templates" size="small" onClick={onTemplate} />}
+      <Suspense>
+        {tool === 'emoji' && <EmojiPicker onPick={insert} onClose={close} />}
+        {tool === 'canned' && (
+          // Escape leaves the slash that opened the list, for a text that begins with one.
+          <CannedPicker onPick={insertReply} onClose={(reason) => (reason === 'escape' ? insert('/') : close())} />
+        )}
+        {tool === 'voice' && (
+          <VoiceNote
+            channel={conversation.channel}
+            onRecorded={(file) => {
+              close()
+              onFiles([file], 'audio')
+            }}
+            onClose={close}
+          />
+        )}
+      </Suspense>
+    </>
+  )
+}

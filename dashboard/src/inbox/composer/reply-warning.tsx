@@ -1,0 +1,111 @@
+/**
+ * The warning before a second reply: another member replied after this member began to write. It asks once per reply, and the text
+ * stays in the box.
+ */
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { Button } from '../../../../ui/button.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
+import { useNow } from '../../lib/hooks.ts'
+import { formatSpan } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import { type Message, summaryOf } from '../model/data.ts'
+
+const { warning } = words.inbox
+
+const startKey = (id: string) => `parley-draft-start-${id}`
+
+export type ReplyGuard = {
+  /** Runs `send`, or asks first. */
+  check: (send: () => void) => void
+  /** Call when the text changes: an empty text ends the draft. */
+  follow: (text: string) => void
+  question: { reply: Message; confirm: () => void; close: () => void } | undefined
+}
+
+/** `messages`: newest first. Undefined until they have loaded. */
+export function useReplyGuard(
+  conversationId: string,
+  messages: readonly Message[] | undefined,
+  memberId: string,
+): ReplyGuard {
+  const [pending, setPending] = useState<{ reply: Message; send: () => void }>()
+  const latest = useRef(messages)
+  latest.current = messages
+  const key = startKey(conversationId)
+  /** The newest message when the draft began. Kept with the draft, so that a reload does not lose it. */
+  const start = useRef(sessionStorage.getItem(key) ?? undefined)
+  const setStart = useCallback(
+    (id: string | undefined) => {
+      start.current = id
+      if (id === undefined) sessionStorage.removeItem(key)
+      else sessionStorage.setItem(key, id)
+    },
+    [key],
+  )
+  const hasText = useRef(false)
+  const follow = useCallback(
+    (text: string) => {
+      hasText.current = text !== ''
+      if (!hasText.current) setStart(undefined)
+      else if (start.current === undefined && latest.current) setStart(latest.current[0]?.id ?? '')
+    },
+    [setStart],
+  )
+  // The messages of a restored draft load after its text.
+  const isLoaded = messages !== undefined
+  useEffect(() => {
+    if (isLoaded && hasText.current && start.current === undefined) setStart(latest.current?.[0]?.id ?? '')
+  }, [isLoaded, setStart])
+  const check = useCallback(
+    (send: () => void) => {
+      const reply = latest.current?.find(
+        ({ id, direction, sender }) =>
+          direction === 'outbound' &&
+          sender &&
+          sender.id !== memberId &&
+          start.current !== undefined &&
+          id > start.current,
+      )
+      if (reply) setPending({ reply, send })
+      else send()
+    },
+    [memberId],
+  )
+  const close = useCallback(() => {
+    // The member has seen the reply: the next attempt sends.
+    setStart(latest.current?.[0]?.id ?? '')
+    setPending(undefined)
+  }, [setStart])
+  const question = pending && {
+    reply: pending.reply,
+    close,
+    confirm: () => {
+      close()
+      pending.send()
+    },
+  }
+  return { check, follow, question }
+}
+
+export function ReplyWarning({
+  question: { reply, confirm, close },
+}: {
+  question: NonNullable<ReplyGuard['question']>
+}) {
+  const now = useNow()
+  const ago = formatSpan(Math.max(1_000, now - Date.parse(reply.created_at)))
+  return (
+    <Dialog title={warning.title(reply.sender?.name ?? '', ago)} onClose={close}>
+      <blockquote className="inbox-warning-reply">{summaryOf(reply)}</blockquote>
+      <p>{warning.text}</p>
+      <div className="dialog-foot">
+        <Button onClick={close} data-focus="">
+          {warning.edit}
+        </Button>
+        <Button variant="primary" icon="send" onClick={confirm}>
+          {warning.send}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

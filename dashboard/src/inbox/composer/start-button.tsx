@@ -1,0 +1,40 @@
+/** The button that starts a conversation, and its dialog, which loads when it is first opened. Viewers do not see it. */
+import { lazy, Suspense, useState } from 'react'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { useCanWrite } from '../../lib/session.tsx'
+import { useShortcuts } from '../../lib/shortcuts.ts'
+import { words } from '../../words/words.ts'
+import type NewConversationDialog from './new-conversation.tsx'
+
+const NewConversation = lazy(() => import('./new-conversation.tsx'))
+
+const { start: labels } = words.inbox
+
+type Props = Pick<Parameters<typeof NewConversationDialog>[0], 'contact'> & {
+  /** `icon` has no text; `key` also reacts to the shortcut. */
+  kind?: 'text' | 'icon' | 'key'
+}
+
+export function StartConversation({ contact, kind = 'text' }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const canWrite = useCanWrite()
+  const open = () => setOpen(true)
+  useShortcuts(kind === 'key' && canWrite ? { c: open } : {})
+  if (!canWrite) return null
+  return (
+    <>
+      {kind === 'text' ? (
+        <Button icon="chat" onClick={open}>
+          {labels.title}
+        </Button>
+      ) : (
+        <IconButton label={labels.title} icon={kind === 'key' ? 'plus' : 'chat'} size="small" onClick={open} />
+      )}
+      {isOpen && (
+        <Suspense>
+          <NewConversation contact={contact} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,129 @@
+/** The dialog to choose an approved template, enter its values, preview and send it. */
+import './template-picker.css'
+import { useEffect, useState } from 'react'
+import { Button } from '../../../../ui/button.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
+import { SearchInput } from '../../../../ui/form.tsx'
+import { EmptyState } from '../../../../ui/state.tsx'
+import { useToast } from '../../../../ui/toast.tsx'
+import { useCall, useChange } from '../../lib/api.ts'
+import { useIsManager } from '../../lib/session.tsx'
+import { parseTemplate, type Template } from '../../templates/parse-template.ts'
+import { TemplateQuality } from '../../templates/status.tsx'
+import { LinkButton } from '../../ui/link-button.tsx'
+import { QueryView } from '../../ui/page.tsx'
+import { words } from '../../words/words.ts'
+import { TemplateForm, type TemplateSend } from './template-form.tsx'
+
+const { template: labels } = words.inbox
+
+type Props = {
+  /** The name of the contact. */
+  name: string
+  onClose: () => void
+  /** `text`: the template with its values filled in. */
+  onSend: (template: TemplateSend, text: string) => void
+}
+
+const keyOf = ({ name, language }: Template) => `${name} ${language}`
+
+export function TemplatePicker({ name, onClose, onSend }: Props) {
+  const query = useCall('GET /templates', {})
+  const [chosen, setChosen] = useState<Template>()
+  // Renders the content after the dialog is open, so that the search field can take the focus.
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(true), [])
+  return (
+    <Dialog title={labels.title(name)} size="wide" onClose={onClose}>
+      <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
+        {(templates) => {
+          const approved = templates.filter(({ status }) => status === 'APPROVED')
+          if (approved.length === 0) return <NoTemplates />
+          return (
+            <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
+              <TemplateList templates={approved} chosen={chosen} onChoose={setChosen} />
+              <div className="inbox-picker-form">
+                {chosen ? (
+                  <>
+                    <span className="inbox-picker-back">
+                      <Button size="small" icon="back" onClick={() => setChosen(undefined)}>
+                        {labels.back}
+                      </Button>
+                    </span>
+                    <TemplateForm key={keyOf(chosen)} template={chosen} onSend={onSend} />
+                  </>
+                ) : (
+                  <p className="soft">{labels.choose}</p>
+                )}
+              </div>
+            </div>
+          )
+        }}
+      </QueryView>
+    </Dialog>
+  )
+}
+
+function NoTemplates() {
+  const toast = useToast()
+  const isManager = useIsManager()
+  const refresh = useChange('POST /templates/refresh', { stale: ['GET /templates'], onFailed: toast.error })
+  return (
+    <EmptyState
+      icon="templates"
+      title={labels.none}
+      action={
+        <>
+          {isManager && (
+            <Button variant="primary" icon="refresh" busy={refresh.isPending} onClick={() => refresh.mutate({})}>
+              {labels.refresh}
+            </Button>
+          )}
+          <LinkButton href="/templates">{labels.toTemplates}</LinkButton>
+        </>
+      }
+    >
+      {labels.noneText}
+    </EmptyState>
+  )
+}
+
+type TemplateListProps = {
+  templates: readonly Template[]
+  chosen: Template | undefined
+  onChoose: (template: Template) => void
+}
+
+function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
+  const [search, setSearch] = useState('')
+  const searchText = search.trim().toLowerCase()
+  const found = templates.filter((template) =>
+    `${template.name} ${template.name.replaceAll('_', ' ')} ${bodyOf(template)}`.toLowerCase().includes(searchText),
+  )
+  return (
+    <div className="inbox-picker-list">
+      <SearchInput label={labels.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
+      {found.length === 0 && <p className="soft small">{labels.noMatch}</p>}
+      <ul aria-label={labels.list}>
+        {found.map((template) => (
+          <li key={keyOf(template)}>
+            <button
+              type="button"
+              aria-pressed={chosen !== undefined && keyOf(chosen) === keyOf(template)}
+              onClick={() => onChoose(template)}
+            >
+              <span className="inbox-picker-name">
+                <strong className="cut">{template.name}</strong>
+                <small>{template.language}</small>
+                <TemplateQuality quality={template.quality} />
+              </span>
+              <span className="inbox-picker-body">{bodyOf(template)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const bodyOf = (template: Template): string => parseTemplate(template).body?.text ?? ''

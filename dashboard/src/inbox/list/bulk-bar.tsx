@@ -1,0 +1,55 @@
+/** The actions for the selected conversations. */
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Menu } from '../../../../ui/menu.tsx'
+import { useCall } from '../../lib/api.ts'
+import { memberName } from '../../lib/people.ts'
+import { useSession } from '../../lib/session.tsx'
+import { useShortcuts } from '../../lib/shortcuts.ts'
+import { words } from '../../words/words.ts'
+import type { InboxActions } from '../actions/actions.ts'
+import { clearSelection, selectAll, useSelected } from '../model/selection.ts'
+
+const { flow, thread } = words.inbox
+
+export default function BulkBar({ actions }: { actions: InboxActions }) {
+  const ids = [...useSelected()]
+  const { member } = useSession()
+  useShortcuts({ Escape: clearSelection })
+  const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
+  return (
+    <div className="inbox-bulk" role="toolbar" aria-label={flow.selection}>
+      <div className="inbox-bulk-count">
+        <strong role="status">{flow.selected(ids.length)}</strong>
+        <Button size="small" onClick={selectAll}>
+          {flow.selectAll}
+        </Button>
+        <IconButton label={flow.clearSelection} icon="close" size="small" onClick={clearSelection} />
+      </div>
+      <div className="inbox-bulk-actions">
+        <Menu
+          label={flow.assign}
+          align="start"
+          button={<Button size="small">{flow.assign}</Button>}
+          items={[
+            { key: 'unassigned', label: thread.unassigned, onSelect: () => actions.assign(ids, null) },
+            { kind: 'separator', key: 'line' },
+            ...members.map((one) => ({
+              key: one.id,
+              label: one.id === member.id ? thread.me(memberName(one)) : memberName(one),
+              onSelect: () => actions.assign(ids, one),
+            })),
+          ]}
+        />
+        <Button size="small" onClick={() => actions.toggleClosed(ids)}>
+          {flow.close}
+        </Button>
+        <Button size="small" onClick={() => actions.chooseLabels(ids)}>
+          {flow.labels}
+        </Button>
+        <Button size="small" onClick={() => actions.chooseSnooze(ids)}>
+          {flow.snooze}
+        </Button>
+      </div>
+    </div>
+  )
+}

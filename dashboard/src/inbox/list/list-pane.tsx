@@ -1,0 +1,201 @@
+/** The conversation list with filters, selection and search. Its order stays still while the member works in it. Search results replace the list while the search box has text. */
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useSearch } from 'wouter'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { SearchInput } from '../../../../ui/form.tsx'
+import { EmptyState, Skeleton } from '../../../../ui/state.tsx'
+import { useCall } from '../../lib/api.ts'
+import { useDebounced, useSearchParam } from '../../lib/hooks.ts'
+import { useIsManager } from '../../lib/session.tsx'
+import { useShortcuts } from '../../lib/shortcuts.ts'
+import { LinkButton } from '../../ui/link-button.tsx'
+import { LoadMore } from '../../ui/load-more.tsx'
+import { ErrorState } from '../../ui/page.tsx'
+import { words } from '../../words/words.ts'
+import type { InboxActions } from '../actions/actions.ts'
+import { StartConversation } from '../composer/start-button.tsx'
+import { inboxOrders } from '../model/data.ts'
+import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from '../model/filters.ts'
+import { focusSearch, isListInUse, moveInList } from '../model/list-focus.ts'
+import { useConversations } from '../model/live-pages.ts'
+import { getSelected, useSelected } from '../model/selection.ts'
+import { FilterBar, ListTools } from './filter-bar.tsx'
+import { Row } from './row.tsx'
+import { SearchResults } from './search-results.tsx'
+import { useStillOrder } from './still-order.ts'
+
+const { list, flow } = words.inbox
+
+const Mentions = lazy(() => import('./mentions.tsx'))
+const BulkBar = lazy(() => import('./bulk-bar.tsx'))
+const Bulk = ({ actions }: { actions: InboxActions }) => (
+  <Suspense>
+    <BulkBar actions={actions} />
+  </Suspense>
+)
+
+export function ListPane({ openId, actions }: { openId: string; actions: InboxActions }) {
+  const { filters, isPlain } = useFilters()
+  const hasSelection = useSelected().size > 0
+  const [queryInUrl, setQueryInUrl] = useSearchParam('q')
+  const isMentions = useSearchParam('mentions')[0] === 'true'
+  const [searchText, setSearchText] = useState(queryInUrl)
+  const settledText = useDebounced(searchText.trim())
+  useEffect(() => {
+    if (settledText !== (new URLSearchParams(location.search).get('q') ?? '')) setQueryInUrl(settledText)
+  }, [settledText, setQueryInUrl])
+
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.defaultPrevented || (step !== 1 && step !== -1)) return
+    event.preventDefault()
+    moveInList(step, openId)
+  }
+  const leave = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key !== 'Escape') return
+    setSearchText('')
+    event.currentTarget.blur()
+  }
+  return (
+    <section className="inbox-list" aria-label={list.label} onKeyDown={move}>
+      <div className="inbox-list-head">
+        <div className="inbox-search-row">
+          <div className="inbox-search">
+            <SearchInput
+              label={words.inbox.search.label}
+              placeholder={words.inbox.search.placeholder}
+              value={searchText}
+              onChange={(event) => setSearchText(event.target.value)}
+              onKeyDown={leave}
+              autoComplete="off"
+            />
+            {searchText && (
+              <IconButton
+                label={words.inbox.search.clear}
+                icon="close"
+                size="small"
+                onClick={() => {
+                  setSearchText('')
+                  focusSearch()
+                }}
+              />
+            )}
+          </div>
+          {!searchText && <ListTools filters={filters} />}
+          <StartConversation kind="key" />
+        </div>
+        {!searchText && (hasSelection ? <Bulk actions={actions} /> : <FilterBar filters={filters} />)}
+      </div>
+      {searchText.trim() ? (
+        <SearchResults query={settledText} openId={openId} />
+      ) : isMentions ? (
+        <Suspense fallback={<Skeleton lines={12} />}>
+          <Mentions openId={openId} />
+        </Suspense>
+      ) : (
+        <Conversations filters={filters} isPlain={isPlain} openId={openId} />
+      )}
+    </section>
+  )
+}
+
+function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain: boolean; openId: string }) {
+  const search = useSearch()
+  const query = toQuery(filters)
+  const pages = useConversations(query)
+  // A conversation that the member has just closed leaves at once.
+  const matching = pages.items.filter(({ status }) => filters.status === 'all' || status === filters.status)
+  const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
+  const order = {
+    // While another query loads, the rows of the previous one are shown: their order is not that of the new query.
+    key: `${JSON.stringify(query)}${pages.isPlaceholderData ? ' loading' : ''}`,
+    openId,
+    fresh: matching,
+    isComplete: !pages.hasNextPage,
+    compare: inboxOrders[filters.sort],
+  }
+  const { rows, newCount, apply } = useStillOrder(order, isWorking)
+  const scroller = useRef<HTMLDivElement>(null)
+  const showNew = () => {
+    apply()
+    scroller.current?.scrollTo(0, 0)
+  }
+  useShortcuts({ '.': showNew })
+  if (!pages.data) {
+    return pages.error ? (
+      <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
+    ) : (
+      <Skeleton lines={12} />
+    )
+  }
+  if (rows.length === 0 && !pages.hasNextPage) return <NoConversations filters={filters} isPlain={isPlain} />
+  return (
+    <>
+      <div className="inbox-new" role="status">
+        {newCount > 0 && (
+          <button type="button" title={flow.newTitle(newCount)} onClick={showNew}>
+            {flow.newOnes(newCount)}
+          </button>
+        )}
+      </div>
+      <div ref={scroller} className="inbox-scroll" data-stale={pages.isPlaceholderData ? '' : undefined}>
+        <ul aria-label={list.label}>
+          {rows.map((conversation) => (
+            <Row
+              key={conversation.id}
+              conversation={conversation}
+              href={hrefOf(search, conversation.id)}
+              isOpen={conversation.id === openId}
+              showsWait={filters.sort === 'waiting'}
+            />
+          ))}
+        </ul>
+        <LoadMore pages={pages} />
+      </div>
+    </>
+  )
+}
+
+function NoConversations({ filters, isPlain }: { filters: Filters; isPlain: boolean }) {
+  const anyConversations = useConversations({})
+  if (!anyConversations.data) return <Skeleton lines={12} />
+  const isEmpty = anyConversations.items.length === 0
+  if (isEmpty) return <EmptyInbox />
+  const isDone = filters.status === 'open' && isPlain
+  return (
+    <EmptyState
+      icon={isDone ? 'check' : 'filter'}
+      title={list.noneHere}
+      action={<Button onClick={() => setFilters({ ...noFilters, status: 'all' })}>{list.clear}</Button>}
+    >
+      {isDone ? list.doneText : list.noneHereText}
+    </EmptyState>
+  )
+}
+
+/** The empty inbox: offers the simulator in a demo, otherwise connecting a channel. */
+function EmptyInbox() {
+  const isManager = useIsManager()
+  const isDemo = Boolean(useCall('GET /setup', {}).data?.demo)
+  return (
+    <EmptyState
+      icon="inbox"
+      title={list.empty}
+      action={
+        isDemo ? (
+          <Button variant="primary" icon="external" onClick={() => window.open('/simulator', '_blank', 'noopener')}>
+            {list.simulator}
+          </Button>
+        ) : (
+          isManager && (
+            <LinkButton variant="primary" href="/settings/channels">
+              {list.connect}
+            </LinkButton>
+          )
+        )
+      }
+    >
+      {isDemo ? list.demoText : list.emptyText}
+    </EmptyState>
+  )
+}

@@ -1,0 +1,160 @@
+/** A conversation in the list: contact, last message, unread count and assignee. Memoized, so only changed rows render. */
+import { type MouseEvent, memo } from 'react'
+import { Link } from 'wouter'
+import { Avatar } from '../../../../ui/avatar.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
+import { memberName, nameOf } from '../../lib/people.ts'
+import { useCanWrite } from '../../lib/session.tsx'
+import { formatBrief, formatTime } from '../../lib/time.ts'
+import { ChannelAvatar } from '../../ui/channel.tsx'
+import { words } from '../../words/words.ts'
+import { activityOf, type Conversation, prefetchThread, typeLabelOf } from '../model/data.ts'
+import { RowPresence } from '../model/presence.tsx'
+import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
+import { StatusIcon } from '../thread/status-icon.tsx'
+import { RowNote } from './row-note.tsx'
+
+const { list, flow } = words.inbox
+
+export const Row = memo(function Row({
+  conversation,
+  href,
+  isOpen,
+  showsWait,
+}: {
+  conversation: Conversation
+  href: string
+  isOpen: boolean
+  /** Shows since when the customer waits instead of the last activity. */
+  showsWait: boolean
+}) {
+  const {
+    id,
+    channel,
+    contact,
+    status,
+    unread_count: unread,
+    assigned_agent: agent,
+    snoozed_until,
+    labels,
+  } = conversation
+  const name = nameOf(contact)
+  const isSelected = useIsSelected(id)
+  const canWrite = useCanWrite()
+  const waitingSince = showsWait ? conversation.waiting_since : null
+  const at = waitingSince ?? activityOf(conversation)
+  const statusText = snoozed_until ? flow.snoozedUntil(formatTime(snoozed_until)) : words.statuses[status]
+  const select = (event: MouseEvent) => {
+    if (!event.shiftKey || !canWrite) return
+    event.preventDefault()
+    selectUpTo(id)
+  }
+  const prefetch = () => prefetchThread(id)
+  return (
+    <li className="inbox-item" data-selected={isSelected ? '' : undefined}>
+      {canWrite && (
+        <input
+          type="checkbox"
+          className="inbox-select"
+          aria-label={flow.select(name)}
+          checked={isSelected}
+          onChange={(event) =>
+            event.nativeEvent instanceof PointerEvent && event.nativeEvent.shiftKey
+              ? selectUpTo(id)
+              : toggleSelected(id)
+          }
+        />
+      )}
+      <Link
+        href={href}
+        className="inbox-row"
+        data-row={id}
+        data-unread={unread > 0 && !isOpen ? '' : undefined}
+        aria-current={isOpen ? 'true' : undefined}
+        onMouseEnter={prefetch}
+        onFocus={prefetch}
+        onClick={select}
+      >
+        <ChannelAvatar name={name} channel={channel} />
+        <span className="inbox-row-text">
+          <span className="inbox-row-top">
+            <span className="inbox-row-name cut">{name}</span>
+            {status !== 'open' && (
+              <span className="inbox-status" data-status={status} title={statusText}>
+                <span className="offscreen">{statusText}</span>
+              </span>
+            )}
+            <time dateTime={at} title={waitingSince ? flow.waitingSince(formatTime(at)) : formatTime(at)}>
+              {formatBrief(at)}
+            </time>
+          </span>
+          <span className="inbox-row-under">
+            <RowNote conversationId={id} isOpen={isOpen}>
+              <LastMessage conversation={conversation} />
+            </RowNote>
+            {labels.length > 0 && <RowLabels labels={labels} />}
+            <RowPresence conversationId={id} />
+            {unread > 0 && !isOpen && (
+              <span className="inbox-unread">
+                {list.atMost(unread)}
+                <span className="offscreen"> {list.unread}</span>
+              </span>
+            )}
+            {agent && (
+              <span className="inbox-agent" title={list.assignedTo(memberName(agent))}>
+                <Avatar name={memberName(agent)} size="small" />
+                <span className="offscreen">{list.assignedTo(memberName(agent))}</span>
+              </span>
+            )}
+          </span>
+        </span>
+      </Link>
+    </li>
+  )
+})
+
+const maxDots = 3
+
+function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
+  const names = labels.map(({ name }) => name).join(', ')
+  return (
+    <span className="inbox-row-labels" title={names}>
+      {labels.slice(0, maxDots).map(({ id, color }) => (
+        <span key={id} className="inbox-label-dot" style={{ background: color }} />
+      ))}
+      <span className="offscreen">{names}</span>
+    </span>
+  )
+}
+
+function LastMessage({
+  conversation: { last_message: last, last_message_text: text },
+}: {
+  conversation: Conversation
+}) {
+  const isReaction = last?.content_type === 'reaction' && text
+  const line = isReaction ? words.inbox.message.reacted(text) : text || (last ? typeLabelOf(last) : list.noMessages)
+  const isOutbound = last?.direction === 'outbound'
+  return (
+    <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
+      {isOutbound && <StatusIcon status={last.status} />}
+      {!text && last && <Icon name={iconOf(last.content_type)} />}
+      <bdi>{line}</bdi>
+    </span>
+  )
+}
+
+function iconOf(type: NonNullable<Conversation['last_message']>['content_type']) {
+  const icons = {
+    image: 'image',
+    video: 'video',
+    audio: 'audio',
+    document: 'document',
+    location: 'location',
+    contacts: 'person',
+    template: 'templates',
+    sticker: 'smile',
+    reaction: 'smile',
+  } as const
+  return type in icons ? icons[type as keyof typeof icons] : 'chat'
+}

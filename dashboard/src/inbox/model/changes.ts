@@ -1,0 +1,126 @@
+/**
+ * Changes of one conversation or many: status, assignee, snooze, labels. A change shows at once, and the toast offers to undo it.
+ * If the service refuses it, the page shows the old state and the reason.
+ */
+import { useMemo } from 'react'
+import { useToast } from '../../../../ui/toast.tsx'
+import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
+import { memberName } from '../../lib/people.ts'
+import { formatTime } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import { type Conversation, findConversation, patchConversations } from './data.ts'
+
+const { flow } = words.inbox
+
+export type Agent = NonNullable<Conversation['assigned_agent']>
+export type Label = Conversation['labels'][number]
+type Body = InputOf<'PATCH /conversations/{id}'>['body']
+type Change = { body: Body; patch: (row: Conversation) => Partial<Conversation>; text: (count: number) => string }
+
+const maxBulk = 500
+
+/** Undoes the last change, for the shortcut. */
+let undoLast: (() => void) | undefined
+export function undoLastChange(): void {
+  undoLast?.()
+  undoLast = undefined
+}
+
+export function useChanges() {
+  const toast = useToast()
+  return useMemo(() => {
+    const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
+      const before = ids.flatMap((id) => findConversation(id) ?? [])
+      const beforeById = new Map(before.map((row) => [row.id, row]))
+      const restore = () => patchConversations(ids, ({ id }) => beforeById.get(id) ?? {})
+      patchConversations(ids, change.patch)
+      const sent = save(ids, change.body).then(
+        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
+        (error: unknown) => {
+          restore()
+          toast.error(error)
+        },
+      )
+      const undo = () => {
+        undoLast = undefined
+        restore()
+        onUndo?.()
+        // The change must be stored before its undo.
+        void sent.then(() => saveAll(restoreBodies(before, change.body))).catch(toast.error)
+      }
+      undoLast = undo
+      toast.success(change.text(ids.length), undo)
+    }
+    return {
+      setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void) {
+        const patch = () => ({ status, ...(status === 'pending' ? {} : { snoozed_until: null }) })
+        apply(ids, { body: { status }, patch, text: flow.changed[status] }, onUndo)
+      },
+      assign(ids: readonly string[], agent: Agent | null) {
+        const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }
+        const patch = () => ({ assigned_agent: assigned, assigned_agent_id: agent?.id ?? null })
+        const text = (count: number) => (agent ? flow.assigned(memberName(agent), count) : flow.unassigned(count))
+        apply(ids, { body: { assigned_agent_id: agent?.id ?? null }, patch, text })
+      },
+      /** Null ends the snooze. */
+      snooze(ids: readonly string[], until: string | null, onUndo?: () => void) {
+        const patch = () => ({ snoozed_until: until, status: until ? ('pending' as const) : ('open' as const) })
+        const text = (count: number) => (until ? flow.snoozed(formatTime(until), count) : flow.awake(count))
+        apply(ids, { body: { snoozed_until: until }, patch, text }, onUndo)
+      },
+      setLabel(ids: readonly string[], label: Label, isOn: boolean) {
+        const patch = ({ labels }: Conversation) => {
+          const others = labels.filter(({ name }) => name !== label.name)
+          return { labels: isOn ? [...others, label].sort((one, other) => one.name.localeCompare(other.name)) : others }
+        }
+        const body = isOn ? { add_labels: [label.name] } : { remove_labels: [label.name] }
+        const text = (count: number) => (isOn ? flow.labeled : flow.unlabeled)(label.name, count)
+        apply(ids, { body, patch, text })
+      },
+    }
+  }, [toast])
+}
+
+/** Returns the number of conversations that could not be changed. */
+async function save(ids: readonly string[], body: Body): Promise<number> {
+  const [id] = ids
+  let failedCount = 0
+  if (ids.length === 1 && id) await call('PATCH /conversations/{id}', { params: { id }, body })
+  else {
+    for (let i = 0; i < ids.length; i += maxBulk) {
+      const { data } = await call('POST /conversations/bulk', { body: { ids: ids.slice(i, i + maxBulk), ...body } })
+      failedCount += data.filter(({ error }) => error).length
+    }
+  }
+  await reload()
+  return failedCount
+}
+
+async function saveAll(changes: ReadonlyMap<string, { ids: string[]; body: Body }>): Promise<void> {
+  for (const { ids, body } of changes.values()) await save(ids, body)
+}
+
+/** The changes that restore the fields that `changed` has, grouped by their values. */
+function restoreBodies(rows: readonly Conversation[], changed: Body): Map<string, { ids: string[]; body: Body }> {
+  const groups = new Map<string, { ids: string[]; body: Body }>()
+  for (const row of rows) {
+    const body: Body = {
+      ...('status' in changed || 'snoozed_until' in changed
+        ? { status: row.status, snoozed_until: row.snoozed_until }
+        : {}),
+      ...('assigned_agent_id' in changed ? { assigned_agent_id: row.assigned_agent_id } : {}),
+      ...('add_labels' in changed || 'remove_labels' in changed ? { labels: row.labels.map(({ name }) => name) } : {}),
+    }
+    const key = JSON.stringify(body)
+    const group = groups.get(key) ?? { ids: [], body }
+    group.ids.push(row.id)
+    groups.set(key, group)
+  }
+  return groups
+}
+
+/** Reloads all queries that show conversations. */
+async function reload(): Promise<void> {
+  const names = ['GET /conversations', 'GET /conversations/{id}', 'GET /conversations/counts', 'GET /labels']
+  await Promise.all(names.map((name) => invalidate({ queryKey: [name] })))
+}

@@ -1,0 +1,145 @@
+/**
+ * The unsent text of each conversation, the same in all browsers of the member.
+ *
+ * A keystroke changes the text here at once. It is saved to the service `saveDelayMs` after the last one, one call at a time per
+ * conversation. Until the service has confirmed the text, no draft from the service replaces it; from then on a change in
+ * another browser shows here. Unconfirmed text is also kept in `localStorage`, so that closing the tab loses none.
+ */
+import { useCallback, useSyncExternalStore } from 'react'
+import { CallError, call, type DataOf, pathOf, queryClient, useCall } from '../../lib/api.ts'
+import { listUnsent, removeUnsent, storeUnsent, unsentPrefix } from '../../lib/drafts.ts'
+
+type Saved = DataOf<'GET /drafts'>
+type Unsaved = {
+  text: string
+  /** `updated_at` of the stored draft that the text was written over; null: there was none. */
+  base: string | null
+  isSaving: boolean
+  timer?: ReturnType<typeof setTimeout>
+}
+
+const saveDelayMs = 500
+const retryDelayMs = 5_000
+const draftsKey = ['GET /drafts', {}] as const
+const prefix = 'draft-'
+
+const unsaved = new Map<string, Unsaved>()
+const listeners = new Set<() => void>()
+let isRestored = false
+
+const notify = () => {
+  for (const listener of listeners) listener()
+}
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+const savedDrafts = () => queryClient.getQueryData<Saved>(draftsKey)
+const savedDraft = (id: string) => savedDrafts()?.find(({ conversation_id }) => conversation_id === id)
+
+/** Loads the drafts and follows changes in other browsers. A component of its own, so that these render nothing else. */
+export function DraftSync() {
+  useCall('GET /drafts', {}, { live: 'member' })
+  return null
+}
+
+/** The unsent text of a conversation. */
+export const useDraftText = (id: string): string => useSyncExternalStore(subscribe, () => readText(id))
+
+/** The same with the function that changes it. */
+export function useReplyDraft(id: string): [text: string, write: (text: string) => void] {
+  const write = useCallback((text: string) => writeDraft(id, text), [id])
+  return [useDraftText(id), write]
+}
+
+function readText(id: string): string {
+  if (!isRestored) restore()
+  return unsaved.get(id)?.text ?? savedDraft(id)?.text ?? ''
+}
+
+queryClient.getQueryCache().subscribe(({ type, query }) => {
+  if (type !== 'updated' || query.queryKey[0] !== draftsKey[0]) return
+  const saved = savedDrafts()
+  if (saved) reconcile(saved)
+  notify()
+})
+
+/** Reads text that a closed tab did not save. By then `setDraftOwner` has removed another member's. */
+function restore(): void {
+  isRestored = true
+  for (const { key, value } of listUnsent(prefix)) {
+    const { text, base } = JSON.parse(value) as Pick<Unsaved, 'text' | 'base'>
+    unsaved.set(key.slice(unsentPrefix.length + prefix.length), { text, base, isSaving: false })
+  }
+}
+
+/** Saves restored text, unless the stored draft has changed since: then that one is newer. */
+function reconcile(saved: Saved): void {
+  if (!isRestored) restore()
+  for (const [id, entry] of unsaved) {
+    if (entry.timer || entry.isSaving) continue
+    const stored = saved.find(({ conversation_id }) => conversation_id === id)
+    if ((stored?.updated_at ?? null) === entry.base && stored?.text !== entry.text) schedule(id, entry, 0)
+    else settle(id)
+  }
+}
+
+function writeDraft(id: string, text: string): void {
+  const base = savedDraft(id)?.updated_at ?? null
+  const entry = unsaved.get(id) ?? { text, base, isSaving: false }
+  entry.text = text
+  unsaved.set(id, entry)
+  storeUnsent(prefix + id, JSON.stringify({ text, base: entry.base }))
+  notify()
+  // A sent message is no draft any more, on no device.
+  schedule(id, entry, text === '' ? 0 : saveDelayMs)
+}
+
+function schedule(id: string, entry: Unsaved, delayMs: number): void {
+  clearTimeout(entry.timer)
+  entry.timer = setTimeout(() => void save(id, entry), delayMs)
+}
+
+function settle(id: string): void {
+  unsaved.delete(id)
+  removeUnsent(prefix + id)
+  notify()
+}
+
+async function save(id: string, entry: Unsaved): Promise<void> {
+  delete entry.timer
+  // An answer to an earlier read would not contain the new draft. The first read is short; it is not cancelled.
+  if (entry.isSaving || !savedDrafts()) return schedule(id, entry, saveDelayMs)
+  entry.isSaving = true
+  const { text } = entry
+  try {
+    const { data } = await call('PUT /conversations/{id}/draft', { params: { id }, body: { text } })
+    await queryClient.cancelQueries({ queryKey: draftsKey })
+    queryClient.setQueryData<Saved>(draftsKey, (drafts = []) => [
+      ...drafts.filter(({ conversation_id }) => conversation_id !== id),
+      ...(data ? [data] : []),
+    ])
+    entry.base = data?.updated_at ?? null
+    if (entry.text === text) settle(id)
+  } catch (error) {
+    // A text that is too long stays in this browser.
+    const isFinal = error instanceof CallError && error.status < 500 && error.status !== 401 && error.status !== 429
+    if (error instanceof CallError && error.status === 404) settle(id)
+    else if (!isFinal && !entry.timer) schedule(id, entry, retryDelayMs)
+  } finally {
+    entry.isSaving = false
+  }
+}
+
+// The tab may be closed before the delay is over. `keepalive` lets the request outlive the page.
+addEventListener('pagehide', () => {
+  for (const [id, { text, timer, isSaving }] of unsaved) {
+    if (!timer && !isSaving) continue
+    void fetch(pathOf('PUT /conversations/{id}/draft', { params: { id } }), {
+      method: 'PUT',
+      keepalive: true,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text }),
+    })
+  }
+})

@@ -1,0 +1,194 @@
+/** The contact panel: everything the team knows about a contact, and the contact's other conversations. */
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { Avatar } from '../../../../ui/avatar.tsx'
+import { Button } from '../../../../ui/button.tsx'
+import { Icon, type IconName } from '../../../../ui/icon.tsx'
+import { Attributes } from '../../contacts/attributes.tsx'
+import { ContactNotes } from '../../contacts/contact-notes.tsx'
+import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
+import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
+import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
+import { call, useCall } from '../../lib/api.ts'
+import { nameOf } from '../../lib/people.ts'
+import { formatBrief, formatDate } from '../../lib/time.ts'
+import { ChannelMark } from '../../ui/channel.tsx'
+import { QueryView } from '../../ui/page.tsx'
+import { Tag } from '../../ui/tag.tsx'
+import { WriteAccess } from '../../ui/write-access.tsx'
+import { words } from '../../words/words.ts'
+import { openDialog } from '../actions/dialogs.tsx'
+import { activityOf, type Contact, typeLabelOf } from '../model/data.ts'
+import { hrefOf } from '../model/filters.ts'
+import { useConversations } from '../model/live-pages.ts'
+import { ContactForm } from './contact-form.tsx'
+import { ContactTags } from './contact-tags.tsx'
+
+const { contact: labels, flow } = words.inbox
+const panel = words.contactPanel
+
+export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
+  const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  return (
+    <div className="inbox-contact">
+      <QueryView query={query} lines={8}>
+        {(contact) => (
+          <>
+            <WriteAccess>
+              <Identity contact={contact} />
+              <DuplicateSection contact={contact} conversationId={conversationId} />
+              <section>
+                <h3>{panel.attributes.title}</h3>
+                <Attributes key={contact.id} contact={contact} />
+              </section>
+              <section>
+                <h3>{panel.notes.title}</h3>
+                <ContactNotes key={contact.id} contactId={contact.id} />
+              </section>
+              <LabelSection conversationId={conversationId} />
+              <section>
+                <h3>{labels.tags}</h3>
+                <ContactTags contact={contact} />
+              </section>
+              <section>
+                <h3>{labels.broadcasts}</h3>
+                <OptOutSwitch contact={contact} />
+              </section>
+            </WriteAccess>
+            <VisitSection contact={contact} />
+            <OtherConversations contactId={id} conversationId={conversationId} />
+            <Link href={`/contacts/${id}`} className="inbox-contact-whole">
+              {labels.viewContact}
+              <Icon name="right" />
+            </Link>
+          </>
+        )}
+      </QueryView>
+    </div>
+  )
+}
+
+function Identity({ contact }: { contact: Contact }) {
+  const [isEditing, setEditing] = useState(false)
+  const { phone, email, company, social_username: username, created_at: since } = contact
+  const facts: [IconName, string, string | null][] = [
+    ['phone', labels.phone, phone],
+    ['person', labels.username, username && `@${username}`],
+    ['mail', labels.email, email],
+    ['company', labels.company, company],
+  ]
+  return (
+    <section>
+      <div className="inbox-contact-who">
+        <Avatar name={nameOf(contact)} size="large" />
+        <h2>{nameOf(contact)}</h2>
+        <p className="soft small">
+          {labels.firstSeen} <time dateTime={since}>{formatDate(since)}</time>
+        </p>
+      </div>
+      {isEditing ? (
+        <ContactForm contact={contact} onDone={() => setEditing(false)} />
+      ) : (
+        <>
+          <ul className="inbox-facts">
+            {facts.map(
+              ([icon, label, value]) =>
+                value && (
+                  <li key={label} title={label}>
+                    <Icon name={icon} />
+                    <span>
+                      <span className="offscreen">{label}: </span>
+                      {value}
+                    </span>
+                  </li>
+                ),
+            )}
+          </ul>
+          <Button size="small" icon="edit" onClick={() => setEditing(true)}>
+            {labels.edit}
+          </Button>
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The labels of the open conversation; unlike tags, they do not belong to the contact. */
+function LabelSection({ conversationId }: { conversationId: string }) {
+  const conversation = useCall('GET /conversations/{id}', { params: { id: conversationId } }, { live: true }).data
+  return (
+    <section>
+      <h3>{flow.labels}</h3>
+      {conversation && conversation.labels.length > 0 && (
+        <div className="inbox-tags">
+          {conversation.labels.map(({ id, name, color }) => (
+            <Tag key={id} name={name} color={color} />
+          ))}
+        </div>
+      )}
+      <Button size="small" icon="tag" onClick={() => openDialog({ kind: 'labels', ids: [conversationId] })}>
+        {words.inbox.commands.label}
+      </Button>
+    </section>
+  )
+}
+
+function DuplicateSection({ contact, conversationId }: { contact: Contact; conversationId: string }) {
+  const [, navigate] = useLocation()
+  const search = useSearch()
+  const duplicates = useDuplicates(contact.id)
+  if (duplicates.length === 0) return null
+  // The open conversation may be gone: its messages are then in the one of the contact that stays.
+  const follow = async (id: string) => {
+    const { data } = await call('GET /conversations', { query: { contact_id: id } })
+    const next = data.find((other) => other.id === conversationId) ?? data[0]
+    if (next && next.id !== conversationId) navigate(hrefOf(search, next.id), { replace: true })
+  }
+  return (
+    <section>
+      <h3>{panel.duplicates.title}</h3>
+      <Duplicates contact={contact} duplicates={duplicates} onMerged={(id) => void follow(id)} />
+    </section>
+  )
+}
+
+function VisitSection({ contact: { id, channels } }: { contact: Contact }) {
+  const visit = useVisit(id, channels.includes('web'))
+  if (!visit) return null
+  return (
+    <section>
+      <h3>{panel.visit.title}</h3>
+      <VisitFacts visit={visit} />
+    </section>
+  )
+}
+
+function OtherConversations({ contactId, conversationId }: { contactId: string; conversationId: string }) {
+  const search = useSearch()
+  const { items } = useConversations({ contact_id: contactId })
+  const others = items.filter(({ id, contact_id }) => id !== conversationId && contact_id === contactId)
+  if (others.length === 0) return null
+  return (
+    <section>
+      <h3>{labels.others}</h3>
+      <ul className="inbox-others">
+        {others.map((other) => (
+          <li key={other.id}>
+            <Link href={hrefOf(search, other.id)}>
+              <ChannelMark channel={other.channel} />
+              <span className="inbox-others-text">
+                <span className="cut">
+                  {words.channels[other.channel]} · {words.statuses[other.status]}
+                </span>
+                <span className="cut soft">
+                  {other.last_message_text || (other.last_message && typeLabelOf(other.last_message))}
+                </span>
+              </span>
+              <time dateTime={activityOf(other)}>{formatBrief(activityOf(other))}</time>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,123 @@
+/** One message: quote, content, delivery status and reactions. Memoized, so only changed messages render. */
+import { memo } from 'react'
+import { Button, IconButton } from '../../../../ui/button.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
+import { formatClock, formatTime } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import { type Message, summaryOf } from '../model/data.ts'
+import { canResend, retry } from '../model/outbox.ts'
+import { discard } from '../model/outbox-store.ts'
+import { Content } from './content.tsx'
+import type { Reactions } from './message-groups.ts'
+import { type React, ReactButton, ReactionBadges } from './reactions.tsx'
+import { StatusIcon } from './status-icon.tsx'
+
+const { message: labels } = words.inbox
+
+type Props = {
+  message: Message
+  /** For the accessible name. */
+  sender: string
+  /** The customer's display name. */
+  customer: string
+  reactions: ReturnType<Reactions['get']>
+  isHighlighted: boolean
+  /** The message is only in this browser's outbox; the service did not accept it. */
+  isLocal: boolean
+  onQuote: ((message: Message) => void) | undefined
+  /** The emoji that the channel accepts. `onReact` is undefined if it has no reactions or the reply window is closed. */
+  reactionChoices: readonly string[]
+  onReact: React | undefined
+  onResend: (message: Message) => void
+  onReveal: (id: string) => void
+}
+
+export const Bubble = memo(function Bubble(props: Props) {
+  const { message, sender, reactions = [], reactionChoices, isHighlighted, onQuote, onReact } = props
+  const { id, status, direction, content_type: type, created_at: at, deleted_at: deleted } = message
+  const isBare = type === 'sticker' && !deleted && message.media_url !== null
+  const canAnswer = !deleted && status !== 'pending' && status !== 'failed' && type !== 'unsupported'
+  return (
+    <article
+      className="inbox-message"
+      data-message={id}
+      data-highlighted={isHighlighted ? '' : undefined}
+      aria-label={labels.from(sender, formatTime(at))}
+    >
+      <div
+        className="inbox-bubble"
+        data-bare={isBare ? '' : undefined}
+        data-failed={status === 'failed' ? '' : undefined}
+      >
+        {message.reply_to && type !== 'reaction' && <Quote quoted={message.reply_to} {...props} />}
+        {deleted ? <p className="inbox-system">{labels.deleted}</p> : <Content message={message} />}
+        <span className="inbox-meta">
+          {message.template_name && (
+            <span className="inbox-meta-template" title={labels.template(message.template_name)}>
+              <Icon name="templates" />
+              <span className="cut">{message.template_name}</span>
+            </span>
+          )}
+          <time dateTime={at} title={formatTime(at)}>
+            {formatClock(at)}
+          </time>
+          {direction === 'outbound' && <StatusIcon status={status} />}
+        </span>
+        <ReactionBadges message={message} reactions={reactions} onReact={onReact} />
+      </div>
+      {canAnswer && (onQuote || onReact) && (
+        <span className="inbox-message-actions">
+          {onReact && (
+            <ReactButton
+              message={message}
+              choices={reactionChoices}
+              current={reactions.find(({ side }) => side === 'outbound')?.emoji}
+              onReact={onReact}
+            />
+          )}
+          {onQuote && <IconButton label={labels.reply} icon="reply" size="small" onClick={() => onQuote(message)} />}
+        </span>
+      )}
+      {status === 'failed' && <FailureNote {...props} />}
+    </article>
+  )
+})
+
+type QuoteProps = Pick<Props, 'customer' | 'onReveal'> & { quoted: NonNullable<Message['reply_to']> }
+
+function Quote({ quoted, customer, onReveal }: QuoteProps) {
+  const line = summaryOf(quoted)
+  return (
+    <button type="button" className="inbox-quote" title={labels.toQuoted} onClick={() => onReveal(quoted.id)}>
+      <strong>{quoted.direction === 'inbound' ? customer : labels.you}</strong>
+      <span className="cut">{line}</span>
+    </button>
+  )
+}
+
+/** The reason for the failure, with retry and discard where possible. */
+function FailureNote({ message, isLocal, onResend }: Props) {
+  const { id, error_reason: reason } = message
+  return (
+    <div className="inbox-failed" role={isLocal ? 'alert' : undefined}>
+      <p>
+        <Icon name="alert" />
+        <span>
+          <strong>{labels.failed}</strong> {reason}
+        </span>
+      </p>
+      {(isLocal || canResend(message)) && (
+        <div className="row">
+          <Button size="small" icon="refresh" onClick={() => (isLocal ? retry(id) : onResend(message))}>
+            {labels.retry}
+          </Button>
+          {isLocal && (
+            <Button size="small" variant="quiet" onClick={() => discard(id)}>
+              {labels.discard}
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

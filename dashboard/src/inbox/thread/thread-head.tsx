@@ -1,0 +1,154 @@
+/** The header of a conversation: contact, labels, assignee, status, snooze and the contact panel button. */
+import { Avatar } from '../../../../ui/avatar.tsx'
+import { IconButton } from '../../../../ui/button.tsx'
+import { Icon } from '../../../../ui/icon.tsx'
+import { Menu } from '../../../../ui/menu.tsx'
+import { useCall } from '../../lib/api.ts'
+import { handleOf, memberName, nameOf } from '../../lib/people.ts'
+import { useSession } from '../../lib/session.tsx'
+import { formatTime } from '../../lib/time.ts'
+import { ChannelAvatar } from '../../ui/channel.tsx'
+import { WriteAccess } from '../../ui/write-access.tsx'
+import { words } from '../../words/words.ts'
+import { useActions } from '../actions/actions.ts'
+import type { Agent } from '../model/changes.ts'
+import type { Conversation } from '../model/data.ts'
+import { ThreadPresence } from '../model/presence.tsx'
+import type { ContactPanelState } from '../model/use-contact-panel.ts'
+
+const { thread, flow } = words.inbox
+
+type Props = { conversation: Conversation; onBack: () => void; contactPanel: ContactPanelState }
+
+export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
+  const { id, contact, channel, status, snoozed_until: snoozedUntil, labels } = conversation
+  const actions = useActions(id)
+  const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
+  const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
+  const snoozeText = snoozedUntil ? flow.snoozedUntil(formatTime(snoozedUntil)) : flow.snooze
+  return (
+    <header className="inbox-thread-head">
+      <span className="inbox-back">
+        <IconButton label={thread.back} icon="back" onClick={onBack} />
+      </span>
+      <ChannelAvatar name={nameOf(contact)} channel={channel} />
+      <div className="inbox-thread-contact">
+        <h2 className="cut">{nameOf(contact)}</h2>
+        <p className="cut">
+          {[words.channels[channel], contact.name ? handleOf(contact) : null, contact.company]
+            .filter(Boolean)
+            .join(' · ')}
+        </p>
+        {labels.length > 0 && (
+          <ul className="inbox-labels" aria-label={flow.labels}>
+            {labels.map(({ id: labelId, name, color }) => (
+              <li key={labelId}>
+                <span className="inbox-label-dot" style={{ background: color }} />
+                {name}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      <ThreadPresence conversationId={conversation.id} />
+      <div className="inbox-thread-actions">
+        <WriteAccess>
+          <AssigneeMenu conversation={conversation} onAssign={(agent) => actions.assign([id], agent)} />
+          <Menu
+            label={thread.setStatus}
+            button={
+              <button
+                type="button"
+                className="inbox-choice"
+                title={thread.status(statusText)}
+                aria-label={thread.status(statusText)}
+              >
+                <span className="inbox-status" data-status={status} />
+                <span className="inbox-choice-text">{statusText}</span>
+                <Icon name="chevron" />
+              </button>
+            }
+            items={[
+              ...(['open', 'pending', 'closed'] as const).map((each) => ({
+                key: each,
+                label: (
+                  <>
+                    <span className="inbox-status" data-status={each} />
+                    {words.statuses[each]}
+                  </>
+                ),
+                checked: each === status,
+                onSelect: () => actions.setStatus([id], each),
+              })),
+              { kind: 'separator', key: 'line' },
+              { key: 'snooze', label: flow.chooseSnooze, onSelect: () => actions.chooseSnooze([id]) },
+              { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
+            ]}
+          />
+          <span className="inbox-thread-tools">
+            <IconButton
+              label={snoozeText}
+              title={snoozeText}
+              icon="clock"
+              aria-pressed={snoozedUntil !== null}
+              onClick={() => actions.chooseSnooze([id])}
+            />
+            <IconButton label={flow.labels} title={flow.labels} icon="tag" onClick={() => actions.chooseLabels([id])} />
+          </span>
+        </WriteAccess>
+        <IconButton
+          label={isShown ? thread.hideContact : thread.showContact}
+          icon="person"
+          aria-pressed={isShown}
+          onClick={contactPanel.toggle}
+        />
+      </div>
+    </header>
+  )
+}
+
+function AssigneeMenu({
+  conversation: { assigned_agent: agent },
+  onAssign,
+}: {
+  conversation: Conversation
+  onAssign: (agent: Agent | null) => void
+}) {
+  const { member } = useSession()
+  const members = useCall('GET /members', {}).data ?? []
+  const others = members.filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
+  const name = agent ? memberName(agent) : thread.unassigned
+  return (
+    <Menu
+      label={thread.assign}
+      button={
+        <button
+          type="button"
+          className="inbox-choice inbox-choice-who"
+          title={thread.assignee(name)}
+          aria-label={thread.assignee(name)}
+        >
+          {agent ? <Avatar name={name} size="small" /> : <Icon name="person" />}
+          <span className="inbox-choice-text cut">{name}</span>
+          <Icon name="chevron" />
+        </button>
+      }
+      items={[
+        {
+          key: member.id,
+          label: thread.me(memberName(member)),
+          checked: agent?.id === member.id,
+          onSelect: () => onAssign(member),
+        },
+        { key: 'unassigned', label: thread.unassigned, checked: agent === null, onSelect: () => onAssign(null) },
+        ...(others.length > 0 ? [{ kind: 'separator' as const, key: 'line' }] : []),
+        ...others.map((other) => ({
+          key: other.id,
+          label: memberName(other),
+          checked: agent?.id === other.id,
+          onSelect: () => onAssign(other),
+        })),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,228 @@
+/**
+ * The messages of a conversation with its notes and activity lines, oldest at the top. Scrolling up loads more. Can scroll to a
+ * specific message or note.
+ */
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useSearch } from 'wouter'
+import { Icon } from '../../../../ui/icon.tsx'
+import { EmptyState, Skeleton } from '../../../../ui/state.tsx'
+import { useToast } from '../../../../ui/toast.tsx'
+import { nameOf } from '../../lib/people.ts'
+import { useSession } from '../../lib/session.tsx'
+import { formatDay } from '../../lib/time.ts'
+import { LoadMore } from '../../ui/load-more.tsx'
+import { ErrorState } from '../../ui/page.tsx'
+import { words } from '../../words/words.ts'
+import type { Conversation, Message } from '../model/data.ts'
+import { type useThread, useTimeline } from '../model/live-pages.ts'
+import type { Entry } from '../model/notes.ts'
+import type { Sending } from '../model/outbox-store.ts'
+import { Bubble } from './bubble.tsx'
+import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
+import { type React, reactionsOn } from './reactions.tsx'
+import { TimelineEntry } from './timeline-entry.tsx'
+import { useThreadScroll } from './use-thread-scroll.ts'
+
+const { thread } = words.inbox
+
+type Props = {
+  conversation: Conversation
+  pages: ReturnType<typeof useThread>
+  sendings: readonly Sending[]
+  /** Undefined if the channel does not support quotes or the reply window is closed. */
+  onQuote: ((message: Message) => void) | undefined
+  /** Undefined if the channel has no reactions or the reply window is closed. */
+  onReact: React | undefined
+  onResend: (message: Message) => void
+}
+
+type Timeline = ReturnType<typeof useTimeline>
+
+export function Thread(props: Props) {
+  const { pages } = props
+  // Here, so that it loads together with the messages.
+  const timeline = useTimeline(props.conversation.id)
+  if (pages.data) return <MessageLog {...props} timeline={timeline} />
+  return (
+    <div className="inbox-messages-frame">
+      {pages.error ? <ErrorState error={pages.error} onRetry={() => void pages.refetch()} /> : <Skeleton lines={8} />}
+    </div>
+  )
+}
+
+function MessageLog({
+  conversation,
+  pages,
+  sendings,
+  onQuote,
+  onReact,
+  onResend,
+  timeline,
+}: Props & { timeline: Timeline }) {
+  const { member } = useSession()
+  const messages = useMemo(() => pages.items.toReversed(), [pages.items])
+  const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
+  const entries = useEntries(timeline, messages[0]?.id, pages.hasNextPage)
+  const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
+  const reactions = useMemo(() => reactionsOf(shown), [shown])
+  const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
+  const { highlightedId, reveal } = useReveal(messages, pages, scroll)
+  const failed = useMemo(
+    () => new Set(sendings.filter(({ state }) => state !== 'sending').map(({ key }) => key)),
+    [sendings],
+  )
+
+  return (
+    <div className="inbox-messages-frame">
+      <div
+        className="inbox-messages"
+        ref={scroll.scroller}
+        role="log"
+        aria-label={thread.messages}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
+        tabIndex={0}
+        onScroll={scroll.onScroll}
+      >
+        <div ref={scroll.content} className="inbox-messages-content">
+          <LoadMore pages={pages} />
+          {days.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
+          {days.map((day) => (
+            <section key={day.key} className="inbox-day">
+              <h3>
+                <span>{formatDay(day.at)}</span>
+              </h3>
+              {day.groups.map((group) =>
+                'entry' in group ? (
+                  <TimelineEntry
+                    key={group.key}
+                    entry={group.entry}
+                    conversationId={conversation.id}
+                    memberId={member.id}
+                    isHighlighted={highlightedId === group.key}
+                  />
+                ) : (
+                  <MessageGroupView
+                    key={group.key}
+                    group={group}
+                    customer={nameOf(conversation.contact)}
+                    reactionChoices={reactionsOn(conversation.channel)}
+                    {...{ reactions, highlightedId, failed, onQuote, onReact, onResend }}
+                    onReveal={reveal}
+                  />
+                ),
+              )}
+            </section>
+          ))}
+        </div>
+      </div>
+      {scroll.isAwayFromEnd && (
+        <button
+          type="button"
+          className="inbox-to-end"
+          data-news={scroll.newCount > 0 ? '' : undefined}
+          onClick={scroll.scrollToEnd}
+        >
+          <Icon name="chevron" />
+          {scroll.newCount > 0 ? (
+            thread.newMessages(scroll.newCount)
+          ) : (
+            <span className="offscreen">{thread.toEnd}</span>
+          )}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** The timeline entries among the loaded messages, oldest first. Entries before the oldest message wait until it has loaded. */
+function useEntries(timeline: Timeline, oldestId: string | undefined, hasOlder: boolean): Entry[] {
+  const { items, hasNextPage, isFetchingNextPage, fetchNextPage } = timeline
+  const isBehind = hasNextPage && !isFetchingNextPage && (!hasOlder || (items.at(-1)?.id ?? '') > (oldestId ?? ''))
+  useEffect(() => {
+    if (isBehind) fetchNextPage()
+  }, [isBehind, fetchNextPage])
+  return useMemo(() => {
+    const entries = items.toReversed()
+    return hasOlder && oldestId ? entries.filter(({ id }) => id > oldestId) : entries
+  }, [items, hasOlder, oldestId])
+}
+
+type MessageGroupProps = {
+  group: MessageGroup
+  customer: string
+  reactions: Reactions
+  highlightedId: string
+  failed: ReadonlySet<string>
+  onQuote: ((message: Message) => void) | undefined
+  reactionChoices: readonly string[]
+  onReact: React | undefined
+  onResend: (message: Message) => void
+  onReveal: (id: string) => void
+}
+
+function MessageGroupView({ group, customer, reactions, highlightedId, failed, ...handlers }: MessageGroupProps) {
+  return (
+    <div className="inbox-run" data-side={group.side}>
+      {group.sender && <p className="inbox-sender">{group.sender}</p>}
+      {group.messages.map((message) => (
+        <Bubble
+          key={message.id}
+          message={message}
+          sender={group.sender || customer}
+          customer={customer}
+          reactions={reactions.get(message.id)}
+          isHighlighted={highlightedId === message.id}
+          isLocal={failed.has(message.id)}
+          {...handlers}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** The number of older pages to load while searching for a message. */
+const maxPages = 60
+const highlightMs = 2_400
+
+/** Scrolls to the message named in the URL or to a quoted message. Loads older pages until it is found. */
+function useReveal(
+  messages: readonly Message[],
+  { hasNextPage, isFetchingNextPage, fetchNextPage }: ReturnType<typeof useThread>,
+  { scroller, stopFollowing }: Pick<ReturnType<typeof useThreadScroll>, 'scroller' | 'stopFollowing'>,
+) {
+  const toast = useToast()
+  const requestedId = new URLSearchParams(useSearch()).get('message') ?? ''
+  const [target, setTarget] = useState(requestedId)
+  const [highlightedId, setHighlightedId] = useState('')
+  const pagesTried = useRef(0)
+  const reveal = useCallback((id: string) => {
+    pagesTried.current = 0
+    setTarget(id)
+  }, [])
+  useEffect(() => {
+    if (requestedId) reveal(requestedId)
+  }, [requestedId, reveal])
+  useEffect(() => {
+    if (!target || messages.length === 0) return
+    const element = scroller.current?.querySelector(`[data-message="${CSS.escape(target)}"]`)
+    if (element) {
+      stopFollowing()
+      element.scrollIntoView({ block: 'center' })
+      setHighlightedId(target)
+      setTarget('')
+    } else if (hasNextPage && pagesTried.current < maxPages) {
+      if (isFetchingNextPage) return
+      pagesTried.current += 1
+      fetchNextPage()
+    } else {
+      setTarget('')
+      toast.success(thread.notFound)
+    }
+  }, [target, messages, hasNextPage, isFetchingNextPage, fetchNextPage, scroller, stopFollowing, toast])
+  useEffect(() => {
+    if (!highlightedId) return
+    const timer = setTimeout(() => setHighlightedId(''), highlightMs)
+    return () => clearTimeout(timer)
+  }, [highlightedId])
+  return { highlightedId, reveal }
+}

@@ -1,0 +1,129 @@
+/** An entry of the timeline in the thread: a note of a member, or a line about what happened to the conversation. */
+import { memo, useState } from 'react'
+import { IconButton } from '../../../../ui/button.tsx'
+import { Confirm } from '../../../../ui/dialog.tsx'
+import { Icon, type IconName } from '../../../../ui/icon.tsx'
+import { describeError, useChange } from '../../lib/api.ts'
+import { formatClock, formatTime } from '../../lib/time.ts'
+import { words } from '../../words/words.ts'
+import { splitAtMentions } from '../model/mention-query.ts'
+import { type Entry, forgetNote, isPending } from '../model/notes.ts'
+import { Linked } from './text.tsx'
+
+const { note: labels, activity } = words.inbox
+
+type Props = { entry: Entry; conversationId: string; memberId: string; isHighlighted: boolean }
+
+export const TimelineEntry = memo(function TimelineEntry(props: Props) {
+  return props.entry.kind === 'note' ? <Note {...props} /> : <ActivityLine {...props} />
+})
+
+function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
+  const { id, text, member, created_at: at, details } = entry
+  const isOwn = member?.id === memberId
+  const author = isOwn ? words.inbox.message.you : (member?.name ?? activity.formerMember)
+  const names = details.mentions?.flatMap(({ name }) => name ?? []) ?? []
+  const isForMe = details.mentions?.some((mention) => mention.id === memberId)
+  return (
+    <article
+      className="inbox-note-entry"
+      data-message={id}
+      data-highlighted={isHighlighted ? '' : undefined}
+      data-for-me={isForMe ? '' : undefined}
+      data-pending={isPending(entry) ? '' : undefined}
+      aria-label={labels.from(author, formatTime(at))}
+    >
+      <header>
+        <Icon name="note" />
+        <strong>{author}</strong>
+        <span className="inbox-note-private cut">{labels.private}</span>
+        <time dateTime={at} title={formatTime(at)}>
+          {formatClock(at)}
+        </time>
+        {isOwn && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
+      </header>
+      <p className="inbox-text" dir="auto">
+        {splitAtMentions(text ?? '', names).map((part, index) =>
+          part.isMention ? (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other identity.
+            <mark key={index}>{part.text}</mark>
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: as above.
+            <Linked key={index} text={part.text} />
+          ),
+        )}
+      </p>
+    </article>
+  )
+}
+
+function DeleteNote({ id, conversationId }: { id: string; conversationId: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const remove = useChange('DELETE /conversations/{id}/notes/{note_id}', {
+    onDone: () => {
+      setOpen(false)
+      forgetNote(conversationId, id)
+    },
+  })
+  return (
+    <>
+      <IconButton label={labels.remove} icon="trash" size="small" onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Confirm
+          title={labels.removeTitle}
+          action={labels.remove}
+          danger
+          busy={remove.isPending}
+          error={remove.error ? describeError(remove.error) : undefined}
+          onConfirm={() => remove.mutate({ params: { id: conversationId, note_id: id } })}
+          onClose={() => setOpen(false)}
+        >
+          <p>{labels.removeText}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const icons: Record<Exclude<Entry['kind'], 'note'>, IconName> = {
+  status: 'check',
+  assigned: 'person',
+  labeled: 'tag',
+  snoozed: 'clock',
+}
+
+function ActivityLine({ entry, memberId }: Props) {
+  const { kind, created_at: at } = entry
+  if (kind === 'note') return null
+  return (
+    <p className="inbox-activity">
+      <Icon name={icons[kind]} />
+      <span>{describeActivity(entry, memberId)}</span>
+      <time dateTime={at} title={formatTime(at)}>
+        {formatClock(at)}
+      </time>
+    </p>
+  )
+}
+
+function describeActivity({ kind, member, details }: Entry, memberId: string): string {
+  const { by, status, assignee, added = [], removed = [], until } = details
+  const nameOf = (one: { id: string; name: string | null }) =>
+    one.id === memberId ? activity.you : (one.name ?? activity.formerMember)
+  const actor = member ? nameOf(member) : by === 'api' ? activity.api : ''
+  if (kind === 'status' && status) {
+    if (by === 'customer') return activity.reopenedByCustomer
+    if (by === 'timer') return activity.snoozeEnded
+    return activity.statuses[status](actor)
+  }
+  if (kind === 'assigned') {
+    if (!assignee) return activity.unassigned(actor)
+    if (assignee.id === member?.id) return activity.assignedToSelf(actor, assignee.id === memberId)
+    return activity.assigned(
+      actor,
+      assignee.id === memberId ? activity.youObject : (assignee.name ?? activity.formerMember),
+    )
+  }
+  if (kind === 'labeled') return activity.labeled(actor, added, removed)
+  return until ? activity.snoozed(actor, formatTime(until)) : ''
+}
