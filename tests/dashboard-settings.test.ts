@@ -278,6 +278,65 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   }
 })
 
+test('labels are added, renamed, recolored and deleted by keyboard, and the inbox follows', { skip }, async (t) => {
+  const { page, provider, window, member } = await openDashboard(t, '/settings/labels')
+  const dialog = page.getByRole('dialog')
+  await page.getByText('No labels yet').waitFor()
+  await page.getByRole('button', { name: 'Add label' }).first().click()
+  await page.keyboard.type('Refund')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowRight')
+  assert.ok(await dialog.getByRole('radio', { name: 'Orange' }).isChecked())
+  await assertAccessible(page)
+  await page.keyboard.press('Enter')
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name })
+  await row('Refund').waitFor()
+  await page.getByRole('button', { name: 'Add label' }).click()
+  await dialog.getByLabel('Name').fill(' refund')
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'exists already' }).waitFor()
+  await page.keyboard.press('Escape')
+
+  // Another member works in the inbox meanwhile.
+  await provider.writes({ from: '+14155550101', name: 'Ann Porter', text: 'My money, please' })
+  const viewer = await window({ as: await member('viewer'), width: 390, height: 844 })
+  const inbox = await window()
+  await inbox.goto('/inbox')
+  const annOf = (where: Page) => where.getByRole('link', { name: /Ann Porter/ })
+  await annOf(inbox).focus()
+  await inbox.keyboard.press('l')
+  await inbox.getByRole('dialog').getByRole('checkbox', { name: 'Refund' }).check()
+  await inbox.keyboard.press('Escape')
+  await annOf(inbox)
+    .and(inbox.getByRole('link', { name: /Labels: Refund/ }))
+    .waitFor()
+  assert.equal(await annOf(inbox).getByText('Refund', { exact: true }).isVisible(), true)
+
+  await page.reload()
+  await row('Refund').getByRole('link', { name: 'Show conversations with label Refund: 1' }).waitFor()
+  await row('Refund').getByRole('button', { name: 'Edit label Refund' }).press('Enter')
+  await dialog.getByLabel('Name').fill('Money back')
+  await dialog.getByRole('radio', { name: 'Teal' }).check()
+  await page.keyboard.press('Enter')
+  await row('Money back').waitFor()
+  await annOf(inbox).getByText('Money back', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Undo' }).press('Enter')
+  await annOf(inbox).getByText('Refund', { exact: true }).waitFor()
+
+  await viewer.goto('/settings/labels')
+  await viewer.getByText('Your role is Viewer').waitFor()
+  await viewer.getByRole('row').filter({ hasText: 'Refund' }).waitFor()
+  assert.equal(await viewer.getByRole('button', { name: /label/i }).count(), 0)
+  await assertFits(viewer)
+
+  await row('Refund').getByRole('button', { name: 'Delete label Refund' }).press('Enter')
+  await dialog.getByText('1 conversation will lose this label. This cannot be undone.').waitFor()
+  await assertAccessible(page)
+  await dialog.getByRole('button', { name: 'Delete label' }).press('Enter')
+  await page.getByText('No labels yet').waitFor()
+  await annOf(inbox).getByText('Refund', { exact: true }).waitFor({ state: 'hidden' })
+})
+
 test('a session shows the browser and system from its user agent', () => {
   const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)'
   const apple = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)'
@@ -302,7 +361,7 @@ test('every settings page is accessible and fits a phone, in light and dark mode
   const { page: light, window } = await openDashboard(t, '/settings/keys', { width: 390, height: 844 })
   const dark = await window({ width: 390, height: 844, dark: true })
   await dark.goto('/settings/keys')
-  const titles = ['API keys', 'Members', 'Channels', 'Workspace', 'Plan and usage', 'Audit log', 'Profile']
+  const titles = ['API keys', 'Members', 'Channels', 'Labels', 'Workspace', 'Plan and usage', 'Audit log', 'Profile']
   const look = async (page: Page) => {
     for (const title of titles) {
       await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: title }).click()

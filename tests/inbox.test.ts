@@ -352,9 +352,14 @@ test('labels are created by their first use, unique without regard to case, and 
     ['New', 'Refund', 'VIP'],
   )
   assert.equal((await browser.call('POST', '/labels', { name: 'REFUND' })).status, 200)
-  const created = await browser.call('POST', '/labels', { name: 'Delivery' })
+  const created = await browser.call('POST', '/labels', { name: 'Delivery', color: '#abcdef' })
   assert.equal(created.status, 201)
+  assert.equal(created.body.data.color, '#abcdef')
   await browser.call('PATCH', path, { labels: ['Delivery'] })
+  assert.deepEqual(
+    (await browser.call('GET', '/labels/counts')).body.data.map((one: Json) => one.conversation_count),
+    [1, 0, 0, 0],
+  )
   const change = { name: 'Shipping', color: '#123456' }
   const renamed = await browser.call('PATCH', `/labels/${created.body.data.id}`, change)
   assert.deepEqual(renamed.body.data, { id: created.body.data.id, ...change })

@@ -30,6 +30,30 @@ export async function listLabels(sql: Sql, workspaceId: string): Promise<Label[]
     select id, name, color from labels where workspace_id = ${workspaceId} order by name_key limit ${maxInWorkspace}`
 }
 
+/** Counting stops here, so that one label of a large workspace does not make the statement slow. */
+const maxCounted = 10_000
+
+/** How many conversations have each label, at most `maxCounted`. */
+export async function countLabels(
+  sql: Sql,
+  workspaceId: string,
+): Promise<{ id: string; conversation_count: number }[]> {
+  return sql<{ id: string; conversation_count: number }[]>`
+    select l.id, counted.conversation_count
+    from labels l
+    cross join lateral (
+      select count(*)::int as conversation_count
+      from (
+        select from conversation_labels cl
+        where cl.workspace_id = l.workspace_id and cl.label_id = l.id
+        limit ${maxCounted}
+      ) labeled
+    ) counted
+    where l.workspace_id = ${workspaceId}
+    order by l.name_key
+    limit ${maxInWorkspace}`
+}
+
 /** The id of the label with this id or name. */
 export async function getLabelId(sql: Sql, workspaceId: string, idOrName: string): Promise<string | undefined> {
   const isLabel = isUuid(idOrName) ? sql`id = ${idOrName}` : sql`name_key = ${fold(idOrName.trim())}`
@@ -37,17 +61,18 @@ export async function getLabelId(sql: Sql, workspaceId: string, idOrName: string
   return label?.id
 }
 
-/** Creates a label. A name that exists returns the existing label. */
+/** Creates a label, by default in the color of its name. A name that exists returns the existing label. */
 export async function resolveLabel(
   db: Db,
   workspaceId: string,
   input: string,
+  color?: string,
 ): Promise<{ label: Label; created: boolean }> {
   const name = readTagName(input, 'name')
   const key = fold(name)
   return db.begin(async (sql) => {
     const before = await getLabelId(sql, workspaceId, name)
-    const labels = await resolveLabels(sql, workspaceId, new Map([[key, name]]))
+    const labels = await resolveLabels(sql, workspaceId, new Map([[key, name]]), color)
     return { label: requireRow(labels.get(key), 'the label'), created: before === undefined }
   }) as Promise<{ label: Label; created: boolean }>
 }
@@ -60,9 +85,10 @@ export async function resolveLabels(
   sql: Sql,
   workspaceId: string,
   byKey: ReadonlyMap<string, string>,
+  color?: string,
 ): Promise<Map<string, Label>> {
   if (byKey.size === 0) return new Map()
-  const input = [...byKey].map(([key, name]) => ({ key, name, id: newId(), color: colorOf(key) }))
+  const input = [...byKey].map(([key, name]) => ({ key, name, id: newId(), color: color ?? colorOf(key) }))
   const created = await sql`
     insert into labels (workspace_id, id, name, name_key, color, created_at)
     select ${workspaceId}, i.id, i.name, i.key, i.color, i.created_at

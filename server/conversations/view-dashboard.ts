@@ -4,12 +4,17 @@ import type { Db } from '../lib/db.ts'
 import { DataOf, Deleted, IdParams, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
-import { deleteLabel, listLabels, resolveLabel, updateLabel } from './labels.ts'
+import { countLabels, deleteLabel, listLabels, resolveLabel, updateLabel } from './labels.ts'
 import { LabelSchema } from './routes.ts'
 import { createView, deleteView, listViews, updateView } from './views.ts'
 
 const Name = Type.String({ maxLength: 200, description: '1 to 80 characters.' })
 const HexColor = Type.String({ pattern: '^#[0-9a-f]{6}$' })
+
+const LabelCount = Type.Object({
+  id: Uuid,
+  conversation_count: Type.Integer({ description: 'At most 10,000: there may be more.' }),
+})
 
 const Filters = Type.Object(inboxFilters, { additionalProperties: false })
 const View = Type.Object({
@@ -28,18 +33,22 @@ export const labelDashboard = (db: Db) => async (app: App) => {
   app.get('/labels', { schema: { response: { 200: DataOf(Type.Array(LabelSchema)) } } }, async ({ session }) => ({
     data: await listLabels(db, session.workspaceId),
   }))
+  // A call of its own: menus of labels need no counts.
+  app.get('/labels/counts', { schema: { response: { 200: DataOf(Type.Array(LabelCount)) } } }, async ({ session }) => ({
+    data: await countLabels(db, session.workspaceId),
+  }))
   app.post(
     '/labels',
     {
       // An existing label is returned with 200.
       config: { audit: { action: 'label.created', summary: nameOf, when: (_, statusCode) => statusCode === 201 } },
       schema: {
-        body: Type.Object({ name: Name }),
+        body: Type.Object({ name: Name, color: Type.Optional(HexColor) }),
         response: { 200: DataOf(LabelSchema), 201: DataOf(LabelSchema) },
       },
     },
     async ({ session, body }, reply) => {
-      const { label, created } = await resolveLabel(db, session.workspaceId, body.name)
+      const { label, created } = await resolveLabel(db, session.workspaceId, body.name, body.color)
       return reply.code(created ? 201 : 200).send({ data: label })
     },
   )

@@ -1,6 +1,7 @@
 /** Settings: a side menu (tabs on a narrow window) and the open page. Agents do not see pages for owners and admins. */
 import './settings.css'
 import './replies.css'
+import './labels.css'
 import { type ComponentType, useEffect, useRef } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
@@ -11,6 +12,7 @@ import { words } from '../words/words.ts'
 import { AuditLog } from './audit.tsx'
 import { Channels } from './channels.tsx'
 import { Keys } from './keys.tsx'
+import { Labels } from './labels.tsx'
 import { Members } from './members.tsx'
 import { Notifications } from './notifications.tsx'
 import { Plan } from './plan.tsx'
@@ -27,6 +29,7 @@ const pages: readonly SettingsPage[] = [
   { href: '/settings/members', label: settings.members.title, icon: 'contacts', page: Members },
   { href: '/settings/channels', label: settings.channels.title, icon: 'chat', page: Channels },
   { href: '/settings/replies', label: settings.replies.title, icon: 'bolt', page: CannedReplies },
+  { href: '/settings/labels', label: settings.labels.title, icon: 'tag', page: Labels },
   { href: '/settings/workspace', label: settings.workspace.title, icon: 'company', page: Workspace },
   { href: '/settings/plan', label: settings.plan.title, icon: 'overview', page: Plan },
   { href: '/settings/audit', label: settings.audit.title, icon: 'shield', page: AuditLog, forManagers: true },

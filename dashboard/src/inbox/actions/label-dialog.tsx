@@ -1,15 +1,16 @@
 /** Adds and removes labels of one conversation or many, and creates labels. Enter toggles the first match. */
 import { type FormEvent, useState } from 'react'
 import { Button, IconButton } from '../../../../ui/button.tsx'
-import { Confirm, Dialog } from '../../../../ui/dialog.tsx'
+import { Dialog } from '../../../../ui/dialog.tsx'
 import { SearchInput } from '../../../../ui/form.tsx'
 import { Skeleton } from '../../../../ui/state.tsx'
-import { describeError, useCall, useChange } from '../../lib/api.ts'
+import { useCall } from '../../lib/api.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import { ErrorState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
 import { findConversation } from '../model/data.ts'
+import { DeleteLabel } from './delete-label.tsx'
 import { moveBetweenButtons } from './snooze-dialog.tsx'
 
 const { flow } = words.inbox
@@ -22,13 +23,6 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
   const [counts, setCounts] = useState(() => countLabels(ids))
   const isManager = useIsManager()
   const [deleted, setDeleted] = useState<Label>()
-  const remove = useChange('DELETE /labels/{id}', {
-    stale: ['GET /labels', 'GET /conversations', 'GET /conversations/{id}'],
-    onDone: () => {
-      setCreated(created.filter(({ name: other }) => other !== deleted?.name))
-      setDeleted(undefined)
-    },
-  })
   const [created, setCreated] = useState<readonly Label[]>([])
   const name = text.trim()
   const isNamed = (label: Label) => label.name.toLowerCase() === name.toLowerCase()
@@ -90,7 +84,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
               </label>
               {isManager && known.includes(label) && (
                 <IconButton
-                  label={flow.deleteLabel(label.name)}
+                  label={words.settings.labels.remove(label.name)}
                   icon="trash"
                   size="small"
                   onClick={() => setDeleted(label)}
@@ -111,17 +105,11 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
         </Button>
       </div>
       {deleted && (
-        <Confirm
-          title={flow.deleteLabelTitle(deleted.name)}
-          action={flow.deleteLabelAction}
-          danger
-          busy={remove.isPending}
-          error={remove.error ? describeError(remove.error) : undefined}
-          onConfirm={() => remove.mutate({ params: { id: deleted.id } })}
+        <DeleteLabel
+          label={deleted}
+          onDeleted={() => setCreated(created.filter(({ name: other }) => other !== deleted.name))}
           onClose={() => setDeleted(undefined)}
-        >
-          {flow.deleteLabelText}
-        </Confirm>
+        />
       )}
     </Dialog>
   )

@@ -92,7 +92,7 @@ export const Row = memo(function Row({
             <RowNote conversationId={id} isOpen={isOpen}>
               <LastMessage conversation={conversation} />
             </RowNote>
-            {labels.length > 0 && <RowLabels labels={labels} />}
+            <RowLabels labels={labels} />
             <RowPresence conversationId={id} />
             {unread > 0 && !isOpen && (
               <span className="inbox-unread">
@@ -113,15 +113,23 @@ export const Row = memo(function Row({
   )
 })
 
-const maxDots = 3
+const maxDots = 2
 
+/** The name of the first label and the dots of the next ones. Screen readers and the tooltip have all names. */
 function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
-  const names = labels.map(({ name }) => name).join(', ')
+  const [first, ...others] = labels
+  const names = flow.labeledWith(labels.map(({ name }) => name).join(', '))
+  if (!first) return null
   return (
     <span className="inbox-row-labels" title={names}>
-      {labels.slice(0, maxDots).map(({ id, color }) => (
+      <span className="inbox-row-label" aria-hidden="true">
+        <span className="inbox-label-dot" style={{ background: first.color }} />
+        <span className="cut">{first.name}</span>
+      </span>
+      {others.slice(0, maxDots).map(({ id, color }) => (
         <span key={id} className="inbox-label-dot" style={{ background: color }} />
       ))}
+      {others.length > maxDots && <small aria-hidden="true">{list.more(others.length - maxDots)}</small>}
       <span className="offscreen">{names}</span>
     </span>
   )

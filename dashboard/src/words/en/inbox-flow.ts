@@ -66,6 +66,7 @@ export const flow = {
   reopen: 'Reopen',
   assign: 'Assign',
   labels: 'Labels',
+  labeledWith: (names: string) => `Labels: ${names}`,
 
   changed: {
     open: (count: number) => (count === 1 ? 'Conversation reopened' : `${conversations(count)} reopened`),
@@ -101,10 +102,6 @@ export const flow = {
 
   labelSearch: 'Find or create a label',
   createLabel: (name: string) => `Create label “${name}”`,
-  deleteLabel: (name: string) => `Delete label ${name}`,
-  deleteLabelTitle: (name: string) => `Delete label “${name}”?`,
-  deleteLabelText: 'The label is removed from all conversations. This cannot be undone.',
-  deleteLabelAction: 'Delete label',
   noLabels: 'No labels yet. Enter a name to create the first one.',
   labelsOf: (count: number) => (count === 1 ? 'Labels' : `Labels of ${conversations(count)}`),
 

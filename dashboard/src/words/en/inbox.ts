@@ -76,6 +76,7 @@ export const inbox = {
     channel: 'Channel',
     anyChannel: 'All channels',
     atMost: (count: number) => (count > 99 ? '99+' : String(count)),
+    more: (count: number) => `+${count}`,
     assignedTo: (name: string) => `Assigned to ${name}`,
     you: 'You: ',
     draft: 'Draft',

@@ -1,4 +1,5 @@
 import { channels } from './settings-channels.ts'
+import { labels } from './settings-labels.ts'
 import { replies } from './settings-replies.ts'
 
 /** Audit actions by the service's name. The page falls back to that name for an action without an entry here. */
@@ -63,6 +64,7 @@ export const settings = {
   menu: 'Settings',
   channels,
   replies,
+  labels,
   keys: {
     title: 'API keys',
     lead: 'Give your programs access to this workspace.',

@@ -1,0 +1,55 @@
+/** Asks before a label is deleted, with the number of conversations that lose it. */
+import { Confirm } from '../../../../ui/dialog.tsx'
+import { Skeleton } from '../../../../ui/state.tsx'
+import { useToast } from '../../../../ui/toast.tsx'
+import { describeError, useCall, useChange } from '../../lib/api.ts'
+import { words } from '../../words/words.ts'
+import type { Label } from '../model/changes.ts'
+
+const { labels: texts } = words.settings
+
+/** The queries that show labels. */
+export const labelQueries = [
+  'GET /labels',
+  'GET /labels/counts',
+  'GET /conversations',
+  'GET /conversations/{id}',
+] as const
+
+/** The service stops counting here. */
+const maxCounted = 10_000
+export const isMoreThanCounted = (count: number): boolean => count >= maxCounted
+
+type Props = { label: Label; onDeleted?: () => void; onClose: () => void }
+
+export function DeleteLabel({ label: { id, name }, onDeleted, onClose }: Props) {
+  const toast = useToast()
+  const counts = useCall('GET /labels/counts', {})
+  const remove = useChange('DELETE /labels/{id}', {
+    stale: labelQueries,
+    onDone: () => {
+      toast.success(texts.removed(name))
+      onDeleted?.()
+      onClose()
+    },
+  })
+  const count = counts.data?.find((one) => one.id === id)?.conversation_count ?? 0
+  const error = remove.error ?? counts.error
+  return (
+    <Confirm
+      title={texts.removeTitle(name)}
+      action={texts.removeAction}
+      danger
+      busy={remove.isPending || counts.isPending}
+      error={error ? describeError(error) : undefined}
+      onConfirm={() => remove.mutate({ params: { id } })}
+      onClose={onClose}
+    >
+      {counts.isPending ? (
+        <Skeleton lines={1} />
+      ) : (
+        <p>{count === 0 ? texts.removeUnused : texts.removeText(count, isMoreThanCounted(count))}</p>
+      )}
+    </Confirm>
+  )
+}

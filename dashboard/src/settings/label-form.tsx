@@ -1,0 +1,113 @@
+/** The dialog to add a label, or to change its name and color. The toast offers to undo a change. */
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Field, Input } from '../../../ui/form.tsx'
+import { ErrorNote } from '../../../ui/note.tsx'
+import { useToast } from '../../../ui/toast.tsx'
+import { labelQueries } from '../inbox/actions/delete-label.tsx'
+import type { Label } from '../inbox/model/changes.ts'
+import { useChange } from '../lib/api.ts'
+import { fieldErrorsOf } from '../lib/field-errors.ts'
+import { words } from '../words/words.ts'
+
+const { labels: texts } = words.settings
+
+const colors = Object.keys(texts.colors)
+
+type Props = {
+  /** Undefined: a new one. */
+  label: Label | undefined
+  others: readonly Label[]
+  onClose: () => void
+}
+
+export function LabelForm({ label, others, onClose }: Props) {
+  const toast = useToast()
+  const [name, setName] = useState(label?.name ?? '')
+  const [color, setColor] = useState(label?.color ?? colors[others.length % colors.length] ?? '')
+  const [isTaken, setTaken] = useState(false)
+  const undo = useChange('PATCH /labels/{id}', { stale: labelQueries, onFailed: toast.error })
+  const create = useChange('POST /labels', {
+    stale: labelQueries,
+    onDone: (created) => {
+      toast.success(texts.added(created.name))
+      onClose()
+    },
+  })
+  const update = useChange('PATCH /labels/{id}', {
+    stale: labelQueries,
+    onDone: ({ id, name: saved }) => {
+      const before = label && { name: label.name, color: label.color }
+      toast.success(texts.saved(saved), before && (() => undo.mutate({ params: { id }, body: before })))
+      onClose()
+    },
+  })
+  const errors = fieldErrorsOf(create.error ?? update.error, ['name'])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const body = { name: name.trim(), color }
+    if (label) return update.mutate({ params: { id: label.id }, body })
+    // The service would return the existing label.
+    if (others.some((other) => other.name.toLowerCase() === body.name.toLowerCase())) return setTaken(true)
+    create.mutate({ body })
+  }
+  return (
+    <Dialog title={label ? texts.editTitle(label.name) : texts.add} onClose={onClose}>
+      <form className="settings-form" onSubmit={submit}>
+        <Field label={texts.name} error={isTaken ? texts.exists(name.trim()) : errors.name}>
+          {(wiring) => (
+            <Input
+              {...wiring}
+              required
+              maxLength={80}
+              autoComplete="off"
+              dir="auto"
+              value={name}
+              onChange={(event) => {
+                setName(event.target.value)
+                setTaken(false)
+              }}
+            />
+          )}
+        </Field>
+        <ColorPicker value={color} onChange={setColor} />
+        {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button type="submit" variant="primary" busy={create.isPending || update.isPending}>
+            {label ? words.common.save : texts.add}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** The arrow keys move between the colors. */
+function ColorPicker({ value, onChange }: { value: string; onChange: (color: string) => void }) {
+  const name = useId()
+  const [initial] = useState(value)
+  const all = colors.includes(initial) ? colors : [initial, ...colors]
+  return (
+    <fieldset className="settings-colors">
+      <legend className="label">{texts.color}</legend>
+      {all.map((color) => {
+        const text = texts.colors[color] ?? texts.otherColor(color)
+        return (
+          <input
+            key={color}
+            type="radio"
+            name={name}
+            className="swatch"
+            aria-label={text}
+            title={text}
+            style={{ background: color }}
+            checked={color === value}
+            onChange={() => onChange(color)}
+          />
+        )
+      })}
+    </fieldset>
+  )
+}
