@@ -2,7 +2,7 @@
  * The reply area: the reply box while the reply window is open, otherwise the reason and the template picker. A switch replaces it
  * with the note box.
  */
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../../ui/button.tsx'
 import { SegmentedControl } from '../../../../ui/form.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
@@ -20,9 +20,10 @@ import { NoteBox } from './note-box.tsx'
 import { ReplyBox } from './reply-box.tsx'
 import { type ReplyWindow, replyWindowOf } from './reply-rules.ts'
 import { ReplyWarning, useReplyGuard } from './reply-warning.tsx'
-import { TemplatePicker } from './template-picker.tsx'
 
 const { composer } = words.inbox
+
+const TemplatePicker = lazy(async () => ({ default: (await import('./template-picker.tsx')).TemplatePicker }))
 
 type Props = {
   conversation: Conversation
@@ -41,6 +42,14 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
   const { state } = replyWindow
   const newestId = messages?.[0]?.id ?? ''
   const guard = useReplyGuard(conversation.id, messages, me.id)
+  const openPicker = () => {
+    guard.begin()
+    setPickerOpen(true)
+  }
+  const closePicker = () => {
+    guard.end()
+    setPickerOpen(false)
+  }
   const { mode, footer, open } = useMode(conversation.id)
   useShortcuts({ r: () => open('reply'), n: () => open('note') })
   // A quote belongs to a reply.
@@ -81,11 +90,7 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
       {/* Hidden and not removed: it keeps its attachments. */}
       <div hidden={mode !== 'reply'}>
         {replyWindow.state === 'closed' ? (
-          <WindowClosed
-            conversation={conversation}
-            hasWritten={replyWindow.hasWritten}
-            onTemplate={() => setPickerOpen(true)}
-          />
+          <WindowClosed conversation={conversation} hasWritten={replyWindow.hasWritten} onTemplate={openPicker} />
         ) : (
           <ReplyBox
             conversation={conversation}
@@ -93,27 +98,28 @@ export function Composer({ conversation, messages, quoted, onQuoteDone }: Props)
             onQuoteDone={onQuoteDone}
             guard={guard}
             onSend={(body) => send({ conversationId: conversation.id, body, after: newestId, sender: me, quoted })}
-            onTemplate={isMsgapp ? () => setPickerOpen(true) : undefined}
+            onTemplate={isMsgapp ? openPicker : undefined}
             note={<WindowNote replyWindow={replyWindow} now={now} />}
           />
         )}
       </div>
       {guard.question && <ReplyWarning question={guard.question} />}
       {isPickerOpen && (
-        <TemplatePicker
-          name={nameOf(conversation.contact)}
-          onClose={() => setPickerOpen(false)}
-          onSend={(template, text) => {
-            setPickerOpen(false)
-            send({
-              conversationId: conversation.id,
-              body: { type: 'template', template },
-              after: newestId,
-              sender: me,
-              text,
-            })
-          }}
-        />
+        <Suspense>
+          {' '}
+          <TemplatePicker
+            name={nameOf(conversation.contact)}
+            onClose={closePicker}
+            // The picker keeps its values while the question is open.
+            onSend={(template, text) =>
+              guard.check(() => {
+                closePicker()
+                const body = { type: 'template' as const, template }
+                send({ conversationId: conversation.id, body, after: newestId, sender: me, text })
+              })
+            }
+          />
+        </Suspense>
       )}
     </footer>
   )

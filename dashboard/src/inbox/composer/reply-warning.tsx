@@ -19,6 +19,9 @@ export type ReplyGuard = {
   check: (send: () => void) => void
   /** Call when the text changes: an empty text ends the draft. */
   follow: (text: string) => void
+  /** Call when the member begins a template, and when it is sent or given up. */
+  begin: () => void
+  end: () => void
   question: { reply: Message; confirm: () => void; close: () => void } | undefined
 }
 
@@ -43,14 +46,21 @@ export function useReplyGuard(
     [key],
   )
   const hasText = useRef(false)
+  const begin = useCallback(() => {
+    if (start.current === undefined && latest.current) setStart(latest.current[0]?.id ?? '')
+  }, [setStart])
   const follow = useCallback(
     (text: string) => {
       hasText.current = text !== ''
       if (!hasText.current) setStart(undefined)
-      else if (start.current === undefined && latest.current) setStart(latest.current[0]?.id ?? '')
+      else begin()
     },
-    [setStart],
+    [setStart, begin],
   )
+  // A text in the reply box is a draft of its own.
+  const end = useCallback(() => {
+    if (!hasText.current) setStart(undefined)
+  }, [setStart])
   // The messages of a restored draft load after its text.
   const isLoaded = messages !== undefined
   useEffect(() => {
@@ -84,7 +94,7 @@ export function useReplyGuard(
       pending.send()
     },
   }
-  return { check, follow, question }
+  return { check, follow, begin, end, question }
 }
 
 export function ReplyWarning({
