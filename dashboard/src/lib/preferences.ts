@@ -1,6 +1,6 @@
 /** The member's preferences, the same on all devices. The density is also kept in this browser, for the first paint. */
 import { useIsMutating } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useSyncExternalStore } from 'react'
 import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, queryClient, useCall, useChange } from './api.ts'
 
@@ -10,10 +10,19 @@ const densityKey = 'parley-density'
 
 const key = ['GET /preferences', {}]
 
+const listeners = new Set<() => void>()
+const subscribe = (listener: () => void) => {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+const getPreferences = () => queryClient.getQueryData<Preferences>(key)
+
 export function usePreferences() {
   // An answer from before a change would show the old value for a moment.
   const isChanging = useIsMutating() > 0
-  return useCall('GET /preferences', {}, { live: isChanging ? false : 'member' })
+  const { data, error, refetch } = useCall('GET /preferences', {}, { live: isChanging ? false : 'member' })
+  // The cache publishes a change in a later task. React would reset the input that the member changed until then.
+  return { data: useSyncExternalStore(subscribe, getPreferences) ?? data, error, refetch }
 }
 
 /** Returns a function that changes preferences. They change at once, and back if the service refuses. */
@@ -33,6 +42,7 @@ export function useChangePreferences(): (changes: Partial<Preferences>) => void 
   return (changes) => {
     void queryClient.cancelQueries({ queryKey: key })
     queryClient.setQueryData<Preferences>(key, (preferences) => preferences && { ...preferences, ...changes })
+    for (const listener of listeners) listener()
     mutate({ body: changes })
   }
 }
