@@ -137,6 +137,39 @@ test('a note mentions a member by keyboard, is marked as private, and is never s
   assert.deepEqual(await provider.sent(ann), [])
 })
 
+test('an undo keeps what another member changed meanwhile', { skip }, async (t) => {
+  const { page: owner, provider, window, member } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  const ben = await window({ as: await member('agent', 'Ben Carter') })
+  await ben.goto('/inbox')
+  for (const page of [owner, ben]) await rowOf(page, 'Ann Porter').click()
+  const labels = (page: Page) => page.locator('.inbox-thread-head').getByRole('listitem')
+  const label = async (page: Page, text: string) => {
+    await page.keyboard.press('l')
+    await page.getByRole('dialog').getByRole('searchbox').fill(text)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Escape')
+  }
+  const become = async (...names: string[]) => {
+    for (const page of [owner, ben])
+      await until(names.join(), async () => (await labels(page).allTextContents()).join() === names.join())
+  }
+  await label(owner, 'Refund')
+  await become('Refund')
+  await label(ben, 'Urgent')
+  await become('Refund', 'Urgent')
+  await owner.keyboard.press('z')
+  await become('Urgent')
+  // Enter takes the first of several matches, and creates no label with the beginning of a name.
+  await label(ben, 'r')
+  await become('Refund', 'Urgent')
+  // The arrow keys move between the search field and the labels; Enter sets them.
+  await ben.keyboard.press('l')
+  await ben.getByRole('checkbox', { name: 'Urgent' }).waitFor()
+  for (const key of ['ArrowDown', 'ArrowDown', 'Enter', 'Escape']) await ben.keyboard.press(key)
+  await become('Refund')
+})
+
 test('a viewer reads the inbox, and the pages say why nothing can be changed', { skip }, async (t) => {
   const { page: owner, provider, window, member, db } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })

@@ -11,7 +11,7 @@ import { words } from '../../words/words.ts'
 import { type Label, useChanges } from '../model/changes.ts'
 import { findConversation } from '../model/data.ts'
 import { DeleteLabel } from './delete-label.tsx'
-import { moveBetweenButtons } from './snooze-dialog.tsx'
+import { moveBetweenChoices } from './snooze-dialog.tsx'
 
 const { flow } = words.inbox
 
@@ -45,7 +45,7 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!name) return onClose()
-    const match = shown.find(isNamed) ?? (shown.length === 1 ? shown[0] : undefined)
+    const match = shown.find(isNamed) ?? shown[0]
     if (!match) return create()
     toggle(match)
     setText('')
@@ -60,12 +60,13 @@ export default function LabelDialog({ ids, onClose }: { ids: readonly string[]; 
           maxLength={80}
           autoComplete="off"
           onChange={(event) => setText(event.target.value)}
+          onKeyDown={moveBetweenChoices}
         />
       </form>
       {labels.error && !labels.data && <ErrorState error={labels.error} onRetry={() => void labels.refetch()} />}
       {!labels.data && !labels.error && <Skeleton lines={3} />}
       {labels.data && all.length === 0 && !name && <p className="hint">{flow.noLabels}</p>}
-      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+      <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {shown.map((label) => {
           const count = counts.get(label.name) ?? 0
           return (

@@ -31,7 +31,7 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
   return (
     <Dialog title={flow.snooze} onClose={onClose}>
       <p className="hint">{flow.snoozeText}</p>
-      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+      <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {listSnoozeChoices(now).map(({ key, at }, index) => (
           <li key={key}>
             <button type="button" data-focus={index === 0 ? '' : undefined} onClick={() => choose(at.toISOString())}>
@@ -70,12 +70,18 @@ export default function SnoozeDialog({ rows, onChoose, onClose }: Props) {
   )
 }
 
-/** The arrow keys move between the buttons of a list. */
-export function moveBetweenButtons(event: KeyboardEvent<HTMLElement>): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (!step) return
+/** The arrow keys move between the choices of a dialog and its search field. Enter also sets a check box. */
+export function moveBetweenChoices(event: KeyboardEvent<HTMLElement>): void {
+  const { target, key, currentTarget } = event
+  const step = { ArrowDown: 1, ArrowUp: -1 }[key]
+  if (key === 'Enter' && target instanceof HTMLInputElement && target.type === 'checkbox') target.click()
+  else if (!step) return
+  else {
+    const choices = [...(currentTarget.closest('dialog')?.querySelectorAll<HTMLElement>(choice) ?? [])]
+    const from = choices.findIndex((each) => each.matches(':focus'))
+    choices[Math.min(choices.length - 1, Math.max(0, from + step))]?.focus()
+  }
   event.preventDefault()
-  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input[type="checkbox"]')]
-  const from = buttons.findIndex((button) => button.matches(':focus'))
-  buttons[Math.min(buttons.length - 1, Math.max(0, from + step))]?.focus()
 }
+
+const choice = 'input[type="search"], .inbox-choices > li > button:first-child, .inbox-choices > li > label > input'

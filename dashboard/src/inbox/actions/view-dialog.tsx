@@ -11,7 +11,7 @@ import { useCanWrite } from '../../lib/session.tsx'
 import { ErrorState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { fromQuery, setFilters, toQuery, useFilters } from '../model/filters.ts'
-import { moveBetweenButtons } from './snooze-dialog.tsx'
+import { moveBetweenChoices } from './snooze-dialog.tsx'
 
 const { flow } = words.inbox
 
@@ -49,7 +49,7 @@ export default function ViewDialog({ onClose }: { onClose: () => void }) {
       {views.error && !views.data && <ErrorState error={views.error} onRetry={() => void views.refetch()} />}
       {!views.data && !views.error && <Skeleton lines={3} />}
       {views.data?.length === 0 && <p className="hint">{flow.noViews}</p>}
-      <ul className="inbox-choices" onKeyDown={moveBetweenButtons}>
+      <ul className="inbox-choices" onKeyDown={moveBetweenChoices}>
         {views.data?.map((view, index) => (
           <li key={view.id}>
             <button

@@ -32,7 +32,12 @@ export function useChanges() {
     const apply = (ids: readonly string[], change: Change, onUndo?: () => void) => {
       const before = ids.flatMap((id) => findConversation(id) ?? [])
       const beforeById = new Map(before.map((row) => [row.id, row]))
-      const restore = () => patchConversations(ids, ({ id }) => beforeById.get(id) ?? {})
+      // Only the changed fields: the customer or another member may have changed the others since.
+      const restore = () =>
+        patchConversations(ids, (row) => {
+          const old = beforeById.get(row.id)
+          return old ? restoredFields(row, old, change.body) : {}
+        })
       patchConversations(ids, change.patch)
       const sent = save(ids, change.body).then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
@@ -100,17 +105,43 @@ async function saveAll(changes: ReadonlyMap<string, { ids: string[]; body: Body 
   for (const { ids, body } of changes.values()) await save(ids, body)
 }
 
-/** The changes that restore the fields that `changed` has, grouped by their values. */
+const hasLabel = ({ labels }: Conversation, name: string): boolean => labels.some((label) => label.name === name)
+
+/** The fields of `row` without the change `changed`, which found them as `old` has them. */
+function restoredFields(row: Conversation, old: Conversation, changed: Body): Partial<Conversation> {
+  const names = new Set([...(changed.add_labels ?? []), ...(changed.remove_labels ?? [])])
+  const labels = [
+    ...row.labels.filter(({ name }) => !names.has(name)),
+    ...old.labels.filter(({ name }) => names.has(name)),
+  ].sort((one, other) => one.name.localeCompare(other.name))
+  return {
+    ...('status' in changed || 'snoozed_until' in changed
+      ? { status: old.status, snoozed_until: old.snoozed_until }
+      : {}),
+    ...('assigned_agent_id' in changed
+      ? { assigned_agent_id: old.assigned_agent_id, assigned_agent: old.assigned_agent }
+      : {}),
+    ...(names.size > 0 ? { labels } : {}),
+  }
+}
+
+/** The changes that undo `changed` for these conversations, as they were before it, grouped by their values. */
 function restoreBodies(rows: readonly Conversation[], changed: Body): Map<string, { ids: string[]; body: Body }> {
   const groups = new Map<string, { ids: string[]; body: Body }>()
+  const { add_labels: added = [], remove_labels: removed = [] } = changed
   for (const row of rows) {
+    const addedToRow = added.filter((name) => !hasLabel(row, name))
+    const removedFromRow = removed.filter((name) => hasLabel(row, name))
     const body: Body = {
       ...('status' in changed || 'snoozed_until' in changed
         ? { status: row.status, snoozed_until: row.snoozed_until }
         : {}),
       ...('assigned_agent_id' in changed ? { assigned_agent_id: row.assigned_agent_id } : {}),
-      ...('add_labels' in changed || 'remove_labels' in changed ? { labels: row.labels.map(({ name }) => name) } : {}),
+      // Labels that another member has added or removed since stay as they are.
+      ...(addedToRow.length > 0 ? { remove_labels: addedToRow } : {}),
+      ...(removedFromRow.length > 0 ? { add_labels: removedFromRow } : {}),
     }
+    if (Object.keys(body).length === 0) continue
     const key = JSON.stringify(body)
     const group = groups.get(key) ?? { ids: [], body }
     group.ids.push(row.id)
