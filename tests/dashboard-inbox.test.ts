@@ -322,6 +322,26 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await box(page).press('Control+Enter')
   await page.getByText('The reply was not sent. The conversation is open again.').waitFor()
   await becomes('it open', (all) => all['Dan Early'].status === 'open')
+
+  // An unread conversation behind "1 new" opens with the focus in it. When it closes, the list continues at its top.
+  await provider.writes({ from: '+14155550209', name: 'Eve Fox', text: 'Hello' })
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('o')
+  await page.getByRole('heading', { name: 'Eve Fox' }).waitFor()
+  await page.locator('.inbox-messages:focus').waitFor()
+  await page.keyboard.press('e')
+  await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await becomes('it closed', (all) => all['Eve Fox'].status === 'closed')
+  assert.equal(await rowOf(page, 'Ben Carter').evaluate((row) => row.matches(':focus')), true)
+
+  // The next unread conversation matches the filters of the list.
+  await provider.writes({ from: '+14155550209', text: 'One more thing' })
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
+  await page.getByRole('button', { name: /^Mine/ }).click()
+  await page.getByText('No conversations match these filters.').waitFor()
+  await page.keyboard.press('o')
+  await page.getByText('No unread conversations.').waitFor()
 })
 
 /** A dashboard, and its conversations as the service has them. */

@@ -1,9 +1,9 @@
 /** Opens a conversation of the inbox: a listed one, the next unread one, the one whose customer waits longest. */
 import { navigate } from 'wouter/use-browser-location'
 import { call } from '../../lib/api.ts'
-import type { Conversation } from '../model/data.ts'
-import { hrefOf } from '../model/filters.ts'
-import { rowOf } from '../model/list-focus.ts'
+import { type Conversation, findConversation } from '../model/data.ts'
+import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
+import { listedIds, rowOf } from '../model/list-focus.ts'
 
 /** Where the focus goes: to the row of the conversation, or to its reply box. */
 type Focus = 'row' | 'reply'
@@ -14,24 +14,37 @@ export function openConversation(id: string, focus: Focus = 'row'): void {
   row?.scrollIntoView({ block: 'nearest' })
   if (focus === 'row' && row) row.focus()
   // The conversation renders from the cache in the next frame.
-  else requestAnimationFrame(() => requestAnimationFrame(() => focusThread(focus)))
+  else requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus)))
 }
 
-function focusThread(focus: Focus): void {
+const maxWaitFrames = 300
+
+/** Waits while the conversation loads, unless the member goes elsewhere meanwhile. */
+function focusThread(id: string, focus: Focus, waitedFrames = 0): void {
+  if (location.pathname !== `/inbox/${id}` || document.activeElement?.matches('input, textarea, dialog *')) return
   const box = document.querySelector<HTMLElement>('.inbox-composer textarea')
   const target = focus === 'reply' && box ? box : document.querySelector<HTMLElement>('.inbox-messages')
-  target?.focus({ preventScroll: true })
+  if (target) target.focus({ preventScroll: true })
+  else if (waitedFrames < maxWaitFrames) requestAnimationFrame(() => focusThread(id, focus, waitedFrames + 1))
 }
 
-/** The next unread open conversation, newest first. Undefined: there is none. */
+/** The query for open conversations with the filters of the list. */
+const queryOpen = (change: Partial<Filters>) => toQuery({ ...parseFilters(location.search), status: 'open', ...change })
+
+/** The next unread conversation below the open one, else from the top of the list, else one that is not listed yet. */
 export async function findUnread(openId: string): Promise<string | undefined> {
-  const { data } = await call('GET /conversations', { query: { status: 'open', unread: 'true', limit: 2 } })
+  const listed = listedIds()
+  const below = listed.indexOf(openId) + 1
+  const isUnread = (id: string) => id !== openId && (findConversation(id)?.unread_count ?? 0) > 0
+  const next = [...listed.slice(below), ...listed.slice(0, below)].find(isUnread)
+  if (next) return next
+  const { data } = await call('GET /conversations', { query: { ...queryOpen({ unread: true }), limit: 2 } })
   return data.find(({ id }) => id !== openId)?.id
 }
 
 /** After the open conversation if its customer waits, else the longest wait. Undefined: no customer waits. */
 export async function findWaiting(openId: string): Promise<string | undefined> {
-  const { data } = await call('GET /conversations', { query: { status: 'open', sort: 'waiting', limit: 100 } })
+  const { data } = await call('GET /conversations', { query: { ...queryOpen({ sort: 'waiting' }), limit: 100 } })
   const waiting = data.filter(({ waiting_since }: Conversation) => waiting_since !== null)
   const open = waiting.findIndex(({ id }) => id === openId)
   const next = waiting[open + 1] ?? waiting[0]

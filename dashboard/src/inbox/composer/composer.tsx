@@ -137,7 +137,12 @@ function useMode(conversationId: string) {
   const open = useCallback((next: Mode) => setState((state) => ({ mode: next, openCount: state.openCount + 1 })), [])
   useEffect(() => {
     if (openCount === 0) return
-    footer.current?.querySelector<HTMLElement>('div:not([hidden]) > .inbox-write > textarea')?.focus()
+    // Without a reply box, the button that chooses a template.
+    footer.current
+      ?.querySelector<HTMLElement>(
+        'div:not([hidden]) > .inbox-write > textarea, div:not([hidden]) > .inbox-closed > button',
+      )
+      ?.focus()
   }, [openCount])
   return { mode, footer, open }
 }

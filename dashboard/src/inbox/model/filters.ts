@@ -29,23 +29,27 @@ export const noFilters: Filters = {
   ...{ status: 'open', sort: 'newest', assigned: '', unread: false, channel: '', label: '', waiting: '' },
 }
 
-/** The filters in the URL. Unknown values are ignored. */
 export function useFilters() {
   const search = useSearch()
   return useMemo(() => {
-    const query = new URLSearchParams(search)
-    const text = (name: string) => query.get(name) ?? ''
-    const filters: Filters = {
-      status: statusTabs.find((status) => status === text('status')) ?? 'open',
-      sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
-      assigned: isAssignee(text('assigned')) ? text('assigned') : '',
-      unread: text('unread') === 'true',
-      channel: channels.find((channel) => channel === text('channel')) ?? '',
-      label: text('label').slice(0, 200),
-      waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
-    }
+    const filters = parseFilters(search)
     return { filters, isPlain: !filters.assigned && !filters.unread && countFilters(filters) === 0 }
   }, [search])
+}
+
+/** The filters in the query of a URL. Unknown values are ignored. */
+export function parseFilters(search: string): Filters {
+  const query = new URLSearchParams(search)
+  const text = (name: string) => query.get(name) ?? ''
+  return {
+    status: statusTabs.find((status) => status === text('status')) ?? 'open',
+    sort: sorts.find((sort) => sort === text('sort')) ?? 'newest',
+    assigned: isAssignee(text('assigned')) ? text('assigned') : '',
+    unread: text('unread') === 'true',
+    channel: channels.find((channel) => channel === text('channel')) ?? '',
+    label: text('label').slice(0, 200),
+    waiting: /^[1-9]\d{0,4}$/.test(text('waiting')) ? text('waiting') : '',
+  }
 }
 
 const isAssignee = (text: string) => text === 'me' || text === unassigned || /^[0-9a-f-]{36}$/.test(text)

@@ -17,11 +17,13 @@ export function isListInUse(): boolean {
   return !!list && (list.scrollTop > 0 || list.matches(':hover') || list.contains(document.activeElement))
 }
 
-/** The row after these, else the one before them: where the member continues when these leave the list. */
+/**
+ * The row after these, else the one before them: where the member continues when these leave the list. The first row if the list
+ * has none of these: an open conversation can wait behind "1 new".
+ */
 export function neighborOf(ids: ReadonlySet<string>): string {
   const listed = listedIds()
   const last = listed.findLastIndex((id) => ids.has(id))
-  if (last < 0) return ''
   return listed.slice(last + 1).find((id) => !ids.has(id)) ?? listed.slice(0, last).findLast((id) => !ids.has(id)) ?? ''
 }
 
