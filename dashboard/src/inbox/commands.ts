@@ -29,7 +29,7 @@ export function useInboxCommands(openId: string, actions: InboxActions): void {
     { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], run: () => actions.assign(ids, member) },
     { id: 'unassign', label: texts.unassign, icon: 'person', run: () => actions.assign(ids, null) },
     ...members
-      .filter(({ id, state }) => state === 'active' && id !== member.id)
+      .filter(({ id, state, role }) => state === 'active' && role !== 'viewer' && id !== member.id)
       .map((agent) => ({
         id: `assign-${agent.id}`,
         label: texts.assign(memberName(agent)),

@@ -119,7 +119,7 @@ export function ReplyForm({ reply, onClose }: { reply: CannedReply | undefined; 
         <div className="dialog-foot">
           <Button onClick={onClose}>{words.common.cancel}</Button>
           <Button type="submit" variant="primary" busy={isBusy} disabled={!isReady}>
-            {words.common.save}
+            {reply ? words.common.save : labels.add}
           </Button>
         </div>
       </form>

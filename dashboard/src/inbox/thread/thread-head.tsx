@@ -42,9 +42,9 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         {labels.length > 0 && (
           <ul className="inbox-labels" aria-label={flow.labels}>
             {labels.map(({ id: labelId, name, color }) => (
-              <li key={labelId}>
+              <li key={labelId} title={name}>
                 <span className="inbox-label-dot" style={{ background: color }} />
-                {name}
+                <span className="cut">{name}</span>
               </li>
             ))}
           </ul>

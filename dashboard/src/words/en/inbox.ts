@@ -306,7 +306,7 @@ export const inbox = {
   start: {
     title: 'New conversation',
     titleWith: (name: string) => `New conversation with ${name}`,
-    search: 'Search contacts by name, number or email',
+    search: 'Name, phone number or email',
     contacts: 'Contacts',
     none: (search: string) => (search ? `No contacts match “${search}”.` : 'No contacts yet.'),
     addNumber: (phone: string) => `Add contact ${phone}`,
