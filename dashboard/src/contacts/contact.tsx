@@ -22,6 +22,7 @@ import { Attributes } from './attributes.tsx'
 import { ContactForm } from './contact-form.tsx'
 import { ContactNotes } from './contact-notes.tsx'
 import { Duplicates, useDuplicates } from './duplicates.tsx'
+import { MergeWith } from './merge-with.tsx'
 import { OptOutSwitch } from './opt-out-switch.tsx'
 import { useVisit, VisitFacts } from './visit.tsx'
 
@@ -43,6 +44,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
   const duplicates = useDuplicates(contact.id)
   const visit = useVisit(contact.id, contact.channels.includes('web'))
   const name = nameOf(contact)
+  const openMerged = (id: string) => navigate(`/contacts/${id}`, { replace: true })
   return (
     <Page
       title={name}
@@ -50,6 +52,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
       back={{ href: '/contacts', label: texts.back }}
       actions={
         <>
+          <MergeWith contact={contact} onMerged={openMerged} />
           <StartConversation contact={contact} />
           <Avatar name={name} size="large" />
         </>
@@ -78,11 +81,7 @@ function ContactDetails({ contact }: { contact: Contact }) {
           {duplicates.length > 0 && (
             <Card title={panel.duplicates.title}>
               <WriteAccess>
-                <Duplicates
-                  contact={contact}
-                  duplicates={duplicates}
-                  onMerged={(id) => navigate(`/contacts/${id}`, { replace: true })}
-                />
+                <Duplicates contact={contact} duplicates={duplicates} onMerged={openMerged} />
               </WriteAccess>
             </Card>
           )}

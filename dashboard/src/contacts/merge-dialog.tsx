@@ -1,4 +1,4 @@
-/** Merges two contacts: shows both and the result, lets the member choose which one stays, and asks before it merges. */
+/** Merges two contacts: finds the other one, shows both and the result, lets the member choose which one stays, and asks before it merges. */
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
@@ -7,13 +7,15 @@ import { useToast } from '../../../ui/toast.tsx'
 import { type DataOf, describeError, useChange, usePages } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
+import { ContactSearch } from './contact-search.tsx'
 
 const { merge: texts } = words.contactPanel
 
 type Contact = DataOf<'GET /contacts/{id}'>
 type Props = {
   contact: Contact
-  other: Contact
+  /** Undefined: the member searches for it. */
+  other?: Contact
   onClose: () => void
   /** Called with the id of the contact that stays. */
   onMerged: (id: string) => void
@@ -22,6 +24,21 @@ type Props = {
 const fields = ['name', 'phone', 'email', 'company', 'social_username'] as const
 
 export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
+  const [chosen, setChosen] = useState<Contact | undefined>(other)
+  if (chosen) {
+    const change = () => setChosen(undefined)
+    return <Review contact={contact} other={chosen} onChange={change} onClose={onClose} onMerged={onMerged} />
+  }
+  return (
+    <Dialog title={texts.chooseTitle(nameOf(contact))} onClose={onClose}>
+      <ContactSearch exceptId={contact.id} onChoose={setChosen} />
+    </Dialog>
+  )
+}
+
+type ReviewProps = Required<Props> & { onChange: () => void }
+
+function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
   const toast = useToast()
   const [isSwapped, setSwapped] = useState(false)
   const [to, from] = isSwapped ? [other, contact] : [contact, other]
@@ -83,9 +100,9 @@ export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
               ))}
             <tr>
               <th scope="row">{words.contacts.contact.conversations}</th>
-              <td>{texts.conversations(toChannels.length)}</td>
-              <td className="soft">{texts.conversations(fromChannels.length)}</td>
-              <td>{texts.conversations(new Set([...toChannels, ...fromChannels]).size)}</td>
+              <td>{toChannels.length}</td>
+              <td className="soft">{fromChannels.length}</td>
+              <td>{new Set([...toChannels, ...fromChannels]).size}</td>
             </tr>
             <tr>
               <th scope="row">{words.contacts.tags}</th>
@@ -115,6 +132,9 @@ export function MergeDialog({ contact, other, onClose, onMerged }: Props) {
       <div className="dialog-foot">
         <Button icon="refresh" disabled={merge.isPending} onClick={() => setSwapped(!isSwapped)}>
           {texts.swap}
+        </Button>
+        <Button icon="search" disabled={merge.isPending} onClick={onChange}>
+          {texts.chooseOther}
         </Button>
         <Button onClick={onClose}>{words.common.cancel}</Button>
         <Button

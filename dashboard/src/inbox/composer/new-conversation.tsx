@@ -3,19 +3,16 @@
  * channel the business may write first, with a template: only the template creates the conversation. On the other channels the
  * customer must write first.
  */
-import './new-conversation.css'
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Avatar } from '../../../../ui/avatar.tsx'
 import { Button } from '../../../../ui/button.tsx'
 import { Dialog } from '../../../../ui/dialog.tsx'
-import { SearchInput } from '../../../../ui/form.tsx'
 import { ErrorNote, Note } from '../../../../ui/note.tsx'
 import { Skeleton } from '../../../../ui/state.tsx'
 import { useToast } from '../../../../ui/toast.tsx'
+import { ContactSearch } from '../../contacts/contact-search.tsx'
 import { CallError, call, describeError, type ItemOf, newIdempotencyKey, useChange, usePages } from '../../lib/api.ts'
-import { useDebounced } from '../../lib/hooks.ts'
-import { handleOf, nameOf } from '../../lib/people.ts'
+import { nameOf } from '../../lib/people.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { words } from '../../words/words.ts'
 import type { TemplateSend } from './template-form.tsx'
@@ -38,71 +35,28 @@ export default function NewConversation({ contact, onClose }: Props) {
 }
 
 function ChooseContact({ onChoose, onClose }: { onChoose: (contact: Person) => void; onClose: () => void }) {
-  const [search, setSearch] = useState('')
-  const wanted = useDebounced(search.trim())
-  const query = usePages('GET /contacts', { query: { search: wanted, limit: 20 } }, { keepPrevious: true })
   const create = useChange('POST /contacts', { stale: ['GET /contacts'], onDone: onChoose })
-  const isNumber = /^\+?[\d\s()./-]{7,}$/.test(search.trim())
-  const found = query.items
-  // Enter picks the first match, as soon as the list shows the matches of the whole text.
-  const [isEntered, setEntered] = useState(false)
-  const isSettled = wanted === search.trim() && !query.isPlaceholderData && !query.isPending
-  const [first] = found
-  useEffect(() => {
-    if (!isEntered || !isSettled) return
-    setEntered(false)
-    if (first) onChoose(first)
-  }, [isEntered, isSettled, first, onChoose])
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    setEntered(true)
-  }
   return (
     <Dialog title={labels.title} onClose={onClose}>
-      <form onSubmit={submit} className="stack">
-        <SearchInput
-          label={labels.search}
-          autoComplete="off"
-          value={search}
-          onChange={(event) => {
-            setSearch(event.target.value)
-            setEntered(false)
-          }}
-        />
-        {query.isPending ? (
-          <Skeleton lines={4} />
-        ) : (
-          <ul className="inbox-start-list" aria-label={labels.contacts}>
-            {found.map((contact) => (
-              <li key={contact.id}>
-                <button type="button" onClick={() => onChoose(contact)}>
-                  <Avatar name={nameOf(contact)} />
-                  <span className="grow">
-                    <span className="cut">{nameOf(contact)}</span>
-                    <span className="soft small cut">{handleOf(contact) || contact.email}</span>
-                  </span>
-                </button>
-              </li>
-            ))}
-          </ul>
+      <ContactSearch onChoose={onChoose}>
+        {(search, found) => (
+          <>
+            {isPhone(search) && found.length === 0 && (
+              <div>
+                <Button icon="plus" busy={create.isPending} onClick={() => create.mutate({ body: { phone: search } })}>
+                  {labels.addNumber(search)}
+                </Button>
+              </div>
+            )}
+            {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
+          </>
         )}
-        {!query.isPending && found.length === 0 && <p className="soft">{labels.none(wanted)}</p>}
-        {isNumber && found.length === 0 && (
-          <div>
-            <Button
-              icon="plus"
-              busy={create.isPending}
-              onClick={() => create.mutate({ body: { phone: search.trim() } })}
-            >
-              {labels.addNumber(search.trim())}
-            </Button>
-          </div>
-        )}
-        {create.error && <ErrorNote>{describeError(create.error)}</ErrorNote>}
-      </form>
+      </ContactSearch>
     </Dialog>
   )
 }
+
+const isPhone = (text: string): boolean => /^\+?[\d\s()./-]{7,}$/.test(text)
 
 function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => void }) {
   const [, navigate] = useLocation()
@@ -154,7 +108,7 @@ function ChooseChannel({ contact, onClose }: { contact: Person; onClose: () => v
       ) : conversations.length === 0 && !canStart ? (
         <Note>{labels.unreachable}</Note>
       ) : (
-        <ul className="inbox-start-list" aria-label={labels.channels}>
+        <ul className="contact-choices" aria-label={labels.channels}>
           {conversations.map(({ id, channel }) => (
             <li key={id}>
               <button type="button" onClick={() => open(id)}>

@@ -7,6 +7,7 @@ import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { Attributes } from '../../contacts/attributes.tsx'
 import { ContactNotes } from '../../contacts/contact-notes.tsx'
 import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
+import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
 import { call, useCall } from '../../lib/api.ts'
@@ -29,14 +30,15 @@ const panel = words.contactPanel
 
 export function ContactPanel({ id, conversationId }: { id: string; conversationId: string }) {
   const query = useCall('GET /contacts/{id}', { params: { id } }, { live: true })
+  const followMerged = useFollowMerged(conversationId)
   return (
     <div className="inbox-contact">
       <QueryView query={query} lines={8}>
         {(contact) => (
           <>
             <WriteAccess>
-              <Identity contact={contact} />
-              <DuplicateSection contact={contact} conversationId={conversationId} />
+              <Identity contact={contact} onMerged={followMerged} />
+              <DuplicateSection contact={contact} onMerged={followMerged} />
               <section>
                 <h3>{panel.attributes.title}</h3>
                 <Attributes key={contact.id} contact={contact} />
@@ -68,7 +70,9 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
   )
 }
 
-function Identity({ contact }: { contact: Contact }) {
+type Mergeable = { contact: Contact; onMerged: (id: string) => void }
+
+function Identity({ contact, onMerged }: Mergeable) {
   const [isEditing, setEditing] = useState(false)
   const { phone, email, company, social_username: username, created_at: since } = contact
   const facts: [IconName, string, string | null][] = [
@@ -104,9 +108,12 @@ function Identity({ contact }: { contact: Contact }) {
                 ),
             )}
           </ul>
-          <Button size="small" icon="edit" onClick={() => setEditing(true)}>
-            {labels.edit}
-          </Button>
+          <div className="inbox-contact-actions">
+            <Button size="small" icon="edit" onClick={() => setEditing(true)}>
+              {labels.edit}
+            </Button>
+            <MergeWith contact={contact} size="small" onMerged={onMerged} />
+          </div>
         </>
       )}
     </section>
@@ -133,21 +140,25 @@ function LabelSection({ conversationId }: { conversationId: string }) {
   )
 }
 
-function DuplicateSection({ contact, conversationId }: { contact: Contact; conversationId: string }) {
+/** Opens the conversation that has the messages of the open one after a merge: the open one may be gone. */
+function useFollowMerged(conversationId: string): (contactId: string) => void {
   const [, navigate] = useLocation()
   const search = useSearch()
-  const duplicates = useDuplicates(contact.id)
-  if (duplicates.length === 0) return null
-  // The open conversation may be gone: its messages are then in the one of the contact that stays.
-  const follow = async (id: string) => {
-    const { data } = await call('GET /conversations', { query: { contact_id: id } })
+  const follow = async (contactId: string) => {
+    const { data } = await call('GET /conversations', { query: { contact_id: contactId } })
     const next = data.find((other) => other.id === conversationId) ?? data[0]
     if (next && next.id !== conversationId) navigate(hrefOf(search, next.id), { replace: true })
   }
+  return (contactId) => void follow(contactId)
+}
+
+function DuplicateSection({ contact, onMerged }: Mergeable) {
+  const duplicates = useDuplicates(contact.id)
+  if (duplicates.length === 0) return null
   return (
     <section>
       <h3>{panel.duplicates.title}</h3>
-      <Duplicates contact={contact} duplicates={duplicates} onMerged={(id) => void follow(id)} />
+      <Duplicates contact={contact} duplicates={duplicates} onMerged={onMerged} />
     </section>
   )
 }

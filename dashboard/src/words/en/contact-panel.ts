@@ -1,5 +1,3 @@
-import { countOf } from './count.ts'
-
 /** Texts about one contact, for the panel of the inbox and the page of the contact. */
 export const contactPanel = {
   attributes: {
@@ -47,7 +45,15 @@ export const contactPanel = {
     review: 'Review',
     reviewOf: (name: string) => `Review ${name} as a duplicate`,
   },
+  search: {
+    label: 'Name, phone number or email',
+    contacts: 'Contacts',
+    none: (search: string) => (search ? `No contacts match “${search}”.` : 'No contacts yet.'),
+  },
   merge: {
+    with: 'Merge with…',
+    chooseTitle: (name: string) => `Merge ${name} with another contact`,
+    chooseOther: 'Choose another contact',
     title: 'Merge contacts',
     lead: (from: string, to: string) =>
       `All conversations, messages, notes, tags and attributes of ${from} move to ${to}. This cannot be undone.`,
@@ -57,7 +63,6 @@ export const contactPanel = {
     swap: 'Swap',
     fields: { name: 'Name', phone: 'Phone', email: 'Email', company: 'Company', social_username: 'Username' },
     none: '—',
-    conversations: countOf('conversation', 'conversations'),
     joined: (channels: string) => `The conversations on ${channels} become one.`,
     bothNumbers: 'Both phone numbers reach the contact. Replies go to the number that wrote last.',
     webVisitor: 'A web visitor then sees the whole web conversation in each of their browsers.',

@@ -306,9 +306,6 @@ export const inbox = {
   start: {
     title: 'New conversation',
     titleWith: (name: string) => `New conversation with ${name}`,
-    search: 'Name, phone number or email',
-    contacts: 'Contacts',
-    none: (search: string) => (search ? `No contacts match “${search}”.` : 'No contacts yet.'),
     addNumber: (phone: string) => `Add contact ${phone}`,
     channels: 'Channels',
     continue: (channel: string) => `Continue on ${channel}`,

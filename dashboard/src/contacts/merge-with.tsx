@@ -1,0 +1,39 @@
+/** The button that merges a contact with any other one. */
+import { lazy, Suspense, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import type { DataOf } from '../lib/api.ts'
+import { useCanWrite } from '../lib/session.tsx'
+import { words } from '../words/words.ts'
+
+const MergeDialog = lazy(async () => ({ default: (await import('./merge-dialog.tsx')).MergeDialog }))
+
+type Props = {
+  contact: DataOf<'GET /contacts/{id}'>
+  size?: 'small'
+  /** Called with the id of the contact that stays. */
+  onMerged: (id: string) => void
+}
+
+export function MergeWith({ contact, size, onMerged }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  if (!useCanWrite()) return null
+  return (
+    <>
+      <Button icon="contacts" {...(size ? { size } : {})} onClick={() => setOpen(true)}>
+        {words.contactPanel.merge.with}
+      </Button>
+      {isOpen && (
+        <Suspense>
+          <MergeDialog
+            contact={contact}
+            onClose={() => setOpen(false)}
+            onMerged={(id) => {
+              setOpen(false)
+              onMerged(id)
+            }}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
