@@ -50,8 +50,31 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   assert.deepEqual([left.company, more.length], ['Porter Ltd', 0])
   assert.equal((await api.get('/conversations')).body.data.length, 1)
 
+  // Any other contact is found by search, also on a phone.
   const narrow = await window({ width: 390, dark: true })
   await narrow.goto(`/contacts/${left.id}`)
+  await api.post('/contacts', { phone: '+14155550109', name: 'A. P. Porter', email: 'ann@porter.test' })
+  await narrow.getByRole('button', { name: 'Merge with…' }).press('Enter')
+  await narrow.keyboard.type('a. p.')
+  await narrow
+    .getByRole('dialog')
+    .getByRole('button', { name: /A\. P\. Porter/ })
+    .waitFor()
+  assert.equal(
+    await narrow
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Ann Porter/ })
+      .count(),
+    0,
+  )
+  await assertAccessible(narrow)
+  await assertFits(narrow)
+  await narrow.keyboard.press('Enter')
+  await narrow.getByRole('dialog', { name: 'Merge contacts' }).getByText('ann@porter.test').first().waitFor()
+  await narrow.getByRole('button', { name: 'Merge contacts' }).press('Enter')
+  await narrow.getByRole('dialog').waitFor({ state: 'detached' })
+  await until('one contact', async () => (await api.get('/contacts')).body.data.length === 1)
+  assert.equal((await api.get('/contacts')).body.data[0].email, 'ann@porter.test')
   await narrow.getByText('customer_no').waitFor()
   await narrow.getByText('Prefers mornings').waitFor()
   await assertFits(narrow)
@@ -95,6 +118,23 @@ test('the palette finds people, conversations, pages and actions by keyboard', {
   await palette.getByText('No results for “no such thing”.').waitFor()
   await page.keyboard.press('Escape')
   await palette.waitFor({ state: 'hidden' })
+  // The words of a message open it in its conversation. The search index follows within a second.
+  await page.keyboard.press('Control+k')
+  const message = palette.getByRole('group', { name: 'Messages' }).getByText('Where is my parcel?')
+  await until('the message to be found', async () => {
+    await input.fill('')
+    await input.fill('my parc')
+    return message.waitFor({ timeout: 2_000 }).then(
+      () => true,
+      () => false,
+    )
+  })
+  await page.keyboard.press('ArrowUp')
+  assert.match(await selected(), /Where is my parcel/)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/inbox\/[0-9a-f-]{36}\?message=/)
+  await page.locator('[data-message][data-highlighted]').getByText('Where is my parcel?').waitFor()
+
   await page.keyboard.press('Control+k')
   await input.fill('segm')
   await page.keyboard.press('Enter')

@@ -12,7 +12,7 @@ import { words } from '../words/words.ts'
 
 const { search: texts } = words.contactPanel
 
-export type FoundContact = ItemOf<'GET /contacts'>
+type FoundContact = ItemOf<'GET /contacts'>
 
 type Props = {
   /** A contact that is not offered. */

@@ -1,6 +1,7 @@
 /**
- * The command palette: finds people, conversations, pages and actions while the member types. Pages and actions match at once;
- * people and conversations come from the search of the service. Items opened last come first.
+ * The command palette: finds people, conversations, pages, actions and messages while the member types. Pages and actions match
+ * at once; the others come from the search of the service. Items opened last come first. Messages are last: they arrive late,
+ * and must not move the item that the member is about to open.
  *
  * The input is a combobox: focus stays in it, and the arrow keys move through the list.
  */
@@ -10,6 +11,7 @@ import { useLocation } from 'wouter'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Modal } from '../../../ui/modal.tsx'
 import { usePages } from '../lib/api.ts'
+import { useDebounced } from '../lib/hooks.ts'
 import { type Command, listRecent, type RecentItem, rememberRecent, usePageCommands } from '../lib/palette.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
@@ -58,6 +60,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
     { title: texts.conversations, items: found.conversations.map(toItem).filter(isNew) },
     { title: texts.pages, items: matching(pageItems).filter(isNew) },
     { title: texts.more, items: text ? matching(commands) : [...commands] },
+    { title: texts.messages, items: found.messages.map(toItem).filter(isNew) },
   ].filter(({ items }) => items.length > 0)
   const items = groups.flatMap((group) => group.items)
   const activeIndex = Math.min(active, items.length - 1)
@@ -160,12 +163,21 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
   )
 }
 
-/** People and conversations of a text. While the next results load, the last ones that match the text stay. */
-function useSearch(text: string): { people: RecentItem[]; conversations: RecentItem[]; isSearching: boolean } {
+type Found = { people: RecentItem[]; conversations: RecentItem[]; messages: RecentItem[]; isSearching: boolean }
+
+/** People, conversations and messages of a text. While the next results load, the last ones that match the text stay. */
+function useSearch(text: string): Found {
   const options = { enabled: text !== '', keepPrevious: true }
   const people = usePages('GET /contacts', { query: { search: text, limit: maxFound } }, options)
   const conversations = usePages('GET /conversations', { query: { search: text, limit: maxFound } }, options)
-  if (text === '') return { people: [], conversations: [], isSearching: false }
+  // A search in all messages costs more than the others.
+  const settledText = useDebounced(text)
+  const messages = usePages(
+    'GET /search',
+    { query: { q: settledText, limit: maxFound } },
+    { enabled: settledText !== '', keepPrevious: true },
+  )
+  if (text === '') return { people: [], conversations: [], messages: [], isSearching: false }
   // Enter must not open a result of another text.
   const fits = (isOutdated: boolean) => (item: RecentItem) => !isOutdated || matches(text, item.label, item.detail)
   return {
@@ -191,7 +203,18 @@ function useSearch(text: string): { people: RecentItem[]; conversations: RecentI
         }),
       )
       .filter(fits(conversations.isPlaceholderData)),
-    isSearching: people.isFetching || conversations.isFetching,
+    messages: messages.items
+      .slice(0, maxFound)
+      .map(
+        ({ message, snippet, conversation: { id, contact } }): RecentItem => ({
+          href: `/inbox/${id}?message=${message.id}`,
+          label: nameOf(contact),
+          detail: snippet,
+          icon: 'search',
+        }),
+      )
+      .filter(fits(messages.isPlaceholderData || settledText !== text)),
+    isSearching: people.isFetching || conversations.isFetching || messages.isFetching || settledText !== text,
   }
 }
 

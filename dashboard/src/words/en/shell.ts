@@ -33,7 +33,7 @@ export const shell = {
   },
   palette: {
     open: 'Search',
-    label: 'Search people, conversations, pages and actions',
+    label: 'Search people, conversations, messages, pages and actions',
     placeholder: 'Search or type an action',
     results: 'Results',
     recent: 'Recent',
@@ -42,6 +42,7 @@ export const shell = {
     conversations: 'Conversations',
     pages: 'Go to',
     more: 'More actions',
+    messages: 'Messages',
     searching: 'Searching…',
     none: (text: string) => `No results for “${text}”.`,
     count: countOf('result', 'results'),
