@@ -145,6 +145,10 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await until('the text', async () => (await box(page).inputValue()) === 'Hi Ann, until *five*.')
   await page.getByRole('region', { name: 'Preview' }).locator('strong', { hasText: 'five' }).waitFor()
   await page.getByRole('button', { name: 'Remove map.png' }).waitFor()
+  // Text and file survive a reload.
+  await page.reload()
+  await page.getByRole('button', { name: 'Remove map.png' }).waitFor()
+  await until('the text again', async () => (await box(page).inputValue()) === 'Hi Ann, until *five*.')
 
   // Bold by key, then an emoji by search, then a slash that is only a slash.
   await box(page).press('End')
@@ -160,6 +164,9 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await box(page).press('Enter')
   await isRead(page, 'Hi Ann, until five')
   assert.equal((await provider.sent(ann))[0]?.body.image.caption, 'Hi Ann, until *five*. *Bye*👋')
+  await page.reload()
+  await isRead(page, 'Hi Ann, until five')
+  assert.equal(await page.getByRole('button', { name: 'Remove map.png' }).count(), 0)
   await box(page).press('/')
   await search.press('Escape')
   await until('the slash', async () => (await box(page).inputValue()) === '/')

@@ -16,6 +16,7 @@ import { hasMarks } from '../../templates/formatted-text.tsx'
 import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import { type Conversation, type Message, summaryOf } from '../model/data.ts'
+import { readDraftFiles, storeDraftFiles } from '../model/draft-files.ts'
 import { isLastSent } from '../model/outbox.ts'
 import type { Body } from '../model/outbox-store.ts'
 import { useReplyDraft } from '../model/reply-drafts.ts'
@@ -50,12 +51,19 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const [isDragOver, setDragOver] = useState(false)
   const [isSendPending, setSendPending] = useState(false)
   const [tool, setTool] = useState<Tool>()
-  const { attachments, add, addUploaded, remove } = useAttachments()
+  const [storedFiles] = useState(() => readDraftFiles(id))
+  const { attachments, add, addUploaded, remove } = useAttachments(storedFiles)
   const box = useRef<HTMLTextAreaElement>(null)
   const actions = useActions(id)
   /** Runs after the reply is sent, in place of returning to the box. */
   const afterSend = useRef<(() => void) | undefined>(undefined)
   useAutoHeight(box, text)
+  useEffect(() => {
+    storeDraftFiles(
+      id,
+      attachments.flatMap(({ uploaded }) => uploaded ?? []),
+    )
+  }, [id, attachments])
   const { follow } = guard
   const hadText = useRef(false)
   // A stored draft loads after the box: the empty text before it does not end the draft.
@@ -85,6 +93,8 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
     for (const body of toBodies(channel, text.trim(), uploadedFiles, quoted?.id)) onSend(body)
     write('')
     remove(attachments)
+    // At once: sending may open another conversation, which ends the effect.
+    storeDraftFiles(id, [])
     onQuoteDone()
     if (afterSend.current) afterSend.current()
     else box.current?.focus()
