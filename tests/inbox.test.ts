@@ -279,6 +279,67 @@ test(
   },
 )
 
+test('a customer waits again when the reply of a member fails, and no longer when it arrives after all', async (t) => {
+  const { connect, browser, url, api } = await startInbox(t)
+  const provider = await connect()
+  const phone = '+14155550111'
+  await provider.writes({ from: phone, text: 'one' })
+  const [{ id, waiting_since: since }] = (await browser.call('GET', '/conversations')).body.data
+  assert.ok(since)
+  const path = `/conversations/${id}`
+  const readWait = async () => (await browser.call('GET', path)).body.data.waiting_since
+  const untilWait = (expected: string | null) =>
+    until(`the wait to be ${expected}`, async () => (await readWait()) === expected)
+  const reply = (text: string) => browser.call('POST', `${path}/messages`, { text })
+  const report = ({ body }: { body: Json }, status: string) => {
+    const value = { statuses: [{ id: body.data.msgapp_message_id, status, timestamp: '1700000000' }] }
+    return provider.callback({ entry: [{ changes: [{ field: 'messages', value }] }] })
+  }
+
+  // The channel refuses the reply.
+  await provider.fault({ to: phone, mode: 'reject', count: 1 })
+  assert.equal((await reply('refused')).status, 502)
+  await untilWait(since)
+
+  // The channel accepts the reply and reports its failure later. Automated messages are not replies.
+  await provider.fault({ to: phone, mode: 'no_statuses' })
+  const lost = await reply('lost')
+  assert.equal(lost.status, 201, lost.text)
+  assert.equal(await readWait(), null)
+  await api.post('/messages', { to: phone, text: 'automatic' })
+  const abort = new AbortController()
+  t.after(() => abort.abort())
+  const stream = await fetch(`${url}/app/api/stream`, { headers: { cookie: browser.cookie() }, signal: abort.signal })
+  const events = { count: 0 }
+  const listen = async () => {
+    for await (const text of stream.body?.pipeThrough(new TextDecoderStream()) ?? [])
+      events.count += text.split('event: changed').length - 1
+  }
+  listen().catch(() => {})
+  await report(lost, 'failed')
+  await untilWait(since)
+  await until('the pages to be notified of both changes', async () => events.count >= 2)
+  const sorted = (await browser.call('GET', '/conversations?sort=waiting')).body.data
+  assert.equal(sorted[0].waiting_since, since)
+
+  // A later reply that arrived is enough.
+  const [first, second] = [await reply('first'), await reply('second')]
+  await report(first, 'failed')
+  await report(second, 'failed')
+  await untilWait(since)
+  await report(second, 'delivered')
+  await untilWait(null)
+
+  // A wait that began after closing does not become longer.
+  await provider.writes({ from: phone, text: 'thanks' })
+  await browser.call('PATCH', path, { status: 'closed' })
+  await provider.writes({ from: phone, text: 'one more question' })
+  const later = await readWait()
+  const last = await reply('answer')
+  await report(last, 'failed')
+  await untilWait(later)
+})
+
 test('a snoozed conversation is pending until its time, or until the customer writes', async (t) => {
   const { connect, browser, api } = await startInbox(t)
   const provider = await connect()

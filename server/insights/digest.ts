@@ -13,6 +13,7 @@
  */
 import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
@@ -24,6 +25,7 @@ import {
   type ReindexRequest,
   requestReindex,
 } from '../messages/reindex-requests.ts'
+import { restoreWaits } from '../messages/waits.ts'
 import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './days.ts'
 import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
@@ -44,10 +46,15 @@ type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel'>
 /** Reads the messages from an id up to the newest, batch by batch. */
 type Pass = { from: string; startedMs: number; isWide: boolean }
 
-/** The pass after a batch: what remains of it, and when it started. Undefined when another process runs the digest. */
-type PassResult = { next: Pass | undefined; startedMs: number } | undefined
+/**
+ * The pass after a batch: what remains of it, and when it started. `changed`: workspaces in which a customer waits again, or no
+ * longer. Undefined when another process runs the digest.
+ */
+type PassResult = { next: Pass | undefined; startedMs: number; changed: string[] } | undefined
 
-export function startDigest({ db, log, health }: { db: Db; log: FastifyBaseLogger; health: Health }): Loop {
+type DigestOptions = { db: Db; log: FastifyBaseLogger; health: Health; signals: Signals }
+
+export function startDigest({ db, log, health, signals }: DigestOptions): Loop {
   let isStopping = false
   let lastPassMs: number | undefined
   const run = async () => {
@@ -56,6 +63,7 @@ export function startDigest({ db, log, health }: { db: Db; log: FastifyBaseLogge
       const startedAt = performance.now()
       const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs))
       if (!result) return
+      result.changed.forEach(signals.changed)
       if (!result.next) {
         lastPassMs = result.startedMs
         return
@@ -97,10 +105,12 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
   const changed = requested.filter(({ is_digested }) => is_digested)
   await updateWords(sql, changed)
   await recountMessages(sql, await withChannels(sql, changed))
-  const found = new Set(requested.map(({ id }) => id))
+  const waits = await restoreWaits(sql, requested)
+  const served = new Set(requested.map(({ id }) => id))
+  for (const id of waits.lockedOut) served.delete(id)
   await deleteReindexRequests(
     sql,
-    requests.filter(({ message_id, is_expired }) => is_expired || found.has(message_id)),
+    requests.filter(({ message_id, is_expired }) => is_expired || served.has(message_id)),
   )
 
   const completeUpTo = idAt(pass.startedMs - wideMs)
@@ -112,7 +122,8 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
         position = ${pass.isWide && reached > position ? reached : position},
         looked_back_at = case when ${isWidePassDone} then now() else looked_back_at end`
   }
-  return { next: end === undefined ? undefined : { ...pass, from: end }, startedMs: pass.startedMs }
+  const next = end === undefined ? undefined : { ...pass, from: end }
+  return { next, startedMs: pass.startedMs, changed: waits.workspaceIds }
 }
 
 /** Indexes and counts undigested messages, in the order of their ids. Returns the new number of slices. */

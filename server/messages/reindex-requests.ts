@@ -19,14 +19,15 @@ export const reindexMessages = (sql: Sql, messages: Fragment): Fragment => sql`
   )`
 
 /**
- * Member of a `with` list: requests the failed replies of members in a relation of messages. A failed reply is not an
- * answer. All of them are requested, because the digest may be counting one at this moment from before it failed.
+ * Member of a `with` list: requests the replies in a relation of messages that have failed, or that had. A failed reply is not
+ * an answer. All of them are requested, because the digest may be counting one at this moment from before it failed.
  */
 export const reindexFailedReplies = (sql: Sql, messages: Fragment): Fragment => sql`
-  -- Requests the failed replies for the digest.
+  -- Requests the replies for the digest.
   failed_reply_requests as (
     insert into message_revisits (workspace_id, message_id)
-    select m.workspace_id, m.id from ${messages} m where m.status = 'failed' and m.sender_type = 'agent'
+    select m.workspace_id, m.id from ${messages} m
+    where 'failed' in (m.status, m.status_before) and m.sender_type = 'agent'
   )`
 
 /** Requests one message before it is written, so that a crash in between does not lose the request. */

@@ -145,6 +145,7 @@ async function identifyMessages(
         u.status as status_before, case when u.status = 'failed' then -1 else 0 end as released_units
     ),
     ${countOutcomes(sql, sql`identified_messages`)}${followStatus(sql, follower, sql`identified_messages`)},
+    ${reindexFailedReplies(sql, sql`identified_messages`)},
     -- Counts the units of swept messages again.
     counted_quota as (${releaseQuotaOf(sql, sql`identified_messages`)})
     select i.index from input i
