@@ -524,6 +524,16 @@ comment on column mentions.id is 'The id of the note.';
 CREATE INDEX mentions_by_note ON public.mentions USING btree (workspace_id, conversation_id, id);
 CREATE INDEX mentions_unread ON public.mentions USING btree (workspace_id, member_id, id) WHERE (read_at IS NULL);
 
+create table merged_conversations (
+  workspace_id uuid not null,
+  id uuid not null,
+  into_id uuid not null,
+  constraint merged_conversations_pkey PRIMARY KEY (workspace_id, id),
+  constraint merged_conversations_workspace_id_into_id_fkey FOREIGN KEY (workspace_id, into_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
+);
+comment on table merged_conversations is 'Conversations that are gone since two contacts were merged, and the ones that have their content.';
+CREATE INDEX merged_conversations_by_target ON public.merged_conversations USING btree (workspace_id, into_id);
+
 create table message_answers (
   workspace_id uuid not null,
   conversation_id uuid not null,

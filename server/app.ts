@@ -36,6 +36,7 @@ import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { draftDashboard } from './conversations/draft-dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
+import { followMerges } from './conversations/follow-merges.ts'
 import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { timelineDashboard } from './conversations/timeline-dashboard.ts'
@@ -196,6 +197,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       refuseUnknownPaths(members)
       keepAnswers(members, { sql: db, sealer, workspaceOf: ({ session }) => session?.workspaceId })
       signalChanges(members, signals, ({ session }) => session?.workspaceId)
+      followMerges(members, db)
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
       members.register(accountDashboard(db))
       members.register(memberDashboard({ db, publicUrl, unassign: unassignMember }))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
-import { until } from './support.ts'
+import { type Json, until } from './support.ts'
 
 const ann = '+14155550100'
 
@@ -83,6 +83,30 @@ test('two members see each other in a conversation, and the second reply asks fi
   await presence(owner).getByText('Ben Carter is viewing').waitFor()
   await ben.close()
   await until('Ben to close the page', async () => (await presence(owner).textContent()) === '')
+
+  // Another member merges the contact: the page follows with the text that was typed.
+  await provider.writes({ from: '+14155550101', name: 'Ann P.', text: 'My other number' })
+  await owner.getByRole('button', { name: '1 new', exact: true }).click()
+  await rowOf(owner, 'Ann P.').click()
+  await thread(owner).getByText('My other number').waitFor()
+  await box(owner).fill('Which one do you')
+  await owner.evaluate(async () => {
+    const { data } = (await (await fetch('/app/api/conversations')).json()) as Json
+    const [to, from] = ['Ann Porter', 'Ann P.'].map((name) =>
+      data.find(({ contact }: Json) => contact.name === name),
+    )
+    await fetch(`/app/api/contacts/${to.contact_id}/merge`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ contact_id: from.contact_id }),
+    })
+  })
+  await owner.getByText('This conversation was merged into another one.').waitFor()
+  await thread(owner).getByText('It arrives at noon').waitFor()
+  await thread(owner).getByText('My other number').waitFor()
+  await until('the text', async () => (await box(owner).inputValue()) === 'Which one do you')
+  await box(owner).press('Enter')
+  await until('the reply', async () => (await provider.sent('+14155550101')).length === 1)
 })
 
 test('a note mentions a member by keyboard, is marked as private, and is never sent', { skip }, async (t) => {

@@ -209,6 +209,59 @@ test('messages that arrive, are sent or are reported during a merge are stored o
   })
 })
 
+test('a call to a merged conversation reaches the one with its content, and a write at that moment is never an error', async (t) => {
+  const { ask, get, browser, connect, idOf, merge } = await signedIn(t)
+  const provider = await connect()
+  const member = (await ask('GET', '/session')).data.member
+  const writes: [method: string, path: string, body?: Json][] = [
+    ['POST', '/notes', { text: 'a note', mentions: [member.id] }],
+    ['POST', '/messages', { text: 'a reply' }],
+    ['PUT', '/draft', { text: 'half a reply' }],
+    ['PATCH', '', { add_labels: ['vip'] }],
+    ['PATCH', '', { snoozed_until: new Date(Date.now() + 3_600_000).toISOString() }],
+    ['PATCH', '', { assigned_agent_id: member.id }],
+    ['POST', '/read'],
+  ]
+  const kept = phoneOf(50)
+  await provider.writes({ from: kept, text: 'kept' })
+  const toId = await idOf(kept)
+  const [{ id: into }] = await get(`/conversations?contact_id=${toId}`)
+  const mergedIds: string[] = []
+  for (let round = 0; round < 5; round++) {
+    const gone = phoneOf(51 + round)
+    await provider.writes({ from: gone, text: 'gone' })
+    const fromId = await idOf(gone)
+    const [{ id }] = await get(`/conversations?contact_id=${fromId}`)
+    mergedIds.push(id)
+    const writeAll = () =>
+      Promise.all([
+        ...writes.map(([method, path, body]) => browser.call(method, `/conversations/${id}${path}`, body)),
+        browser.call('POST', '/presence', { page_id: 'ab'.repeat(16), conversation_id: id, state: 'open' }),
+        browser.call('POST', '/conversations/bulk', { ids: [id, into], add_labels: [`round ${round}`] }),
+        browser.call('POST', '/mentions/read', { conversation_id: id }),
+      ])
+    const before = writeAll()
+    const merging = merge(toId, fromId)
+    const answers = [...(await before), ...(await writeAll())]
+    await merging
+    for (const { status, text } of answers) assert.ok([200, 201, 404].includes(status), text)
+    for (const { status, text } of await writeAll()) assert.ok(status < 300, text)
+  }
+  // Each id leads to the conversation that has everything now, also after it was merged itself.
+  await provider.writes({ from: phoneOf(60), text: 'the last' })
+  const lastId = await idOf(phoneOf(60))
+  const [last] = await get(`/conversations?contact_id=${lastId}`)
+  await merge(lastId, toId)
+  for (const id of [...mergedIds, into]) assert.equal((await get(`/conversations/${id}`)).id, last.id)
+  const { data: note } = await ask('POST', `/conversations/${into}/notes`, { text: 'after the merge' }, 201)
+  const { data: reply } = await ask('POST', `/conversations/${into}/messages`, { text: 'after the merge' }, 201)
+  assert.equal(reply.conversation_id, last.id)
+  const timeline = await get(`/conversations/${last.id}/timeline`)
+  assert.ok(timeline.some(({ id }: Json) => id === note.id))
+  const { browser: stranger } = await startSignedIn(t)
+  assertRefused(await stranger.call('GET', `/conversations/${into}`), 404, 'not_found')
+})
+
 test('of concurrent merges of the same contacts one succeeds, and a refused merge changes nothing', async (t) => {
   const { api, ask, browser, db, idOf } = await signedIn(t)
   const ids: string[] = []

@@ -193,7 +193,7 @@ export const broadcastDashboard =
           { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
           { to: body.to, template: { name, language, params: readParams(params) } },
         )
-        const sentMessage = { conversationId: sent.conversation_id, id: sent.message_id, channel: 'msgapp' } as const
+        const sentMessage = { id: sent.message_id, channel: 'msgapp' } as const
         reply.code(201)
         return { data: await requireMemberMessage(db, workspaceId, threadContext, sentMessage) }
       },

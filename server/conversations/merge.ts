@@ -10,12 +10,17 @@ import type { Sql } from '../lib/db.ts'
 export type ConversationMove = { channel: ChannelName; fromId: string; toId: string | null }
 
 /** Locks the conversations of both contacts, in order. Returns those of the merged contact. */
-export async function lockMoves(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<ConversationMove[]> {
+export async function lockMoves(sql: Sql, workspaceId: string, contacts: Merge): Promise<ConversationMove[]> {
   await sql`
     select id from conversations
-    where workspace_id = ${workspaceId} and contact_id = any(${[toId, fromId]}::uuid[])
+    where workspace_id = ${workspaceId} and contact_id = any(${[contacts.toId, contacts.fromId]}::uuid[])
     order by id
     for update`
+  return listMoves(sql, workspaceId, contacts)
+}
+
+/** The conversations of the merged contact. */
+export async function listMoves(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<ConversationMove[]> {
   return sql<ConversationMove[]>`
     select f.channel, f.id as "fromId", t.id as "toId"
     from conversations f
@@ -47,7 +52,7 @@ export async function moveConversationRows(sql: Sql, workspaceId: string, fromId
       text = d.text || e'\\n' || excluded.text, updated_at = greatest(d.updated_at, excluded.updated_at)`
 }
 
-/** Adds the state of a conversation to the one that took its content, and deletes it. */
+/** Adds the state of a conversation to the one that took its content, and deletes it. Its id leads to the other one from now on. */
 export async function foldConversation(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update conversations t set
@@ -76,6 +81,10 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
       updated_at = now()
     from conversations f
     where t.workspace_id = ${workspaceId} and t.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
+  await sql`
+    update merged_conversations set into_id = ${toId} where workspace_id = ${workspaceId} and into_id = ${fromId}`
+  await sql`
+    insert into merged_conversations (workspace_id, id, into_id) values (${workspaceId}, ${fromId}, ${toId})`
   await sql`delete from conversations where workspace_id = ${workspaceId} and id = ${fromId}`
 }
 

@@ -85,10 +85,18 @@ export async function createNote(
   if (known.length < mentionedIds.length) throw badRequest('mentions: not members of this workspace')
   const id = newId()
   const rows = await sql<StoredEntry[]>`
-    with inserted_note as (
+    with
+    -- Nothing when the conversation is erased or merged at the same moment.
+    locked_conversation as (
+      select workspace_id, id from conversations
+      where workspace_id = ${workspaceId} and id = ${conversationId}
+      for key share
+    ),
+    inserted_note as (
       insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, text, details, created_at)
-      values (${workspaceId}, ${conversationId}, ${id}, 'note', ${memberId}, ${text},
-        jsonb_build_object('mentions', ${mentionedIds}::uuid[]), ${timeOfId(id)})
+      select v.workspace_id, v.id, ${id}, 'note', ${memberId}, ${text},
+        jsonb_build_object('mentions', ${mentionedIds}::uuid[]), ${timeOfId(id)}
+      from locked_conversation v
       returning workspace_id, conversation_id, id, kind, member_id, text, details, created_at
     ),
     -- A member who mentions themselves needs no reminder.

@@ -116,7 +116,7 @@ export const messageDashboard =
         const replyTo = draft.type === 'reaction' ? draft.message_id : body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
         reply.code(201)
-        return { data: await requireMemberMessage(db, workspaceId, context, { conversationId, channel, id }) }
+        return { data: await requireMemberMessage(db, workspaceId, context, { channel, id }) }
       },
     )
 

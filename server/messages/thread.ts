@@ -41,18 +41,19 @@ export async function listThread(
   { limit, before }: Position,
 ): Promise<Page<MemberMessage>> {
   const channel = await requireChannelOf(sql, workspaceId, conversationId)
-  const range = sql`m.id < ${before} order by m.id desc limit ${limit + 1}`
-  return toPage(await readThread(sql, workspaceId, context, { conversationId, channel }, range), limit)
+  const range = sql`
+    m.conversation_id = ${conversationId} and m.id < ${before} order by m.id desc limit ${limit + 1}`
+  return toPage(await readThread(sql, workspaceId, context, channel, range), limit)
 }
 
+/** Found by its id alone: merging two contacts moves a message to another conversation. */
 export async function requireMemberMessage(
   sql: Sql,
   workspaceId: string,
   context: ThreadContext,
-  { conversationId, channel, id }: { conversationId: string; channel: ChannelName; id: string },
+  { channel, id }: { channel: ChannelName; id: string },
 ): Promise<MemberMessage> {
-  const only = sql`m.id = ${id}`
-  const [message] = await readThread(sql, workspaceId, context, { conversationId, channel }, only)
+  const [message] = await readThread(sql, workspaceId, context, channel, sql`m.id = ${id}`)
   // The contact was erased after the message was sent.
   if (!message) throw notFound('conversation')
   return message
@@ -65,7 +66,7 @@ async function readThread(
   sql: Sql,
   workspaceId: string,
   { publicUrl, channels }: ThreadContext,
-  { conversationId, channel }: { conversationId: string; channel: ChannelName },
+  channel: ChannelName,
   range: Fragment,
 ): Promise<MemberMessage[]> {
   type Row = Message & MessageDetails & Pick<MemberMessage, 'sender' | 'media' | 'reply_to'>
@@ -94,7 +95,7 @@ async function readThread(
         where q.workspace_id = ${workspaceId} and q.conversation_id = m.conversation_id and q.id = m.reply_to_message_id
       ) as reply_to
     from messages m
-    where m.workspace_id = ${workspaceId} and m.conversation_id = ${conversationId} and ${range}`
+    where m.workspace_id = ${workspaceId} and ${range}`
   const { explainError } = channels[channel]
   return rows.map(({ error_text, full_content, client_id: _, ...row }) => ({
     ...row,

@@ -1,7 +1,9 @@
 /** The open conversation: thread and contact panel. Marks the conversation as read while the window is visible. */
 import { useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
+import { useToast } from '../../../ui/toast.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
@@ -11,6 +13,9 @@ import { ErrorState } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { Drawer } from './drawer.tsx'
 import { type Conversation, findConversation, patchConversation } from './model/data.ts'
+import { hrefOf } from './model/filters.ts'
+import { moveSendings } from './model/outbox-store.ts'
+import { moveDraft } from './model/reply-drafts.ts'
 import { useReadMentions } from './model/unread-mentions.ts'
 import type { ContactPanelState } from './model/use-contact-panel.ts'
 import { ContactPanel } from './panel/contact-panel.tsx'
@@ -23,6 +28,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   const [cached] = useState(() => findConversation(id))
   const conversation = query.data ?? cached
   const isVisible = useVisible()
+  useFollowMerge(id, query.data?.id)
   useMarkAsRead(conversation, isVisible)
   useReadMentions(id, isVisible)
   useViewing(id)
@@ -73,6 +79,19 @@ const NotFound = ({ onBack }: { onBack: () => void }) => (
     </EmptyState>
   </section>
 )
+
+/** Opens the conversation that has the content of this one. The service answers with it after another member merged the contact. */
+function useFollowMerge(id: string, answeredId = id): void {
+  const [, navigate] = useLocation()
+  const toast = useToast()
+  useEffect(() => {
+    if (answeredId === id) return
+    moveDraft(id, answeredId)
+    moveSendings(id, answeredId)
+    toast.success(words.inbox.thread.merged)
+    navigate(hrefOf(location.search, answeredId), { replace: true })
+  }, [id, answeredId, navigate, toast])
+}
 
 /** Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible. */
 function useMarkAsRead(conversation: Conversation | undefined, isVisible: boolean): void {

@@ -60,6 +60,15 @@ export function discard(key: string): void {
   set(getAll().filter((one) => one.key !== key))
 }
 
+/** Messages that were not sent follow their conversation into the one it was merged into. */
+export function moveSendings(fromId: string, toId: string): void {
+  for (const sending of getAll()) {
+    const { message, state } = sending
+    if (message.conversation_id !== fromId || state === 'sending') continue
+    putSending({ ...sending, message: { ...message, conversation_id: toId } })
+  }
+}
+
 export const findSending = (key: string): Sending | undefined => getAll().find((one) => one.key === key)
 
 /** All messages that the service has not confirmed, oldest first. */

@@ -95,6 +95,15 @@ function writeDraft(id: string, text: string): void {
   schedule(id, entry, text === '' ? 0 : saveDelayMs)
 }
 
+/** Text that is not saved yet follows its conversation into the one it was merged into. */
+export function moveDraft(fromId: string, toId: string): void {
+  const entry = unsaved.get(fromId)
+  if (!entry) return
+  clearTimeout(entry.timer)
+  settle(fromId)
+  writeDraft(toId, entry.text)
+}
+
 function schedule(id: string, entry: Unsaved, delayMs: number): void {
   clearTimeout(entry.timer)
   entry.timer = setTimeout(() => void save(id, entry), delayMs)

@@ -108,6 +108,7 @@ export const inbox = {
     messages: 'Messages',
     none: 'No conversation selected',
     noneText: 'Select a conversation from the list, or press j and k to move and Enter to open.',
+    merged: 'This conversation was merged into another one.',
     notFoundTitle: 'Conversation not found',
     notFoundText: 'The link may be outdated, or the contact was erased.',
     back: 'Back to list',
