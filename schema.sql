@@ -227,6 +227,19 @@ comment on column contact_identities.visit is 'The last page and the browser of 
 CREATE INDEX contact_identities_by_channel ON public.contact_identities USING btree (workspace_id, channel, contact_id);
 CREATE INDEX contact_identities_by_contact ON public.contact_identities USING btree (workspace_id, contact_id, channel);
 
+create table contact_merges (
+  workspace_id uuid not null,
+  from_id uuid not null,
+  to_id uuid not null,
+  continued_at timestamp with time zone not null default now(),
+  constraint contact_merges_pkey PRIMARY KEY (workspace_id, from_id),
+  constraint contact_merges_workspace_id_from_id_fkey FOREIGN KEY (workspace_id, from_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE,
+  constraint contact_merges_workspace_id_to_id_fkey FOREIGN KEY (workspace_id, to_id) REFERENCES contacts(workspace_id, id) ON DELETE CASCADE
+);
+comment on table contact_merges is 'Merges of contacts that are in progress: the history of one moves to the other in batches.';
+comment on column contact_merges.continued_at is 'When the last batch was moved.';
+CREATE INDEX contact_merges_by_target ON public.contact_merges USING btree (workspace_id, to_id);
+
 create table contact_notes (
   workspace_id uuid not null,
   contact_id uuid not null,

@@ -19,7 +19,7 @@ import { signalChanges, streamRoutes } from './accounts/stream.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
 import { broadcastDashboard } from './broadcasts/dashboard.ts'
 import { createEraser } from './broadcasts/erase-contact.ts'
-import { createMerger } from './broadcasts/merge-contacts.ts'
+import { completeMergesOf, createMerger } from './broadcasts/merge-contacts.ts'
 import { createLiveSendCounter } from './broadcasts/pace.ts'
 import { broadcastRoutes } from './broadcasts/routes.ts'
 import type { Channel } from './channels/channel.ts'
@@ -163,6 +163,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     follower: recipientFollower,
   })
   const acceptContext = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
+  const merging = { db, live, signals }
   const onEventSent = async (workspaceId: string) => {
     if (await noteEventHeard(db, workspaceId)) signals.changed(workspaceId)
   }
@@ -208,8 +209,11 @@ async function registerApi(app: App, application: Application, pages: Pages | un
         contactDashboard({
           db,
           signals,
-          eraseContact: createEraser({ db, store, log }),
-          mergeContacts: createMerger({ db, live, signals }),
+          eraseContact: createEraser({
+            ...{ db, store, log },
+            completeMerges: (workspaceId, ids) => completeMergesOf(merging, workspaceId, ids),
+          }),
+          mergeContacts: createMerger(merging),
           inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
           onTagRenamed: replaceRenamedTag,
         }),

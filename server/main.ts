@@ -153,7 +153,7 @@ async function run(config: Config): Promise<void> {
       `Server listening at ${tls ? address.replace(/^http:/, 'https:') : address}`
     await app.listen({ port: config.port, host: config.host, listenTextResolver })
     // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
-    if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, poster, publicUrl })
+    if (roles.has('worker') && !stopping) worker = startWorker({ ...shared, live, poster, publicUrl })
     await simulator?.releaseStartLock()
     releaseStartupMemory()
     console.log(welcome(config, demo, (await needsSetup(db)) ? setup.token : undefined))

@@ -8,6 +8,7 @@ import { sweepSessions } from './accounts/sessions.ts'
 import type { Signals } from './accounts/signals.ts'
 import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
+import { completeAbandonedMerges } from './broadcasts/merge-contacts.ts'
 import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
@@ -16,6 +17,7 @@ import { filterFields } from './conversations/filter-fields.ts'
 import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Health } from './lib/health.ts'
+import type { Live } from './lib/live.ts'
 import { type Loop, startRepeating } from './lib/loop.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { analyzeGrown } from './lib/statistics.ts'
@@ -41,6 +43,7 @@ export type WorkerParts = {
   channels: Record<ChannelName, Channel>
   store: Store
   signals: Signals
+  live: Live
   poster: Poster
   metrics: Metrics
   publicUrl: string
@@ -52,7 +55,7 @@ export type WorkerParts = {
 const minuteMs = 60_000
 
 export function startWorker(parts: WorkerParts): Loop {
-  const { pools, log, sealer, channels, store, signals, poster, metrics, health, breaker, publicUrl } = parts
+  const { pools, log, sealer, channels, store, signals, live, poster, metrics, health, breaker, publicUrl } = parts
   const db = pools.general
   const repeat = (task: { name: string; everyMs: number; run: () => Promise<unknown> }) =>
     startRepeating({ ...task, log, health })
@@ -109,6 +112,7 @@ export function startWorker(parts: WorkerParts): Loop {
       },
     }),
     repeat({ name: 'wake-snoozed', everyMs: 1_000, run: async () => signalAll(await wakeSnoozed(db)) }),
+    repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }) }),
     repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
     repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),

@@ -92,9 +92,7 @@ test('two members see each other in a conversation, and the second reply asks fi
   await box(owner).fill('Which one do you')
   await owner.evaluate(async () => {
     const { data } = (await (await fetch('/app/api/conversations')).json()) as Json
-    const [to, from] = ['Ann Porter', 'Ann P.'].map((name) =>
-      data.find(({ contact }: Json) => contact.name === name),
-    )
+    const [to, from] = ['Ann Porter', 'Ann P.'].map((name) => data.find(({ contact }: Json) => contact.name === name))
     await fetch(`/app/api/contacts/${to.contact_id}/merge`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -51,6 +51,7 @@ const tables: Record<string, readonly string[]> = {
     'conversations',
     'member_presence',
     'mentions',
+    'merged_conversations',
     'timeline_entries',
     'drafts',
     'canned_replies',
@@ -70,7 +71,7 @@ const tables: Record<string, readonly string[]> = {
     'message_answers',
     'checklists',
   ],
-  broadcasts: ['broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
+  broadcasts: ['contact_merges', 'broadcasts', 'broadcast_recipients', 'broadcast_counts', 'broadcast_paces'],
 }
 
 const rooms = () =>

@@ -786,6 +786,7 @@ const across: Record<string, string> = {
     'sweep of what got no outcome, for all',
   'delete from early_reports where received_at': 'sweep of what has run out, for all',
   'from conversations where snoozed_until <= now()': 'the worker wakes the snoozed conversations of all',
+  'from contact_merges where continued_at <': 'the worker continues the merges of all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
   "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',
   'from broadcasts b group by 1': "the operator's gauge, over all",

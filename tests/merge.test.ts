@@ -209,6 +209,69 @@ test('messages that arrive, are sent or are reported during a merge are stored o
   })
 })
 
+/** Inbound messages of the last year, older than all others. */
+async function plantHistory({ db, api }: SignedIn, conversationId: string, count: number): Promise<void> {
+  await db`
+    with planted as (
+      insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, external_id,
+        status, created_at)
+      select ${api.workspaceId}, ${conversationId}, uuidv7(make_interval(days => -300, mins => n)), 'inbound', 'customer', 'text',
+        'message ' || n, ${conversationId} || n, 'received', now() + make_interval(days => -300, mins => n)
+      from generate_series(1, ${count}) n
+      returning workspace_id, conversation_id, id, content_text
+    )
+    insert into message_words (workspace_id, conversation_id, id, words)
+    select workspace_id, conversation_id, id, to_tsvector('simple', content_text) from planted`
+}
+
+test('a long history moves while customers write, and a worker completes a merge that was interrupted', async (t) => {
+  const world = await signedIn(t)
+  const { api, db, get, browser, connect, idOf, merge } = world
+  const provider = await connect()
+  const readContact = async (phone: string) => {
+    await provider.writes({ from: phone, text: 'before' })
+    const contactId = await idOf(phone)
+    const [{ id }] = await get(`/conversations?contact_id=${contactId}`)
+    return { contactId, id }
+  }
+  const count = async (id: string) =>
+    (await db<{ count: number }[]>`select count(*)::int as count from messages where conversation_id = ${id}`)[0]?.count
+  const kept = await readContact(phoneOf(70))
+  const gone = await readContact(phoneOf(71))
+  await plantHistory(world, gone.id, 1_700)
+  let isMerging = true
+  let written = 0
+  const writing = (async () => {
+    for (; isMerging; written++) await provider.writes({ from: phoneOf(70 + (written % 2)), text: `during ${written}` })
+  })()
+  await merge(kept.contactId, gone.contactId)
+  isMerging = false
+  await writing
+  assert.equal(await count(kept.id), 1_702 + written)
+  assert.deepEqual(await listReferences(world, [gone.id, gone.contactId]), [])
+  assert.equal((await get(`/conversations/${gone.id}`)).unread_count, 2 + written)
+  assert.equal((await db`select from message_words where conversation_id = ${kept.id}`).length >= 1_700, true)
+
+  // The process that merged was stopped after some batches.
+  const interrupt = async (from: { id: string; contactId: string }) => {
+    await plantHistory(world, from.id, 700)
+    await db`
+      insert into contact_merges (workspace_id, from_id, to_id, continued_at)
+      values (${api.workspaceId}, ${from.contactId}, ${kept.contactId}, now() - interval '1 minute')`
+  }
+  const stopped = await readContact(phoneOf(72))
+  await interrupt(stopped)
+  await until('the worker to complete it', async () => (await get(`/conversations/${stopped.id}`)).id === kept.id)
+  assert.equal(await count(kept.id), 1_702 + written + 701)
+  assert.equal(await idOf(phoneOf(72)), kept.contactId)
+
+  // A contact whose history is partly with another one is not erased alone.
+  const erased = await readContact(phoneOf(73))
+  await interrupt(erased)
+  assertRefused(await browser.call('DELETE', `/contacts/${erased.contactId}`), 404, 'not_found')
+  assert.equal(await count(kept.id), 1_702 + written + 2 * 701)
+})
+
 test('a call to a merged conversation reaches the one with its content, and a write at that moment is never an error', async (t) => {
   const { ask, get, browser, connect, idOf, merge } = await signedIn(t)
   const provider = await connect()

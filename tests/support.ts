@@ -229,7 +229,7 @@ async function startService(
       publicUrl: reachableUrl,
     }
     await keepDays(pools.general, log)
-    const worker = startWorker({ ...shared, poster, breaker })
+    const worker = startWorker({ ...shared, live, poster, breaker })
     const app = await createApp({
       ...shared,
       live,

@@ -295,7 +295,7 @@ test('a contact with thousands of messages is erased, and a failure leaves the r
       keys.push(key)
     },
   } as unknown as Parameters<typeof createEraser>[0]['store']
-  const eraseContact = createEraser({ db, store, log })
+  const eraseContact = createEraser({ db, store, log, completeMerges: async () => {} })
   await assert.rejects(eraseContact(api.workspaceId, id), /no store/)
   assert.equal((await get(`/contacts/${id}`)).id, id)
   isBroken = false

@@ -20,15 +20,22 @@ import { deleteFiles } from '../media/media.ts'
 import { deleteMessagesOf, eraseMediaOf, listMessagesOf, lockMessagesOf } from '../messages/erase.ts'
 import { blockFilling, eraseSentRecipients, eraseUnsentRecipients, lockSendingBroadcasts } from './erase.ts'
 
-export type EraseContext = { db: Db; store: Store; log: FastifyBaseLogger }
+export type EraseContext = {
+  db: Db
+  store: Store
+  log: FastifyBaseLogger
+  /** Completes merges of the contact: a part of its history may already be with another one. */
+  completeMerges: (workspaceId: string, contactIds: readonly string[]) => Promise<void>
+}
 
 /** Messages per transaction: about 50 ms. */
 const chunkSize = 1_000
 
 export const createEraser =
-  ({ db, store, log }: EraseContext) =>
+  ({ db, store, log, completeMerges }: EraseContext) =>
   async (workspaceId: string, id: string): Promise<void> => {
     const { id: contactId } = await requireContact(db, workspaceId, id)
+    await completeMerges(workspaceId, [contactId])
     await eraseMediaOf(db, store, workspaceId, contactId)
     const media: string[] = []
     const eraseSome = async (sql: Sql): Promise<boolean> => {

@@ -2,9 +2,11 @@
  * Merges a contact into another one: conversations with everything in them, identities, tags, attributes, notes, memberships
  * and recipients of broadcasts. Each room moves its own rows; this file has the order.
  *
- * One transaction, so an interruption changes nothing and a repeat after success finds no contact (404). Locks follow the lock
- * order in ARCHITECTURE.md. The contacts are locked after their conversations, and only then do conversations change hands. A
- * conversation that a message created in between is moved too; this breaks the order, so a deadlock is retried.
+ * One transaction switches over, so an interruption changes nothing and a repeat after success finds no contact (404). Most of a
+ * long history moves before it (`merge-history.ts`): this transaction locks conversations, and 100,000 messages take 20 seconds.
+ *
+ * Locks follow the lock order in ARCHITECTURE.md. The contacts are locked after their conversations, and only then do conversations
+ * change hands. A conversation that a message created in between is moved too; this breaks the order, so a deadlock is retried.
  *
  * A message that arrives meanwhile waits for the lock of its conversation. It then finds that the conversation is gone or has
  * another contact, and is stored where the identity of its sender leads now (`messages/store-inbound.ts`).
@@ -14,7 +16,7 @@
  */
 import type { Signals } from '../accounts/signals.ts'
 import { requireContact } from '../contacts/contacts.ts'
-import { lockMerged, type Merge, mergeContactRows } from '../contacts/merge.ts'
+import { lockMerged, type Merge, mergeContactRows, requireWithinLimits } from '../contacts/merge.ts'
 import {
   type ConversationMove,
   foldConversation,
@@ -24,33 +26,84 @@ import {
 } from '../conversations/merge.ts'
 import { moveDigested } from '../insights/move.ts'
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
-import { badRequest } from '../lib/errors.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
 import type { Live } from '../lib/live.ts'
 import { deferMoves, moveMessages } from '../messages/move.ts'
 import { moveMemberships } from '../segments/segments.ts'
 import { visitorTopic } from '../webchat/stream.ts'
 import { blockFilling } from './erase.ts'
 import { giveSentRecipients, giveUnsentRecipients, lockUnsentBroadcasts } from './merge.ts'
+import {
+  acceptMerge,
+  hasLongHistory,
+  listAbandonedMerges,
+  listMergesOf,
+  moveHistory,
+  type OpenMerge,
+} from './merge-history.ts'
 
 export type MergeContext = { db: Db; live: Live; signals: Signals }
 
 /** Merges the contact `otherId` into the contact `id`. 404 when one of them does not exist. */
 export const createMerger =
-  ({ db, live, signals }: MergeContext) =>
+  (context: MergeContext) =>
   async (workspaceId: string, id: string, otherId: string): Promise<void> => {
+    const { db } = context
     const { id: toId } = await requireContact(db, workspaceId, id)
     const { id: fromId } = await requireContact(db, workspaceId, otherId)
     if (toId === fromId) throw badRequest('contact_id: must be another contact')
-    const visitorIds = await listVisitors(db, workspaceId, fromId)
-    const moves = await withRetries(() => db.begin((sql) => merge(sql, workspaceId, { toId, fromId })))
-    // The streams of the web chat follow their visitor to the conversation that took the messages.
-    for (const visitorId of visitorIds) live.announce(visitorTopic(visitorId))
-    for (const { toId: conversationId } of moves as ConversationMove[]) {
-      if (conversationId) signals.conversationChanged(conversationId)
-    }
+    await completeMergesOf(context, workspaceId, [toId, fromId])
+    const merge = { workspaceId, toId, fromId }
+    if (!(await hasLongHistory(db, merge))) return switchOver(context, merge)
+    await acceptMerge(db, merge)
+    await completeMerge(context, merge)
   }
 
-async function merge(sql: Sql, workspaceId: string, contacts: Merge): Promise<ConversationMove[]> {
+/** Completes the merges of these contacts that are in progress. */
+export async function completeMergesOf(
+  context: MergeContext,
+  workspaceId: string,
+  contactIds: readonly string[],
+): Promise<void> {
+  for (const merge of await listMergesOf(context.db, workspaceId, contactIds)) await completeMerge(context, merge)
+}
+
+/** Completes merges whose process was stopped. */
+export async function completeAbandonedMerges(context: MergeContext): Promise<void> {
+  for (const merge of await listAbandonedMerges(context.db)) {
+    await completeMerge(context, merge)
+    context.signals.changed(merge.workspaceId)
+  }
+}
+
+async function completeMerge(context: MergeContext, merge: OpenMerge): Promise<void> {
+  await moveHistory(context.db, merge)
+  await switchOver(context, merge, { isAccepted: true }).catch((error: unknown) => {
+    // Another process completed it, or a contact was erased.
+    if (!(error instanceof ApiError && error.code === 'not_found')) throw error
+  })
+}
+
+async function switchOver(
+  { db, live, signals }: MergeContext,
+  { workspaceId, toId, fromId }: OpenMerge,
+  { isAccepted = false } = {},
+): Promise<void> {
+  const visitorIds = await listVisitors(db, workspaceId, fromId)
+  const run = (sql: Sql) => mergeRows(sql, workspaceId, { toId, fromId }, isAccepted)
+  const moves = await withRetries(() => db.begin(run) as Promise<ConversationMove[]>)
+  // The streams of the web chat follow their visitor to the conversation that took the messages.
+  for (const visitorId of visitorIds) live.announce(visitorTopic(visitorId))
+  for (const { toId: conversationId } of moves) if (conversationId) signals.conversationChanged(conversationId)
+}
+
+/** `isAccepted`: the limits were checked before the history moved. */
+async function mergeRows(
+  sql: Sql,
+  workspaceId: string,
+  contacts: Merge,
+  isAccepted: boolean,
+): Promise<ConversationMove[]> {
   const { toId, fromId } = contacts
   await blockFilling(sql, workspaceId)
   const broadcastIds = await lockUnsentBroadcasts(sql, workspaceId, contacts)
@@ -73,6 +126,7 @@ async function merge(sql: Sql, workspaceId: string, contacts: Merge): Promise<Co
   await giveUnsentRecipients(sql, workspaceId, contacts, broadcastIds)
   await moveContents()
   await lockMerged(sql, workspaceId, contacts)
+  if (!isAccepted) await requireWithinLimits(sql, workspaceId, contacts)
   // With conversations that messages created before the contacts were locked.
   const moves = await moveContents()
   for (const { fromId: id, toId: conversationId } of moves) {

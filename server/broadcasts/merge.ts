@@ -36,6 +36,18 @@ export async function giveSentRecipients(sql: Sql, workspaceId: string, { toId, 
       and r.workspace_id = ${workspaceId} and r.message_id = m.id and r.contact_id = ${fromId}`
 }
 
+/** Gives the recipients of messages that have moved to the contact that stays. */
+export async function giveRecipientsOf(
+  sql: Sql,
+  workspaceId: string,
+  { toId, fromId }: Merge,
+  messageIds: readonly string[],
+): Promise<void> {
+  await sql`
+    update broadcast_recipients set contact_id = ${toId}
+    where workspace_id = ${workspaceId} and message_id = any(${[...messageIds]}::uuid[]) and contact_id = ${fromId}`
+}
+
 /** Gives recipients without a message to the contact that stays; skips those that it has already. */
 export async function giveUnsentRecipients(
   sql: Sql,

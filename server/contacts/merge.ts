@@ -20,9 +20,27 @@ export async function lockMerged(sql: Sql, workspaceId: string, { toId, fromId }
   if (locked.length < 2) throw notFound('contact')
 }
 
+/** Throws 400 when the merged contact would have too many tags or attributes: nothing is dropped silently. */
+export async function requireWithinLimits(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<void> {
+  const [count] = await sql<{ tags: number; attributes: number }[]>`
+    select
+      (
+        select count(distinct tag_id)::int from contact_tags
+        where workspace_id = ${workspaceId} and contact_id = any(${[toId, fromId]}::uuid[])
+      ) as tags,
+      (
+        select count(distinct a.name)::int from contacts c
+        cross join lateral jsonb_object_keys(c.attributes) as a (name)
+        where c.workspace_id = ${workspaceId} and c.id = any(${[toId, fromId]}::uuid[])
+      ) as attributes`
+  if (count && count.tags > maxTags) throw badRequest(`tags: the merged contact would have more than ${maxTags}`)
+  if (count && count.attributes > maxAttributes) {
+    throw badRequest(`attributes: the merged contact would have more than ${maxAttributes}`)
+  }
+}
+
 /** Moves fields, identities, tags and notes, and deletes the merged contact. The caller has locked both. */
 export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<void> {
-  await requireWithinLimits(sql, workspaceId, { toId, fromId })
   await sql`
     update contact_identities set contact_id = ${toId}
     where workspace_id = ${workspaceId} and contact_id = ${fromId}`
@@ -50,23 +68,4 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
     from contacts f
     where c.workspace_id = ${workspaceId} and c.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
   await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${fromId}`
-}
-
-/** Throws 400 when the merged contact would have too many tags or attributes: nothing is dropped silently. */
-async function requireWithinLimits(sql: Sql, workspaceId: string, { toId, fromId }: Merge): Promise<void> {
-  const [count] = await sql<{ tags: number; attributes: number }[]>`
-    select
-      (
-        select count(distinct tag_id)::int from contact_tags
-        where workspace_id = ${workspaceId} and contact_id = any(${[toId, fromId]}::uuid[])
-      ) as tags,
-      (
-        select count(distinct a.name)::int from contacts c
-        cross join lateral jsonb_object_keys(c.attributes) as a (name)
-        where c.workspace_id = ${workspaceId} and c.id = any(${[toId, fromId]}::uuid[])
-      ) as attributes`
-  if (count && count.tags > maxTags) throw badRequest(`tags: the merged contact would have more than ${maxTags}`)
-  if (count && count.attributes > maxAttributes) {
-    throw badRequest(`attributes: the merged contact would have more than ${maxAttributes}`)
-  }
 }

@@ -1,7 +1,25 @@
 /** Moves what the digest derived from the messages of a conversation into another one, for merging two contacts. */
 import type { Sql } from '../lib/db.ts'
 
-/** The caller has locked both conversations, so the digest skips them until the commit. */
+/** Until the transaction ends the digest reads no message: it would write words for the conversation that a message had before. */
+export async function pauseDigest(sql: Sql): Promise<void> {
+  await sql`select from message_digest for update`
+}
+
+/** Moves the words of the messages with these ids. The caller has paused the digest. */
+export async function moveWords(
+  sql: Sql,
+  workspaceId: string,
+  fromId: string,
+  toId: string,
+  ids: readonly string[],
+): Promise<void> {
+  await sql`
+    update message_words set conversation_id = ${toId}
+    where workspace_id = ${workspaceId} and conversation_id = ${fromId} and id = any(${[...ids]}::uuid[])`
+}
+
+/** Moves everything. The caller has locked both conversations, so the digest skips them until the commit. */
 export async function moveDigested(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
   await sql`
     update message_words set conversation_id = ${toId}

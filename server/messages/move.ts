@@ -1,8 +1,8 @@
 /**
  * Moves the messages of a conversation into another one, for merging two contacts.
  *
- * The caller has locked both conversations, so no message is added meanwhile. Statements of sends and reports that wait for a
- * moved row find it by its id: they never compare its conversation with the one it had before.
+ * Statements of sends and reports that wait for a moved row find it by its id: they never compare its conversation with the one
+ * it had before.
  */
 import type { Sql } from '../lib/db.ts'
 
@@ -13,12 +13,36 @@ export async function deferMoves(sql: Sql): Promise<void> {
       mentions_workspace_id_conversation_id_id_fkey deferred`
 }
 
-export async function moveMessages(sql: Sql, workspaceId: string, fromId: string, toId: string): Promise<void> {
+/** The ids of the oldest messages of a conversation. */
+export async function listOldest(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from messages
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId}
+    order by id
+    limit ${limit}`
+  return rows.map(({ id }) => id)
+}
+
+/** Moves the messages with these ids; without ids all, and the caller has locked both conversations, so none is added meanwhile. */
+export async function moveMessages(
+  sql: Sql,
+  workspaceId: string,
+  fromId: string,
+  toId: string,
+  ids?: readonly string[],
+): Promise<void> {
   // Media is locked before messages, as in the fetch loop (see the lock order in ARCHITECTURE.md).
   await sql`
     update media set conversation_id = ${toId}
-    where workspace_id = ${workspaceId} and conversation_id = ${fromId}`
+    where workspace_id = ${workspaceId} and conversation_id = ${fromId}
+      and ${ids ? sql`message_id = any(${[...ids]}::uuid[])` : sql`true`}`
   await sql`
     update messages set conversation_id = ${toId}
-    where workspace_id = ${workspaceId} and conversation_id = ${fromId}`
+    where workspace_id = ${workspaceId} and conversation_id = ${fromId}
+      and ${ids ? sql`id = any(${[...ids]}::uuid[])` : sql`true`}`
 }
