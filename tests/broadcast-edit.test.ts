@@ -115,7 +115,9 @@ test('a rescheduled broadcast starts by its new time, and values of recipients s
   const template = { name: 'order_confirmed' }
   const recipients = [{ to: phoneOf(50), params: ['Ann', 'A-50'] }]
   const { id } = await schedule({ template, recipients })
-  assert.equal((await get(`/broadcasts/${id}/source`)).has_own_values, true)
+  const source = await get(`/broadcasts/${id}/source`)
+  assert.equal(source.has_own_values, true)
+  assert.deepEqual(source.recipients, [{ to: phoneOf(50), name: null, params: { body: ['Ann', 'A-50'] } }])
   await ask('PATCH', `/broadcasts/${id}`, { scheduled_at: inMs(1_000) })
   await completed(id)
   const [sent] = await provider.sent(phoneOf(50))

@@ -52,4 +52,24 @@ test('a scheduled broadcast is rescheduled, edited, duplicated and sent now', { 
   await page.getByText('Sending started').waitFor()
   await until('both messages', async () => (await provider.sent()).length === 2)
   assert.equal(await page.getByRole('button', { name: 'Send now' }).count(), 0)
+
+  // Recipients keep the values of their own in a copy, also after the list was edited.
+  const own = await api.post('/broadcasts', {
+    name: 'Orders',
+    template: { name: 'order_confirmed' },
+    recipients: [
+      { to: '+14155550103', params: ['Cy', 'A-103'] },
+      { to: '+14155550104', params: ['Dee', 'A-104'] },
+    ],
+    scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
+  })
+  await page.goto(`/broadcasts/${own.body.data.id}`)
+  await page.getByRole('link', { name: 'Duplicate' }).click()
+  await page.getByText('Some recipients have template values of their own.').waitFor()
+  await page.locator('textarea').first().fill('+1 (415) 555-0104, Dee')
+  await page.getByRole('complementary').getByText('A-104').waitFor()
+  await page.getByRole('button', { name: 'Send to 1 recipient' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: /^Send/ }).click()
+  const sent = await until('the message', async () => (await provider.sent('+14155550104'))[0])
+  assert.match(JSON.stringify(sent.body), /A-104/)
 })

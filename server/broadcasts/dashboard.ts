@@ -123,7 +123,13 @@ const SourceView = Type.Object({
     params: Type.Unsafe<TemplateParams>(StructuredParams),
   }),
   segment_id: NullableText({ format: 'uuid' }),
-  recipients: Type.Array(Type.Object({ to: Type.String(), name: NullableText() })),
+  recipients: Type.Array(
+    Type.Object({
+      to: Type.String(),
+      name: NullableText(),
+      params: Type.Optional(Type.Unsafe<TemplateParams>(StructuredParams)),
+    }),
+  ),
   has_more_recipients: Type.Boolean(),
   has_own_values: Type.Boolean({ description: 'Some recipients have template values of their own.' }),
   scheduled_at: NullableDateTime,

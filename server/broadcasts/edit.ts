@@ -35,7 +35,8 @@ export type BroadcastSource = {
   name: string
   template: { name: string; language: string; params: TemplateParams }
   segment_id: string | null
-  recipients: { to: string; name: string | null }[]
+  /** `params`: the values of the recipient instead of those of the template. */
+  recipients: { to: string; name: string | null; params?: TemplateParams }[]
   has_more_recipients: boolean
   /** Some recipients have template values of their own. */
   has_own_values: boolean
@@ -53,7 +54,9 @@ export async function getBroadcastSource(sql: Sql, workspaceId: string, id: stri
     name,
     template: { ...template, params },
     segment_id,
-    recipients: rows.slice(0, maxRecipients).map(({ to, name }) => ({ to, name: name ?? null })),
+    recipients: rows
+      .slice(0, maxRecipients)
+      .map(({ to, name = null, params }) => ({ to, name, ...(params ? { params } : {}) })),
     has_more_recipients: rows.length > maxRecipients,
     has_own_values: rows.some((row) => row.params !== undefined),
     scheduled_at,

@@ -21,7 +21,7 @@ import { MessageSection } from './message.tsx'
 import { Review } from './review.tsx'
 import { Schedule } from './schedule.tsx'
 import { TestSend } from './test-send.tsx'
-import { type Body, type Draft, useDraft } from './use-draft.ts'
+import { type Body, type Draft, sampleValuesOf, useDraft } from './use-draft.ts'
 import { useDraftCheck } from './use-draft-check.ts'
 
 const { compose: text } = words.broadcasts
@@ -98,6 +98,7 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
     else requestAnimationFrame(() => sections.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
   }
   const shownTemplate = previewed ?? chosen
+  const sampleValues = sampleValuesOf(draft, numbers)
   const count = preview?.sendable ?? 0
   const isBlocked = preview !== undefined && (count === 0 || !preview.plan.fits)
   const action = draft.isLater ? text.scheduleFor(count) : text.send(count)
@@ -132,7 +133,7 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
       </Card>
       <aside className="broadcasts-beside" aria-label={words.templates.preview.title}>
         {shownTemplate ? (
-          <TemplatePreview template={shownTemplate} params={previewed ? undefined : draft.params} />
+          <TemplatePreview template={shownTemplate} params={previewed ? undefined : sampleValues} />
         ) : (
           <p className="broadcasts-nothing soft">{text.previewEmpty}</p>
         )}
@@ -143,7 +144,7 @@ export function ComposeForm({ templates, draft, onChange, onSent, editedId }: Co
       <Card title={text.test}>
         <TestSend
           draft={draft}
-          template={chosen && missing.length === 0 ? { ...refOf(chosen), params: draft.params } : undefined}
+          template={chosen && missing.length === 0 ? { ...refOf(chosen), params: sampleValues } : undefined}
           onChange={change}
         />
       </Card>

@@ -6,7 +6,7 @@ import { toDatetimeLocal } from '../lib/datetime-local.ts'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { ComposeForm } from './compose.tsx'
-import { type Draft, empty } from './use-draft.ts'
+import { type Draft, digitsOf, empty } from './use-draft.ts'
 
 const { editing: text } = words.broadcasts
 
@@ -34,7 +34,7 @@ function SourceForm({ id, source, isEdit }: { id: string; source: Source; isEdit
   const [draft, setDraft] = useState(() => toDraft(source, isEdit))
   return (
     <>
-      {source.has_own_values && <Note tone="amber">{text.ownValues}</Note>}
+      {source.has_own_values && <Note>{text.ownValues}</Note>}
       {source.has_more_recipients && <Note tone="amber">{text.partial}</Note>}
       <QueryView query={templates}>
         {(found) => (
@@ -53,14 +53,17 @@ function SourceForm({ id, source, isEdit }: { id: string; source: Source; isEdit
 
 function toDraft(source: Source, isEdit: boolean): Draft {
   const { name, template, segment_id, recipients, scheduled_at } = source
+  const templateRef = { name: template.name, language: template.language }
+  const ownValues = recipients.flatMap(({ to, params }) => (params ? [[digitsOf(to), params] as const] : []))
   return {
     ...empty,
     name: isEdit ? name : text.copyName(name),
     source: segment_id ? 'segment' : 'numbers',
     segment_id: segment_id ?? '',
     numbers: recipients.map(toLine).join('\n'),
-    template: { name: template.name, language: template.language },
+    template: templateRef,
     params: template.params,
+    ownValues: source.has_own_values ? { template: templateRef, byNumber: Object.fromEntries(ownValues) } : null,
     isLater: isEdit && scheduled_at !== null,
     at: isEdit && scheduled_at ? toDatetimeLocal(Date.parse(scheduled_at)) : '',
   }

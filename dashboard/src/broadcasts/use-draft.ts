@@ -13,6 +13,8 @@ export type Draft = {
   numbers: string
   template: { name: string; language: string } | null
   params: TemplateParams
+  /** Values of single recipients, by the digits of the number. They belong to one template. */
+  ownValues: { template: { name: string; language: string }; byNumber: Readonly<Record<string, TemplateParams>> } | null
   isLater: boolean
   /** The value of a `datetime-local` input, in the browser's time zone. */
   at: string
@@ -26,6 +28,7 @@ export const empty: Draft = {
   numbers: '',
   template: null,
   params: {},
+  ownValues: null,
   isLater: false,
   at: '',
   testTo: '',
@@ -72,16 +75,36 @@ function withUrlParams(draft: Draft, query: URLSearchParams): Draft {
 export type Todo = 'name' | 'segment' | 'numbers' | 'tooMany' | 'template' | 'values' | 'at'
 
 /** The missing parts of a draft, in the order of the page. */
-export function todosOf(draft: Draft, { recipients }: RecipientList, template: Template | undefined): Todo[] {
+export function todosOf(draft: Draft, list: RecipientList, template: Template | undefined): Todo[] {
+  const { recipients } = list
   const todos: Todo[] = []
   if (!draft.name.trim()) todos.push('name')
   if (draft.source === 'segment' && !draft.segment_id) todos.push('segment')
   if (draft.source === 'numbers' && recipients.length === 0) todos.push('numbers')
   if (draft.source === 'numbers' && recipients.length > maxRecipients) todos.push('tooMany')
   if (!template) todos.push('template')
-  else if (missingValues(template, draft.params).length > 0) todos.push('values')
+  else if (missingValuesOf(draft, list, template).length > 0) todos.push('values')
   if (draft.isLater && !isFuture(draft.at)) todos.push('at')
   return todos
+}
+
+/** The paths of missing template values. Recipients with values of their own need no others. */
+export function missingValuesOf(draft: Draft, { recipients }: RecipientList, template: Template): string[] {
+  const isCovered =
+    draft.source === 'numbers' && recipients.length > 0 && recipients.every(({ to }) => ownValuesOf(draft, to))
+  return isCovered ? [] : missingValues(template, draft.params)
+}
+
+/** The values of the first recipient, for the preview and the test message. */
+export function sampleValuesOf(draft: Draft, { recipients: [first] }: RecipientList): TemplateParams {
+  return (draft.source === 'numbers' && first && ownValuesOf(draft, first.to)) || draft.params
+}
+
+export const digitsOf = (number: string): string => number.replace(/\D/g, '')
+
+function ownValuesOf({ template, ownValues }: Pick<Draft, 'template' | 'ownValues'>, to: string) {
+  const isSame = template?.name === ownValues?.template.name && template?.language === ownValues?.template.language
+  return isSame ? ownValues?.byNumber[digitsOf(to)] : undefined
 }
 
 const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
@@ -89,14 +112,18 @@ const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > 
 /** The request body without the name. */
 export type Body = Omit<InputOf<'POST /broadcasts'>['body'], 'name'>
 
-type BodySource = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'isLater' | 'at'>
+type BodySource = Pick<Draft, 'source' | 'segment_id' | 'template' | 'params' | 'ownValues' | 'isLater' | 'at'>
 
 export function bodyOf(draft: BodySource, { recipients }: RecipientList): Body | undefined {
   const { source, segment_id, template, params, isLater, at } = draft
   if (!template) return undefined
+  const withValues = recipients.map((recipient) => {
+    const own = ownValuesOf(draft, recipient.to)
+    return own ? { ...recipient, params: own } : recipient
+  })
   return {
     template: { ...template, params },
-    ...(source === 'segment' ? { segment_id } : { recipients: [...recipients] }),
+    ...(source === 'segment' ? { segment_id } : { recipients: withValues }),
     ...(isLater ? { scheduled_at: new Date(at).toISOString() } : {}),
   }
 }

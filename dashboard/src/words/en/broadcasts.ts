@@ -185,7 +185,7 @@ export const broadcasts = {
     copyLead: 'A new broadcast with the same message and recipients. The original is not changed.',
     copyName: (name: string) => `${[...name].slice(0, 73).join('')} (copy)`,
     ownValues:
-      'Recipients of this broadcast have template values of their own. Values are not copied: enter values for all recipients.',
+      'Some recipients have template values of their own. They keep them while their number and the template stay the same.',
     partial: 'Only the first 1,000 recipients are copied.',
   },
   detail: {
