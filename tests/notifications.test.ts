@@ -1,7 +1,7 @@
 /** Preferences of a member, and what the member's browser notifies about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, createBrowser, type Json, main, start, type World } from './support.ts'
+import { assertRefused, createBrowser, type Json, main, start, until, type World } from './support.ts'
 
 async function signIn(world: World, who = world.owner) {
   const browser = createBrowser(world.url)
@@ -15,8 +15,7 @@ async function signIn(world: World, who = world.owner) {
 }
 type Member = Awaited<ReturnType<typeof signIn>>
 
-async function join(world: World, owner: Member): Promise<Member> {
-  const email = 'ben@acme.test'
+async function join(world: World, owner: Member, email = 'ben@acme.test'): Promise<Member> {
   const { invitation_token: token } = await owner.ask('POST', '/members', { email, role: 'agent' })
   const password = 'long enough'
   await createBrowser(world.url).call('POST', `/invitations/${token}`, { name: 'Ben', password })
@@ -109,3 +108,36 @@ test(
     assert.deepEqual(await news(), [])
   },
 )
+
+test('the end of a snooze notifies the assigned member, and members who want everything', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world)
+  const ben = await join(world, owner, 'snooze@acme.test')
+  const provider = await world.connect()
+  await provider.writes({ from: '+14155550110', name: 'Ann Porter', text: 'Please call me tomorrow' })
+  const [{ id }] = await owner.ask('GET', '/conversations')
+  await owner.ask('POST', `/conversations/${id}/read`)
+  await ben.ask('PATCH', '/preferences', { notifications: 'mine' })
+  const { cursor } = await ben.ask('GET', '/notifications')
+  const list = async (who: Member) => (await who.ask('GET', `/notifications?after=${cursor}`)).items
+  const snooze = async (changes: Json) => {
+    const snoozed_until = new Date(Date.now() + 1_000).toISOString()
+    await owner.ask('PATCH', `/conversations/${id}`, { snoozed_until, ...changes })
+  }
+  await snooze({})
+  const [item] = await until('the end of the snooze', async () => {
+    const items = await list(owner)
+    return items.length > 0 && items
+  })
+  assert.deepEqual([item.kind, item.contact.name, item.text], ['snooze', 'Ann Porter', 'Please call me tomorrow'])
+  assert.deepEqual(await list(ben), [], 'it is not assigned to Ben')
+  await snooze({ assigned_agent_id: ben.id })
+  const [mine] = await until('the end of the second one', async () => {
+    const items = await list(ben)
+    return items.length > 0 && items
+  })
+  assert.deepEqual([mine.kind, mine.conversation_id], ['snooze', id])
+  assert.notEqual(mine.id, item.id)
+  await ben.ask('PATCH', `/conversations/${id}`, { status: 'closed' })
+  assert.deepEqual(await list(ben), [])
+})

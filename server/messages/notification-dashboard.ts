@@ -4,11 +4,11 @@ import { contentTypes } from '../channels/channel.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { listNotifications } from './notifications.ts'
+import { listNotifications, notificationKinds } from './notifications.ts'
 
 const NotificationView = Type.Object({
   id: Uuid,
-  kind: OneOf(['message', 'mention']),
+  kind: OneOf(notificationKinds),
   conversation_id: Uuid,
   contact: Type.Object({
     id: Uuid,

@@ -1,6 +1,6 @@
 /**
- * What a member's browser notifies about: customers' messages in unread conversations that match the member's preference, and
- * unread mentions of the member. Messages that we sent are never among them.
+ * What a member's browser notifies about: customers' messages in unread conversations and ended snoozes, if they match the member's
+ * preference, and unread mentions of the member. Messages that we sent are never among them.
  *
  * The browser asks after a `changed` event, with the cursor of the previous answer. A transaction may commit after a later cursor
  * was issued, so an answer repeats the entries of the last `overlapMs`; the browser drops those it has seen. A conversation has at
@@ -9,14 +9,17 @@
 import { memberName } from '../accounts/members.ts'
 import { type NotificationLevel, type Preferences, requirePreferences } from '../accounts/preferences.ts'
 import type { ContentType } from '../channels/channel.ts'
+import { hasInboxStatus } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { idAt, msOfId, newId } from '../lib/id.ts'
 
+export const notificationKinds = ['message', 'mention', 'snooze'] as const
+
 type MemberNotification = {
-  /** The id of the message, or of the note that mentions the member. */
+  /** The id of the message, of the note that mentions the member, or of the line in the thread about the end of the snooze. */
   id: string
-  kind: 'message' | 'mention'
+  kind: (typeof notificationKinds)[number]
   conversation_id: string
   contact: {
     id: string
@@ -28,7 +31,7 @@ type MemberNotification = {
   /** The member who wrote the note. */
   author: string | null
   content_type: ContentType
-  /** At most 200 characters. */
+  /** Of the message or note; the last message after a snooze. At most 200 characters. */
   text: string | null
 }
 
@@ -42,6 +45,8 @@ const overlapMs = 10_000
 /** A browser that was away for longer is not notified of what it missed: the unread counts show that. */
 const maxAgeMs = 10 * 60_000
 const maxItems = 20
+/** Conversations with recent activity that are checked for the end of a snooze. */
+const maxChecked = 500
 
 /** Notifications since the cursor `after`, oldest first. Without a cursor there are none: the answer is the first cursor. */
 export async function listNotifications(
@@ -89,6 +94,27 @@ async function listSince(
       order by coalesce(v.inbox_at, v.created_at) desc, v.id desc
       limit ${maxItems}
     ),
+    -- Conversations that the end of a snooze opened since then. It moved them in the inbox, so they have recent activity.
+    woken_conversations as (
+      select e.id, v.id as conversation_id, v.contact_id, v.last_message_text
+      from (
+        select v.id, v.contact_id, v.last_message_text
+        from conversations v
+        where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, 'open')}
+          and coalesce(v.inbox_at, v.created_at) >= ${since} and ${isWanted}
+          and v.id not in (select id from viewed_conversations)
+        order by coalesce(v.inbox_at, v.created_at) desc
+        limit ${maxChecked}
+      ) v
+      cross join lateral (
+        select e.id from timeline_entries e
+        where e.workspace_id = ${workspaceId} and e.conversation_id = v.id and e.id >= ${idAt(sinceMs)}
+          and e.kind = 'status' and e.details->>'by' = 'timer'
+        order by e.id desc
+        limit 1
+      ) e
+      limit ${maxItems}
+    ),
     -- The newest note of each conversation that mentions the member.
     unread_mentions as (
       select distinct on (n.conversation_id) n.id, n.conversation_id
@@ -98,7 +124,7 @@ async function listSince(
       order by n.conversation_id, n.id desc
       limit ${maxItems}
     ),
-    -- The newest customer message of each unread conversation. The id bounds what is read.
+    -- The newest customer message of each unread conversation, mentions and ended snoozes. The id bounds what is read.
     entries as (
       select m.id, 'message' as kind, u.id as conversation_id, u.contact_id, null as author, m.content_type, m.content_text as text
       from unread_conversations u
@@ -117,6 +143,8 @@ async function listSince(
         on e.workspace_id = ${workspaceId} and e.conversation_id = n.conversation_id and e.id = n.id
       join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
       left join members a on a.workspace_id = e.workspace_id and a.id = e.member_id
+      union all
+      select w.id, 'snooze', w.conversation_id, w.contact_id, null, 'text', w.last_message_text from woken_conversations w
     )
     select e.id, e.kind, e.conversation_id, e.author, e.content_type, left(e.text, 200) as text,
       json_build_object(

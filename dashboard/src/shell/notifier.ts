@@ -1,5 +1,5 @@
 /**
- * Notifies the member of customers' messages and of mentions, with a sound and a desktop notification.
+ * Notifies the member of customers' messages, ended snoozes and mentions, with a sound and a desktop notification.
  *
  * One tab of the browser does it, after each change of the workspace: it asks the service what is new since its cursor. Cursor and
  * seen ids are in `localStorage`, so that the next tab continues and nothing is notified twice.
@@ -61,8 +61,10 @@ function isBetween(now: Date, { from, to }: { from: string; to: string }): boole
 
 function describe({ kind, contact, author, content_type, text }: Item): { title: string; body: string } {
   const name = nameOf(contact)
+  const { mention, snooze } = words.shell.notification
+  if (kind === 'snooze') return { title: snooze(name), body: text ?? '' }
   return {
-    title: kind === 'mention' ? words.shell.notification.mention(author ?? '', name) : name,
+    title: kind === 'mention' ? mention(author ?? '', name) : name,
     body: text || words.inbox.message.kinds[content_type],
   }
 }

@@ -260,8 +260,8 @@ export const settings = {
     level: 'Notify me about',
     levels: { all: 'All conversations', mine: 'My conversations', mentions: 'Mentions only', none: 'Nothing' },
     levelHints: {
-      all: 'Every customer message in the inbox, and mentions of you.',
-      mine: 'Customer messages in conversations assigned to you, and mentions of you.',
+      all: 'Every customer message in the inbox, ended snoozes, and mentions of you.',
+      mine: 'Customer messages and ended snoozes in conversations assigned to you, and mentions of you.',
       mentions: 'Notes in which a member mentions you.',
       none: 'The unread count in the title and on the icon stays.',
     },

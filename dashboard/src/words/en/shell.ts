@@ -27,6 +27,7 @@ export const shell = {
   },
   notification: {
     mention: (author: string, contact: string) => `${author} mentioned you: ${contact}`,
+    snooze: (contact: string) => `Snooze ended: ${contact}`,
     hint: 'Show a desktop notification when a customer writes?',
     turnOn: 'Turn on notifications',
     notNow: 'Not now',
