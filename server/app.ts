@@ -37,6 +37,7 @@ import { conversationDashboard } from './conversations/dashboard.ts'
 import { draftDashboard } from './conversations/draft-dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { followMerges } from './conversations/follow-merges.ts'
+import { inboxFeed } from './conversations/inbox-feed.ts'
 import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { timelineDashboard } from './conversations/timeline-dashboard.ts'
@@ -192,6 +193,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     },
     { prefix: '/v1' },
   )
+  const inboxContext = { lastMessagesOf, channels }
   await app.register(
     async (members: App) => {
       authenticateMembers(members, db, publicUrl)
@@ -219,8 +221,8 @@ async function registerApi(app: App, application: Application, pages: Pages | un
         }),
       )
       members.register(segmentDashboard(db, filterFields))
-      members.register(streamRoutes({ ...streaming, feeds: [presenceFeed(db)] }))
-      members.register(conversationDashboard(db, { lastMessagesOf, channels }))
+      members.register(streamRoutes({ ...streaming, feeds: [presenceFeed(db), inboxFeed(db, inboxContext)] }))
+      members.register(conversationDashboard(db, inboxContext, signals))
       members.register(timelineDashboard(db, signals))
       members.register(presenceDashboard(db, signals))
       members.register(draftDashboard(db, signals))

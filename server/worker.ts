@@ -111,7 +111,13 @@ export function startWorker(parts: WorkerParts): Loop {
         }
       },
     }),
-    repeat({ name: 'wake-snoozed', everyMs: 1_000, run: async () => signalAll(await wakeSnoozed(db)) }),
+    repeat({
+      name: 'wake-snoozed',
+      everyMs: 1_000,
+      run: async () => {
+        for (const workspaceId of await wakeSnoozed(db)) signals.inboxChanged(workspaceId)
+      },
+    }),
     repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }) }),
     repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),

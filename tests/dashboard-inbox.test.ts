@@ -74,7 +74,9 @@ test('an inbound message appears live, and a reply shows its status up to read',
     await route.fetch()
     await route.fulfill({ status: 504, body: 'the proxy gave up' })
   })
+  const lost = page.waitForResponse((response) => response.status() === 504)
   await answer(page, 'Past a tired proxy')
+  await lost
   await isRead(page, 'Past a tired proxy')
   await until('it to be there once', async () => (await bubble(page, 'Past a tired proxy').count()) === 1)
   await page.unroute('**/messages')
@@ -83,7 +85,7 @@ test('an inbound message appears live, and a reply shows its status up to read',
 test('an event during the first load of the inbox is shown', { skip }, async (t) => {
   const { page, provider } = await openDashboard(t, '/contacts')
   const notified = page.evaluate<unknown>(
-    "new Promise((notified) => { const line = new EventSource('/app/api/stream'); line.onerror = notified; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('changed', notified) })",
+    "new Promise((notified) => { const line = new EventSource('/app/api/stream'); line.onerror = notified; line.addEventListener('ready', () => { window.isReady = true }); line.addEventListener('conversations', notified) })",
   )
   await until('the stream', () => page.evaluate<boolean>('window.isReady === true'))
   // The response is held until the customer has written and the page received the event.
@@ -101,7 +103,7 @@ test('an event during the first load of the inbox is shown', { skip }, async (t)
   await notified
   held.resolve()
   await rowOf(page, 'Ann Porter').getByText('Just now').waitFor()
-  await page.unroute(/app\/api\/conversations\?/)
+  await page.unrouteAll({ behavior: 'wait' })
 
   // A hidden tab counts what is new, loads nothing else, and is up to date when it is visible again.
   const setHidden = (isHidden: boolean) =>
@@ -113,12 +115,11 @@ test('an event during the first load of the inbox is shown', { skip }, async (t)
   page.on('request', (request) => {
     if (/app\/api\/conversations\?/.test(request.url())) listCount++
   })
-  const counted = page.waitForResponse(/app\/api\/conversations\/counts/)
-  await provider.writes({ from: ann, text: 'Unseen so far' })
-  await counted
+  await provider.writes({ from: ben, name: 'Ben Carter', text: 'Unseen so far' })
+  await until('the count', async () => (await page.title()).startsWith('(2)'))
   assert.equal(listCount, 0)
   await setHidden(false)
-  await rowOf(page, 'Ann Porter').getByText('Unseen so far').waitFor()
+  await rowOf(page, 'Ben Carter').getByText('Unseen so far').waitFor()
 })
 
 test('a conversation is found, opened, answered, assigned and closed by keyboard', { skip }, async (t) => {

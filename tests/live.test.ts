@@ -31,7 +31,15 @@ async function openPage(url: string, owner: World['owner']) {
   return { call, cookie: () => cookie, member: signedIn.body.data.member }
 }
 
-type Stream = { status: number; type: string; events: string[]; lastAt(): number; ended: Promise<void> }
+type Stream = {
+  status: number
+  type: string
+  events: string[]
+  /** The data of the last event `conversations`. */
+  inbox(): Json
+  lastAt(): number
+  ended: Promise<void>
+}
 
 function openStream(t: TestContext, url: string, cookie: string): Promise<Stream> {
   return new Promise((resolve, reject) => {
@@ -39,26 +47,29 @@ function openStream(t: TestContext, url: string, cookie: string): Promise<Stream
       const events: string[] = []
       let lastAt = Date.now()
       let text = ''
+      let inbox: Json
       response.setEncoding('utf8').on('error', () => {})
       response.on('data', (part) => {
         const blocks = (text + part).split('\n\n')
         text = blocks.pop() ?? ''
         for (const block of blocks) {
           const event = /^event: (.*)$/m.exec(block)?.[1] ?? block
-          if (event === 'changed') lastAt = Date.now()
+          if (isChange(event)) lastAt = Date.now()
+          if (event === 'conversations') inbox = JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '')
           events.push(event)
         }
       })
       const ended = new Promise<void>((done) => void response.on('close', () => done()))
       const { statusCode: status = 0, headers } = response
-      resolve({ status, type: headers['content-type'] ?? '', events, lastAt: () => lastAt, ended })
+      resolve({ status, type: headers['content-type'] ?? '', events, inbox: () => inbox, lastAt: () => lastAt, ended })
     })
     asking.on('error', reject).end()
     t.after(() => asking.destroy())
   })
 }
 
-const changesOf = ({ events }: Stream) => events.filter((event) => event === 'changed').length
+const isChange = (event: string) => event === 'changed' || event === 'conversations'
+const changesOf = ({ events }: Stream) => events.filter(isChange).length
 /** Waits until earlier changes have been reported: they are debounced for at most 200 ms. */
 const isQuiet = (stream: Stream) => until('silence', async () => Date.now() - stream.lastAt() > 300)
 const reports = async (stream: Stream, act: () => Promise<unknown>, what: string) => {
@@ -93,6 +104,11 @@ test('a live stream reports inbound messages, statuses and changes of other memb
   const path = `/conversations/${id}`
   const assign = { assigned_agent_id: page.member.id }
   await reports(stream, () => colleague.call('PATCH', path, assign), 'an assignment in another process')
+  // The event carries the conversation as the list has it, and the counts of the member.
+  const [listed] = (await page.call('GET', '/conversations')).body.data
+  const counts = (await page.call('GET', '/conversations/counts')).body.data
+  assert.deepEqual(stream.inbox(), { conversations: [listed], removed: [], counts })
+  assert.equal(counts.mine, 1)
   await reports(stream, () => colleague.call('PATCH', `/contacts/${contact_id}`, { name: 'Ann' }), 'a new name')
   await reports(stream, () => api.patch(`/contacts/${contact_id}`, { name: 'Anna' }), 'one given by the API')
 
@@ -104,6 +120,8 @@ test('a live stream reports inbound messages, statuses and changes of other memb
   const reported = changesOf(watching)
   await reports(stream, () => colleague.call('PATCH', path, { status: 'closed' }), 'a status')
   assert.equal(changesOf(watching), reported)
+  await reports(stream, () => colleague.call('DELETE', `/contacts/${contact_id}`), 'a deleted contact')
+  await until('no conversations', async () => stream.inbox().conversations === null && stream.inbox().counts.mine === 0)
   await isQuiet(stream)
   const quiet = changesOf(stream)
   const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'VIP' }] }
@@ -112,6 +130,7 @@ test('a live stream reports inbound messages, statuses and changes of other memb
     assert.equal((await page.call('POST', '/segments/count', { filter })).status, 200)
   }
   assertRefused(await page.call('PATCH', path, { status: 'odd' }), 400, 'bad_request')
+  assertRefused(await page.call('PATCH', path, { status: 'open' }), 404, 'not_found')
   await reports(watching, () => neighbour.call('PATCH', '/workspace', { name: 'Theirs' }), 'their own')
   assert.equal(changesOf(stream), quiet, 'what changes nothing is no news')
 })

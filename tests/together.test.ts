@@ -30,7 +30,7 @@ async function join(world: World, owner: Member, name: string, role = 'agent', a
   return signIn(world, { email, password }, at)
 }
 
-/** The data of the `presence` events of a member's stream, and how often it sent `changed`. */
+/** The data of the `presence` events of a member's stream, and how often it reported a change. */
 async function openStream(t: TestContext, { url, cookie }: Member) {
   const abort = new AbortController()
   t.after(() => abort.abort())
@@ -46,7 +46,7 @@ async function openStream(t: TestContext, { url, cookie }: Member) {
       text = blocks.pop() ?? ''
       for (const block of blocks) {
         const [, event] = /^event: (.*)$/m.exec(block) ?? []
-        if (event === 'changed') seen.changedCount++
+        if (event === 'changed' || event === 'conversations') seen.changedCount++
         if (event === 'presence') seen.presence.push(JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '').members)
       }
     }

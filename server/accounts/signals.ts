@@ -1,5 +1,5 @@
 /**
- * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data; its receiver
+ * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
  * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake an engine: in this process at once, and the first and the
@@ -16,6 +16,8 @@ export type Signals = {
   broadcastReady(): void
   /** Something of the workspace changed: the pages of its members load it again. */
   changed(workspaceId: string): void
+  /** These conversations changed, or their messages or timeline: the pages of the workspace show it. Without ids: any of them. */
+  inboxChanged(workspaceId: string, conversationIds?: readonly string[]): void
   /** Something that only this member sees changed: the pages of the member load it again. */
   memberChanged(memberId: string): void
   /** A member opened or left a conversation, or started or stopped to write in it. */
@@ -29,6 +31,7 @@ export type Signals = {
 type EngineSignal = 'deliveriesQueued' | 'mediaPending' | 'broadcastReady'
 
 export const workspaceTopic = (workspaceId: string): string => `workspace:${workspaceId}`
+export const inboxTopic = (workspaceId: string): string => `inbox:${workspaceId}`
 export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
@@ -52,6 +55,7 @@ export function createSignals(live: Live): Signals {
     mediaPending: send('mediaPending'),
     broadcastReady: send('broadcastReady'),
     changed: (workspaceId) => live.announce(workspaceTopic(workspaceId)),
+    inboxChanged: (workspaceId, conversationIds) => live.announce(inboxTopic(workspaceId), conversationIds),
     memberChanged: (memberId) => live.announce(memberTopic(memberId)),
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),

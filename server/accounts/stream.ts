@@ -1,14 +1,12 @@
 /**
  * `/stream`: keeps a member's pages up to date.
  *
- * An event says that something changed, but not what: the page reloads the data it shows. `changed` is about the workspace,
- * `member_changed` about data that only this member sees. A stream sends the first event at once and at most five per second.
- * It ends with its session.
+ * `changed` (of the workspace) and `member_changed` (of data that only this member sees) say that something changed, but not what:
+ * the page reloads the data it shows. A stream sends the first event at once and at most five per second. It ends with its session.
  *
- * Feeds are the exception: their events carry the data, because it changes too often to reload lists for it.
+ * The events of feeds carry the data, because it changes too often for every page to reload it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/db.ts'
 import { createCoalescedRunner, createStreamRegistry } from '../lib/event-stream.ts'
 import type { Live } from '../lib/live.ts'
@@ -27,12 +25,16 @@ const streamsPerMember = 50
 const pauseMs = 200
 const retryMs = 2_000
 
-/** Events that carry their data. `read` runs when a stream opens and when the topic of its workspace is announced. */
+/** Events that carry their data. */
 export type StreamFeed = {
   event: string
+  /** Send the event also when a stream opens. */
+  isSentFirst: boolean
   topicOf(workspaceId: string): string
-  read(workspaceId: string): Promise<object>
+  /** Reads the data after the topic of the workspace was announced. `ids` is undefined when any row may have changed. */
+  read(reader: FeedReader, ids: readonly string[] | undefined): Promise<object>
 }
+type FeedReader = { workspaceId: string; memberId: string }
 
 export type MemberStreamOptions = {
   db: Db
@@ -46,8 +48,6 @@ export const streamRoutes =
   ({ db, live, heartbeatMs, drainTimeoutMs, feeds }: MemberStreamOptions) =>
   async (app: App) => {
     const streams = createStreamRegistry(app, { drainTimeoutMs })
-    // The streams of a workspace share the reads of a feed.
-    const coalesce = createCoalescer()
     app.get('/stream', async ({ session }, reply) => {
       streams.enter(reply, [{ key: session.member.id, most: streamsPerMember }])
       const stream = streams.open(reply, { heartbeatMs, retryMs, isAuthorized: () => isSignedIn(db, session) })
@@ -62,19 +62,45 @@ export const streamRoutes =
       const send = (event: string) => createNotifier(() => stream.send(event, {}))
       stream.onClose(live.listen(workspaceTopic(workspaceId), send('changed')))
       stream.onClose(live.listen(memberTopic(session.member.id), send('member_changed')))
-      const notifiers = feeds.map(({ event, topicOf, read }) => {
+      const reader = { workspaceId, memberId: session.member.id }
+      const notifiers = feeds.map(({ event, topicOf, read, isSentFirst }) => {
+        const changed = createIdCollector()
         const send = createNotifier(async () => {
-          const data = await coalesce(`${event} ${workspaceId}`, () => read(workspaceId))
+          const data = await read(reader, changed.take()).catch((error) => {
+            // The page reconnects and loads everything again.
+            stream.end(retryMs)
+            throw error
+          })
           await stream.send(event, data)
         })
-        stream.onClose(live.listen(topicOf(workspaceId), send))
-        return send
+        const onNotified = (ids?: readonly string[]) => {
+          changed.add(ids)
+          void send()
+        }
+        stream.onClose(live.listen(topicOf(workspaceId), onNotified))
+        return { onNotified, isSentFirst }
       })
       // A page that loads its data after `ready` misses no change.
       await stream.send('ready', {})
-      for (const send of notifiers) void send()
+      for (const { onNotified, isSentFirst } of notifiers) if (isSentFirst) onNotified()
     })
   }
+
+/** Collects the ids of announcements. `take` returns undefined when one had no ids. */
+function createIdCollector() {
+  let collected: Set<string> | undefined = new Set()
+  return {
+    add(ids: readonly string[] | undefined) {
+      if (!ids) collected = undefined
+      else for (const id of ids) collected?.add(id)
+    },
+    take(): readonly string[] | undefined {
+      const taken = collected
+      collected = new Set()
+      return taken && [...taken]
+    },
+  }
+}
 
 /** Signals the workspace after every successful request that may have changed something. */
 export function signalChanges(

@@ -94,6 +94,7 @@ async function switchOver(
   const moves = await withRetries(() => db.begin(run) as Promise<ConversationMove[]>)
   // The streams of the web chat follow their visitor to the conversation that took the messages.
   for (const visitorId of visitorIds) live.announce(visitorTopic(visitorId))
+  signals.inboxChanged(workspaceId)
   for (const { toId: conversationId } of moves) if (conversationId) signals.conversationChanged(conversationId)
 }
 

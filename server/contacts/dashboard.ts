@@ -143,6 +143,7 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
     },
     async ({ session: { workspaceId }, params }) => {
       await eraseContact(workspaceId, params.id)
+      signals.inboxChanged(workspaceId)
       return { data: { id: params.id.toLowerCase(), deleted: true } }
     },
   )

@@ -1,4 +1,5 @@
 /** `/conversations` for members: list the inbox, count it, change one conversation or many, mark as read. */
+import type { Signals } from '../accounts/signals.ts'
 import { contentTypes } from '../channels/channel.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -18,7 +19,7 @@ import type { App } from '../lib/server.ts'
 import { type ChangeResult, updateConversation, updateConversations } from './changes.ts'
 import { readConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
-import { countInbox, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
+import { countInbox, countMine, type InboxContext, type InboxRow, listInbox, requireInboxRow } from './inbox.ts'
 import { inboxFilters, readInboxQuery } from './inbox-query.ts'
 import { ConversationSchema } from './routes.ts'
 
@@ -132,7 +133,7 @@ const summarizeChanges = ({ assigned_agent }: Static<typeof MemberConversation>,
 const summarizeBulk = (results: Static<typeof BulkResult>[], body: Static<typeof BulkChanges>) =>
   `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(body.assigned_agent_id ?? undefined, body)}`
 
-export const conversationDashboard = (db: Db, context: InboxContext) => async (app: App) => {
+export const conversationDashboard = (db: Db, context: InboxContext, signals: Signals) => async (app: App) => {
   app.get(
     '/conversations',
     { schema: { querystring: InboxQuery, response: { 200: ListOf(MemberConversation) } } },
@@ -142,9 +143,14 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
       return listInbox(db, session.workspaceId, context, filters, { limit, cursor: query.cursor })
     },
   )
-  app.get('/conversations/counts', { schema: { response: { 200: DataOf(Counts) } } }, async ({ session }) => ({
-    data: await countInbox(db, session.workspaceId, session.member.id),
-  }))
+  app.get(
+    '/conversations/counts',
+    { schema: { response: { 200: DataOf(Counts) } } },
+    async ({ session: { workspaceId, member } }) => {
+      const [counts, mine] = await Promise.all([countInbox(db, workspaceId), countMine(db, workspaceId, member.id)])
+      return { data: { ...counts, mine } }
+    },
+  )
   app.get(
     '/conversations/:id',
     { schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } } },
@@ -153,29 +159,36 @@ export const conversationDashboard = (db: Db, context: InboxContext) => async (a
   app.patch(
     '/conversations/:id',
     {
-      config: { audit: { action: 'conversation.changed', summary: summarizeChanges } },
+      config: { audit: { action: 'conversation.changed', summary: summarizeChanges }, isQuiet: true },
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(MemberConversation) } },
     },
     async ({ session: { workspaceId, member }, params, body }) => {
       const { id } = await updateConversation(db, workspaceId, member.id, params.id, body)
+      signals.inboxChanged(workspaceId, [id])
       return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )
   app.post(
     '/conversations/bulk',
     {
-      config: { audit: { action: 'conversations.changed', summary: summarizeBulk } },
+      config: { audit: { action: 'conversations.changed', summary: summarizeBulk }, isQuiet: true },
       schema: { body: BulkChanges, response: { 200: DataOf(Type.Array(BulkResult)) } },
     },
-    async ({ session: { workspaceId, member }, body: { ids, ...changes } }) => ({
-      data: (await updateConversations(db, workspaceId, member.id, ids, changes)).map(toBulkResult),
-    }),
+    async ({ session: { workspaceId, member }, body: { ids, ...changes } }) => {
+      const results = await updateConversations(db, workspaceId, member.id, ids, changes)
+      signals.inboxChanged(workspaceId, ids)
+      return { data: results.map(toBulkResult) }
+    },
   )
   app.post(
     '/conversations/:id/read',
-    { config: { audit: false }, schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } } },
+    {
+      config: { audit: false, isQuiet: true },
+      schema: { params: IdParams, response: { 200: DataOf(MemberConversation) } },
+    },
     async ({ session: { workspaceId }, params }) => {
       const { id } = await readConversation(db, workspaceId, params.id)
+      signals.inboxChanged(workspaceId, [id])
       return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
   )

@@ -180,17 +180,25 @@ export async function requireInboxRow(
   context: InboxContext,
   id: string,
 ): Promise<InboxRow> {
-  const rows = isUuid(id)
-    ? await sql<InboxEntry[]>`
-        select ${entryColumns(sql)}
-        from conversations v
-        join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-        left join members a on a.workspace_id = v.workspace_id and a.id = v.assigned_agent_id
-        where v.workspace_id = ${workspaceId} and v.id = ${id}`
-    : []
-  const [row] = await toInboxRows(sql, workspaceId, context, rows)
+  const [row] = isUuid(id) ? await listInboxRows(sql, workspaceId, context, [id]) : []
   if (!row) throw notFound('conversation')
   return row
+}
+
+/** The conversations with these ids that exist, in any order. */
+export async function listInboxRows(
+  sql: Sql,
+  workspaceId: string,
+  context: InboxContext,
+  ids: readonly string[],
+): Promise<InboxRow[]> {
+  const rows = await sql<InboxEntry[]>`
+    select ${entryColumns(sql)}
+    from conversations v
+    join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
+    left join members a on a.workspace_id = v.workspace_id and a.id = v.assigned_agent_id
+    where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
+  return toInboxRows(sql, workspaceId, context, rows)
 }
 
 export type InboxCounts = { open: number; pending: number; mine: number; unassigned: number; unread: number }
@@ -198,20 +206,28 @@ export type InboxCounts = { open: number; pending: number; mine: number; unassig
 /** Counting stops here, because it is not free: this number means "or more". */
 const maxCounted = 1_000
 
-export async function countInbox(sql: Sql, workspaceId: string, memberId: string): Promise<InboxCounts> {
-  const count = (condition: Fragment) => sql`(
-    select count(*)::int
-    from (
-      select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
-    ) counted
-  )`
-  const isOpen = sql`${inboxStatusOf(sql)} = 'open'`
-  const [counts] = await sql<InboxCounts[]>`
+const countUpToMax = (sql: Sql, workspaceId: string, condition: Fragment): Fragment => sql`(
+  select count(*)::int
+  from (
+    select from conversations v where v.workspace_id = ${workspaceId} and ${condition} limit ${maxCounted}
+  ) counted
+)`
+
+/** The counts that all members share. */
+export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<InboxCounts, 'mine'>> {
+  const count = (condition: Fragment) => countUpToMax(sql, workspaceId, condition)
+  const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
     select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
-      ${count(sql`${agentOf(sql)} = ${memberId}::uuid and ${isOpen}`)} as mine,
-      ${count(sql`${isUnassigned(sql)} and ${isOpen}`)} as unassigned,
+      ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
       ${count(sql`v.unread_count > 0`)} as unread`
   return requireRow(counts, 'the inbox count')
+}
+
+/** The open conversations that are assigned to the member. */
+export async function countMine(sql: Sql, workspaceId: string, memberId: string): Promise<number> {
+  const isMine = sql`${agentOf(sql)} = ${memberId}::uuid and ${inboxStatusOf(sql)} = 'open'`
+  const [row] = await sql<{ mine: number }[]>`select ${countUpToMax(sql, workspaceId, isMine)} as mine`
+  return requireRow(row, 'the count of assigned conversations').mine
 }
 
 /** Rows that a filter selects before the scan. `undefined`: the scan checks the condition of each row. */

@@ -2,6 +2,7 @@
 import { roles } from '../accounts/members.ts'
 import { presenceTopic, type Signals } from '../accounts/signals.ts'
 import type { StreamFeed } from '../accounts/stream.ts'
+import { createCoalescer } from '../lib/coalescer.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, NullableText, OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
@@ -35,9 +36,15 @@ export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) 
   )
 }
 
-/** The event `presence` of the members' stream. */
-export const presenceFeed = (db: Db): StreamFeed => ({
-  event: 'presence',
-  topicOf: presenceTopic,
-  read: async (workspaceId) => ({ members: await listPresence(db, workspaceId) }),
-})
+/** The event `presence` of the members' stream. The streams of a workspace share the reads. */
+export function presenceFeed(db: Db): StreamFeed {
+  const coalesce = createCoalescer()
+  return {
+    event: 'presence',
+    isSentFirst: true,
+    topicOf: presenceTopic,
+    read: async ({ workspaceId }) => ({
+      members: await coalesce(workspaceId, () => listPresence(db, workspaceId)),
+    }),
+  }
+}

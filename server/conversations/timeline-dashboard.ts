@@ -74,11 +74,12 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
   app.post(
     '/conversations/:id/notes',
     {
-      config: { audit: false },
+      config: { audit: false, isQuiet: true },
       schema: { params: IdParams, body: NewNote, response: { 201: DataOf(EntryView) } },
     },
     async ({ session: { workspaceId, member }, params, body: { text, mentions = [] } }, reply) => {
       const note = await createNote(db, workspaceId, params.id, member.id, { text, mentions })
+      signals.inboxChanged(workspaceId, [params.id])
       for (const id of mentions) signals.memberChanged(id)
       reply.code(201)
       return { data: note }
@@ -86,9 +87,13 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
   )
   app.delete(
     '/conversations/:id/notes/:note_id',
-    { config: { audit: 'note.deleted' }, schema: { params: NoteParams, response: { 200: DataOf(Deleted) } } },
+    {
+      config: { audit: 'note.deleted', isQuiet: true },
+      schema: { params: NoteParams, response: { 200: DataOf(Deleted) } },
+    },
     async ({ session: { workspaceId, member }, params: { id, note_id } }) => {
       const { mentions, ...deleted } = await deleteNote(db, workspaceId, id, member.id, note_id)
+      signals.inboxChanged(workspaceId, [id])
       for (const memberId of mentions) signals.memberChanged(memberId)
       return { data: deleted }
     },

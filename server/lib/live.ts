@@ -1,8 +1,9 @@
 /**
  * Notifications between processes: hints that something changed, without the change itself.
  *
- * Listeners of a topic re-read the rows. Each process sends the topics of one tick as one NOTIFY, because a notification takes an
- * instance-wide lock at commit. After a lost connection the listeners of all topics are notified, since hints may be missing.
+ * Listeners of a topic re-read the rows. The announcement of a topic may name the ids of these rows. Each process sends the topics
+ * of one tick as one NOTIFY, because a notification takes an instance-wide lock at commit. After a lost connection the listeners of
+ * all topics are notified without ids, since hints may be missing.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from './db.ts'
@@ -11,10 +12,14 @@ import { newId } from './id.ts'
 import { startRepeating } from './loop.ts'
 import { within } from './time.ts'
 
+/** `ids` is undefined when any row of the topic may have changed. */
+type OnNotified = (ids?: readonly string[]) => void
+
 export type Live = {
-  announce(topic: string): void
+  /** Without `ids`, or with very many, listeners learn only the topic. */
+  announce(topic: string, ids?: readonly string[]): void
   /** Calls `onNotified` soon after any process announced the topic. Returns a function that stops listening. */
-  listen(topic: string, onNotified: () => void): () => void
+  listen(topic: string, onNotified: OnNotified): () => void
   stop(): Promise<void>
 }
 
@@ -22,6 +27,8 @@ const channel = 'parley_live'
 const tickMs = 25
 /** PostgreSQL accepts 8,000 bytes per notification. */
 const maxPayload = 7_000
+/** The ids of a topic in one tick; with 36 characters each they fit into a notification. */
+const maxIds = 100
 
 /** How often a process checks that its own notifications come back, and how long one may take. */
 const checkMs = 10_000
@@ -30,37 +37,48 @@ const checkTimeoutMs = 5_000
 type LiveOptions = { db: Db; log: FastifyBaseLogger; health: Health }
 
 export async function startLive({ db, log, health }: LiveOptions): Promise<Live> {
-  const listeners = new Map<string, Set<() => void>>()
-  let announced = new Set<string>()
+  const listeners = new Map<string, Set<OnNotified>>()
+  /** The topics of this tick with their ids; undefined: without ids. */
+  let announced = new Map<string, Set<string> | undefined>()
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> = Promise.resolve()
 
-  const notify = (topic: string) => {
-    for (const onNotified of listeners.get(topic) ?? []) onNotified()
+  const notify = (topic: string, ids?: readonly string[]) => {
+    for (const onNotified of listeners.get(topic) ?? []) onNotified(ids)
   }
   const subscription = await db.listen(
     channel,
-    (payload) => payload.split(' ').forEach(notify),
+    (payload) => {
+      for (const item of payload.split(' ')) {
+        const [topic = '', ids] = item.split('/')
+        notify(topic, ids?.split(','))
+      }
+    },
     // Called after each reconnect: notifications during the outage are not repeated.
-    () => [...listeners.keys()].forEach(notify),
+    () => {
+      for (const topic of listeners.keys()) notify(topic)
+    },
   )
 
-  async function send(topics: Set<string>): Promise<void> {
+  async function send(topics: typeof announced): Promise<void> {
+    const items = [...topics].map(([topic, ids]) => (ids ? `${topic}/${[...ids].join()}` : topic))
     let payload = ''
-    for (const topic of [...topics, '']) {
-      if (payload && (topic === '' || payload.length + topic.length > maxPayload)) {
+    for (const item of [...items, '']) {
+      if (payload && (item === '' || payload.length + item.length > maxPayload)) {
         await db`select pg_notify(${channel}, ${payload})`
         payload = ''
       }
-      payload = payload ? `${payload} ${topic}` : topic
+      payload = payload ? `${payload} ${item}` : item
     }
   }
 
-  function announce(topic: string): void {
-    announced.add(topic)
+  function announce(topic: string, ids?: readonly string[]): void {
+    const known = announced.has(topic) ? announced.get(topic) : new Set<string>()
+    for (const id of ids ?? []) known?.add(id)
+    announced.set(topic, ids && known && known.size <= maxIds ? known : undefined)
     timer ??= setTimeout(() => {
       const topics = announced
-      announced = new Set()
+      announced = new Map()
       timer = undefined
       sending = send(topics).catch((error) =>
         log.warn({ err: error }, 'a notification could not be sent; other processes see the change at their next poll'),
@@ -68,7 +86,7 @@ export async function startLive({ db, log, health }: LiveOptions): Promise<Live>
     }, tickMs)
   }
 
-  function listen(topic: string, onNotified: () => void): () => void {
+  function listen(topic: string, onNotified: OnNotified): () => void {
     const callbacks = listeners.get(topic) ?? new Set()
     listeners.set(topic, callbacks.add(onNotified))
     return () => {

@@ -105,7 +105,7 @@ export const messageDashboard =
     app.post(
       '/conversations/:id/messages',
       {
-        config: { audit: false },
+        config: { audit: false, isQuiet: true },
         schema: { params: IdParams, body: Reply, response: { 201: DataOf(MemberMessage) } },
       },
       async ({ session, params, body, idempotency }, reply) => {

@@ -82,8 +82,11 @@ export function createIntake(options: IntakeOptions): Intake {
     const storeUnlessApplied = async (report: EarlyReport['report'], isApplied: boolean) =>
       isApplied || storeEarly({ workspace_id: workspaceId, report })
     switch (report.kind) {
-      case 'status':
-        return storeUnlessApplied({ ...report, channel }, await applyStatus({ workspaceId, channel, report }))
+      case 'status': {
+        const conversationId = await applyStatus({ workspaceId, channel, report })
+        if (conversationId) signals.inboxChanged(workspaceId, [conversationId])
+        return storeUnlessApplied({ ...report, channel }, conversationId !== undefined)
+      }
       case 'preference':
         return applyPreference({ workspaceId, channel, report })
       case 'echo':
@@ -130,7 +133,9 @@ export function createIntake(options: IntakeOptions): Intake {
         await tolerate(report.kind, () => apply(connection, report))
       }
       await learnRecipients(connection, reports)
-      if (reports.length > 0) signalMessages(signals, workspaceId, channel)
+      if (reports.length > 0) signals.deliveriesQueued()
+      // The conversations of messages and of status reports are signaled with their ids.
+      if (reports.some(({ kind }) => kind !== 'message' && kind !== 'status')) signals.changed(workspaceId)
     },
   }
 

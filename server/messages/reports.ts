@@ -22,26 +22,26 @@ export type StatusUpdate = {
   report: Extract<Report, { kind: 'status' }>
 }
 
-/** Returns for each update whether its message was found. */
+/** Returns for each update the id of its conversation, or undefined if its message was not found. */
 export async function applyStatuses(
   sql: Sql,
   updates: readonly StatusUpdate[],
   context: StatusContext,
-): Promise<boolean[]> {
-  const found = await updateStatuses(sql, updates, context)
-  const unknown = updates.filter((_, index) => !found.has(index))
-  if (unknown.length === 0) return updates.map(() => true)
+): Promise<(string | undefined)[]> {
+  const conversations = await updateStatuses(sql, updates, context)
+  const unknown = updates.filter((update) => !conversations.has(update))
+  if (unknown.length === 0) return updates.map((update) => conversations.get(update))
   const identified = await identifyMessages(sql, unknown, context)
-  if (identified.size > 0) await updateStatuses(sql, [...identified], context)
-  return updates.map((update, index) => found.has(index) || identified.has(update))
+  const later = identified.size > 0 ? await updateStatuses(sql, [...identified], context) : undefined
+  return updates.map((update) => conversations.get(update) ?? later?.get(update))
 }
 
-/** Applies the updates whose message has the channel's id. Returns their indexes. */
+/** Applies the updates whose message has the channel's id. Returns these updates with the id of the conversation. */
 async function updateStatuses(
   sql: Sql,
   updates: readonly StatusUpdate[],
   { publicUrl, follower }: StatusContext,
-): Promise<Set<number>> {
+): Promise<Map<StatusUpdate, string>> {
   const highest = findHighest(updates)
   const rows = updates.map(({ workspaceId, channel, report }, index) => ({
     index,
@@ -55,7 +55,7 @@ async function updateStatuses(
     emits: channel === 'msgapp',
     occurred_at: report.at,
   }))
-  const found = await sql<{ index: number }[]>`
+  const found = await sql<{ index: number; conversation_id: string }[]>`
     with
     -- The status reports.
     input as (
@@ -92,8 +92,13 @@ async function updateStatuses(
     ${countOutcomes(sql, sql`updated_messages`)}${followStatus(sql, follower, sql`updated_messages`)},
     ${reindexFailedReplies(sql, sql`updated_messages`)},
     ${emitReported(sql, publicUrl)}
-    select index from found_messages`
-  return new Set(found.map(({ index }) => index))
+    select index, conversation_id from found_messages`
+  return new Map(
+    found.flatMap(({ index, conversation_id }) => {
+      const update = updates[index]
+      return update ? [[update, conversation_id] as const] : []
+    }),
+  )
 }
 
 /**

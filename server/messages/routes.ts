@@ -154,7 +154,7 @@ export const messageRoutes =
     app.post(
       '/messages',
       {
-        config: { scope: 'messages:send', failures: [402, 502] },
+        config: { scope: 'messages:send', failures: [402, 502], isQuiet: true },
         schema: {
           operationId: 'sendMessage',
           summary: 'Send a message',

@@ -7,9 +7,9 @@ export function signalMessages(
   signals: Signals,
   workspaceId: string,
   channel: ChannelName,
-  conversationId?: string,
+  conversationId: string,
 ): void {
   signals.deliveriesQueued()
-  signals.changed(workspaceId)
-  if (channel === 'web' && conversationId) signals.conversationChanged(conversationId)
+  signals.inboxChanged(workspaceId, [conversationId])
+  if (channel === 'web') signals.conversationChanged(conversationId)
 }

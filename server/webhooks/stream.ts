@@ -15,7 +15,7 @@
  * hide what follows.
  */
 import type { FastifyReply } from 'fastify'
-import { workspaceTopic } from '../accounts/signals.ts'
+import { inboxTopic, workspaceTopic } from '../accounts/signals.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Db } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -155,7 +155,8 @@ export const eventStreamRoutes =
           return renewListener(db, workspaceId, listenerId, keyId)
         },
       })
-      stream.onClose(live.listen(workspaceTopic(workspaceId), onNotified))
+      for (const topic of [workspaceTopic(workspaceId), inboxTopic(workspaceId)])
+        stream.onClose(live.listen(topic, onNotified))
       await stream.send('ready', { listener_id: listenerId }, position)
       void onNotified()
     }

@@ -1,13 +1,15 @@
 /**
- * Live updates over the stream that all tabs of a browser share (`stream.ts`). A `presence` event carries its data
- * (`presence.ts`). A `changed` event says only that the workspace changed. It invalidates all `live` queries, at most once per
- * `throttleMs`. `member_changed` invalidates those of data that only this member sees. `ready` does both, which covers the changes
- * missed while there was no connection. A hidden tab invalidates the `live` queries when it becomes visible.
+ * Live updates over the stream that all tabs of a browser share (`stream.ts`).
  *
- * The unread counts are current in hidden tabs too, for their titles: the leading tab fetches them and sends them to the others.
+ * `conversations` carries the conversations that changed and the counts (`conversations.ts`), and `presence` who has which of them
+ * open (`presence.ts`). `changed` says only that something else of the workspace changed: it invalidates all `live` queries.
+ * `member_changed` invalidates those of data that only this member sees. `ready` does both, which covers the changes missed while
+ * there was no connection. A hidden tab shows only the counts, in its title, and invalidates the `live` queries when it becomes
+ * visible.
  */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { type DataOf, invalidate, queryClient } from './api.ts'
+import { invalidate } from './api.ts'
+import { type InboxEvent, showConversations, showCounts } from './conversations.ts'
 import { receivePresence, startPresence } from './presence.ts'
 import { useSession } from './session.tsx'
 import { openSharedStream, type SharedStream, type StreamEvent, type StreamState } from './stream.ts'
@@ -16,86 +18,97 @@ const Context = createContext<StreamState>('connecting')
 
 export const useLiveState = (): StreamState => useContext(Context)
 
-const throttleMs = 250
+const reloadPauseMs = 1_000
+const othersDelayMs = 2_000
 
 const changeListeners = new Set<() => void>()
 let stream: SharedStream | undefined
 
-/** Calls `listener` after every change of the workspace, in one tab of the browser, also while it is hidden. */
+/** Calls `listener` after every change that may be worth a notification, in one tab of the browser, also while it is hidden. */
 export function onChangeInLeadingTab(listener: () => void): () => void {
   changeListeners.add(listener)
   return () => changeListeners.delete(listener)
 }
 
-const isLeading = (): boolean => stream?.isLeading() ?? false
-
 export function LiveUpdates({ children }: { children: ReactNode }) {
   const { member } = useSession()
   const [state, setState] = useState<StreamState>('connecting')
-  useEffect(() => followChanges(`parley:${member.id}`, setState), [member.id])
+  useEffect(() => followChanges(member.id, setState), [member.id])
   useEffect(startPresence, [])
   return <Context value={state}>{children}</Context>
 }
 
 /** Returns the function that stops it. */
-function followChanges(name: string, setState: (state: StreamState) => void): () => void {
-  let throttle: ReturnType<typeof setTimeout> | undefined
-  let isPending = false
+function followChanges(memberId: string, setState: (state: StreamState) => void): () => void {
   let isStale = false
-
-  const refresh = () => {
-    if (document.hidden) {
-      isStale = true
-      // Not throttled here: browsers delay the timers of hidden tabs, and the service sends at most five events per second.
-      if (isLeading()) void invalidate({ queryKey: [countsCall] })
-      return
-    }
-    isPending = throttle !== undefined
-    if (isPending) return
+  let othersTimer: ReturnType<typeof setTimeout> | undefined
+  const reload = createThrottle(reloadPauseMs, () => {
     isStale = false
     void invalidate({ predicate: ({ meta }) => meta?.live === true })
-    throttle = setTimeout(() => {
-      throttle = undefined
-      if (isPending) refresh()
-    }, throttleMs)
+  })
+  // Lists such as the audit log also change with conversations, but no member waits for them.
+  const reloadOthers = () => {
+    othersTimer ??= setTimeout(() => {
+      othersTimer = undefined
+      void invalidate({ predicate: ({ meta, queryKey }) => meta?.live === true && !isOfInbox(String(queryKey[0])) })
+    }, othersDelayMs)
+  }
+  const notifyLeadingTab = () => {
+    if (stream?.isLeading()) for (const listener of changeListeners) listener()
+  }
+  const reloadIfVisible = () => {
+    if (document.hidden) isStale = true
+    else reload.run()
+  }
+  const showInbox = (event: InboxEvent) => {
+    showCounts(event)
+    const { conversations, removed } = event
+    if (!conversations || document.hidden) reloadIfVisible()
+    else {
+      showConversations(conversations, removed, memberId)
+      reloadOthers()
+    }
+    if (!conversations || conversations.some(({ unread_count }) => unread_count > 0)) notifyLeadingTab()
   }
   const receive = (event: StreamEvent) => {
     if (event.name === 'presence') return receivePresence(event.data)
+    if (event.name === 'conversations') return showInbox(event.data)
     if (event.name !== 'changed') void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
-    if (event.name === 'member_changed') return
-    refresh()
-    if (isLeading()) for (const listener of changeListeners) listener()
+    // The title of a hidden tab shows the counts.
+    if (event.name === 'ready') void invalidate({ queryKey: ['GET /conversations/counts'] })
+    if (event.name !== 'member_changed') reloadIfVisible()
+    notifyLeadingTab()
   }
   const showChanges = () => {
-    if (!document.hidden && isStale) refresh()
+    if (!document.hidden && isStale) reload.run()
   }
   document.addEventListener('visibilitychange', showChanges)
-  const stopSharing = shareCounts(`${name}:counts`)
-  stream = openSharedStream({ name, onState: setState, onEvent: receive })
+  stream = openSharedStream({ name: `parley:${memberId}`, onState: setState, onEvent: receive })
   return () => {
     document.removeEventListener('visibilitychange', showChanges)
-    clearTimeout(throttle)
-    stopSharing()
+    reload.stop()
+    clearTimeout(othersTimer)
     stream?.stop()
     stream = undefined
   }
 }
 
-const countsCall = 'GET /conversations/counts'
-type Counts = DataOf<typeof countsCall>
+/** The queries that `showConversations` keeps current. */
+const isOfInbox = (name: string): boolean =>
+  name.startsWith('GET /conversations') || name.startsWith('GET /contacts/{id}')
 
-/** Sends the counts that the leading tab fetched to the other tabs. */
-function shareCounts(name: string): () => void {
-  // Without locks every tab fetches its own.
-  if (!navigator.locks) return () => {}
-  const channel = new BroadcastChannel(name)
-  channel.onmessage = ({ data }: MessageEvent<Counts>) => queryClient.setQueryData<Counts>([countsCall, {}], data)
-  const unsubscribe = queryClient.getQueryCache().subscribe(({ type, query }) => {
-    if (type !== 'updated' || query.queryKey[0] !== countsCall || !isLeading()) return
-    if (query.state.fetchStatus === 'idle' && query.state.data) channel.postMessage(query.state.data)
-  })
-  return () => {
-    unsubscribe()
-    channel.close()
+/** Runs at once, and then at most once per pause. */
+function createThrottle(pauseMs: number, run: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isPending = false
+  const start = () => {
+    isPending = timer !== undefined
+    if (isPending) return
+    run()
+    timer = setTimeout(() => {
+      timer = undefined
+      if (isPending) start()
+    }, pauseMs)
   }
+  return { run: start, stop: () => clearTimeout(timer) }
 }

@@ -5,14 +5,18 @@
  * closes, the browser gives the lock to another tab, whose new stream starts with `ready`. Browsers do not freeze a tab that
  * holds a lock. Without locks (a page without HTTPS) each visible tab has a connection of its own.
  */
+import type { InboxEvent } from './conversations.ts'
 import type { Presence } from './presence.ts'
 
 export type StreamState = 'connecting' | 'live' | 'reconnecting'
 /**
  * `ready`: the stream is open, and changes before it may have been missed. `changed`: the workspace changed. `member_changed`: data
- * that only the member sees changed.
+ * that only the member sees changed. `conversations`: the conversations that changed.
  */
-export type StreamEvent = { name: 'ready' | 'changed' | 'member_changed' } | { name: 'presence'; data: PresenceData }
+export type StreamEvent =
+  | { name: 'ready' | 'changed' | 'member_changed' }
+  | { name: 'conversations'; data: InboxEvent }
+  | { name: 'presence'; data: PresenceData }
 type PresenceData = { members: readonly Presence[] }
 
 type Relayed =
@@ -124,6 +128,7 @@ function connect({ onEvent, onState }: Pick<StreamOptions, 'onEvent' | 'onState'
     })
     source.addEventListener('changed', () => onEvent({ name: 'changed' }))
     source.addEventListener('member_changed', () => onEvent({ name: 'member_changed' }))
+    source.addEventListener('conversations', ({ data }) => onEvent({ name: 'conversations', data: JSON.parse(data) }))
     source.addEventListener('presence', ({ data }) => onEvent({ name: 'presence', data: JSON.parse(data) }))
     source.addEventListener('error', () => {
       onState('reconnecting')

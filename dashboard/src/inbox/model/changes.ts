@@ -5,6 +5,7 @@
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/toast.tsx'
 import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
+import { holdConversations } from '../../lib/conversations.ts'
 import { memberName } from '../../lib/people.ts'
 import { formatTime } from '../../lib/time.ts'
 import { words } from '../../words/words.ts'
@@ -39,13 +40,16 @@ export function useChanges() {
           return old ? restoredFields(row, old, change.body) : {}
         })
       patchConversations(ids, change.patch)
-      const sent = save(ids, change.body).then(
-        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-        (error: unknown) => {
-          restore()
-          toast.error(error)
-        },
-      )
+      const release = holdConversations(ids)
+      const sent = save(ids, change.body)
+        .finally(release)
+        .then(
+          (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
+          (error: unknown) => {
+            restore()
+            toast.error(error)
+          },
+        )
       const undo = () => {
         undoLast = undefined
         restore()

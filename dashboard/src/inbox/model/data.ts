@@ -1,10 +1,11 @@
 /** Types of the inbox, and updates of the query cache that show a change before the service has answered (optimistic updates). */
 import type { InfiniteData } from '@tanstack/react-query'
 import { type AnswerOf, type DataOf, type ItemOf, queryClient } from '../../lib/api.ts'
+import type { Conversation } from '../../lib/conversation-lists.ts'
 import { prefetchPages } from '../../lib/prefetch.ts'
 import { words } from '../../words/words.ts'
 
-export type Conversation = ItemOf<'GET /conversations'>
+export type { Conversation }
 export type Message = ItemOf<'GET /conversations/{id}/messages'>
 export type Contact = DataOf<'GET /contacts/{id}'>
 
@@ -47,25 +48,6 @@ export function typeLabelOf({ content_type, content_kind }: NonNullable<Conversa
 }
 
 export const activityOf = ({ last_message_at, created_at }: Conversation): string => last_message_at ?? created_at
-
-type Sort = 'newest' | 'oldest' | 'waiting'
-
-/** Compares by an order of the inbox, as the service sorts. */
-export const inboxOrders: Record<Sort, (one: Conversation, other: Conversation) => number> = {
-  newest: byArrival,
-  oldest: (one, other) => byArrival(other, one),
-  waiting(one, other) {
-    if (!one.waiting_since || !other.waiting_since) {
-      return Number(!one.waiting_since) - Number(!other.waiting_since) || byArrival(one, other)
-    }
-    return Date.parse(one.waiting_since) - Date.parse(other.waiting_since) || (one.id < other.id ? -1 : 1)
-  },
-}
-
-function byArrival(one: Conversation, other: Conversation): number {
-  const order = Date.parse(other.inbox_at ?? other.created_at) - Date.parse(one.inbox_at ?? one.created_at)
-  return order || (one.id > other.id ? -1 : 1)
-}
 
 /** Compares by id, newest first: ids grow with time. */
 export const byId = (one: { id: string }, other: { id: string }): number =>

@@ -7,7 +7,8 @@
  */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { type InputOf, usePages } from '../../lib/api.ts'
-import { byId, headPageSize, inboxOrders, olderPageSize, threadInput, timelineInput } from './data.ts'
+import { inboxOrders } from '../../lib/conversation-lists.ts'
+import { byId, headPageSize, olderPageSize, threadInput, timelineInput } from './data.ts'
 
 export type ListQuery = NonNullable<InputOf<'GET /conversations'>['query']>
 

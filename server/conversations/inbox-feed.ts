@@ -1,0 +1,42 @@
+/**
+ * The event `conversations` of the members' stream: conversations that changed, as the inbox lists them, and the counts.
+ *
+ * Pages put the conversations into the lists they show, so a customer's message costs one read for all open pages of the workspace.
+ * After very many changes the event has no conversations, and pages reload their lists.
+ */
+import { inboxTopic } from '../accounts/signals.ts'
+import type { StreamFeed } from '../accounts/stream.ts'
+import { createCoalescer } from '../lib/coalescer.ts'
+import type { Db } from '../lib/db.ts'
+import { countInbox, countMine, type InboxContext, type InboxCounts, type InboxRow, listInboxRows } from './inbox.ts'
+
+/** Conversations in one event: as many as the first page of a list. */
+const maxRows = 50
+
+type InboxEvent = {
+  /** Null: reload the lists. */
+  conversations: InboxRow[] | null
+  /** The ids of conversations that no longer exist. */
+  removed: string[]
+  counts: InboxCounts
+}
+
+export function inboxFeed(db: Db, context: InboxContext): StreamFeed {
+  const coalesce = createCoalescer()
+  return {
+    event: 'conversations',
+    isSentFirst: false,
+    topicOf: inboxTopic,
+    async read({ workspaceId, memberId }, ids): Promise<InboxEvent> {
+      const listed = ids && ids.length <= maxRows ? ids.toSorted() : undefined
+      const [rows, counts, mine] = await Promise.all([
+        listed && coalesce(`${workspaceId} ${listed.join()}`, () => listInboxRows(db, workspaceId, context, listed)),
+        coalesce(workspaceId, () => countInbox(db, workspaceId)),
+        countMine(db, workspaceId, memberId),
+      ])
+      const found = new Set(rows?.map(({ id }) => id))
+      const removed = listed?.filter((id) => !found.has(id)) ?? []
+      return { conversations: rows ?? null, removed, counts: { ...counts, mine } }
+    },
+  }
+}
