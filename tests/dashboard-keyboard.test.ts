@@ -1,0 +1,199 @@
+/** Every page and dialog by keyboard only: Tab reaches each control and shows where the focus is, and no control keeps it. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openDashboard, skip } from './dashboard.ts'
+import { addEndpoint } from './deliveries.ts'
+import { startReceiver } from './receiver.ts'
+import { createBrowser, until } from './support.ts'
+
+/**
+ * Prepares `walk` for the open dialog, else the page: the controls that Tab must reach, and what each looks like without the focus.
+ * Options of a list, radio buttons and menu items are reached through their group.
+ */
+const prepareWalk = `(() => {
+  const still = new CSSStyleSheet()
+  still.replaceSync('* { transition: none !important; animation: none !important }')
+  document.adoptedStyleSheets = [still]
+  document.activeElement?.blur()
+  const scope = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+  const isUsable = (one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && !one.closest('[inert], [aria-hidden="true"]')
+  const isInGroup = (one) => one.tabIndex < 0 && one.closest('[role="listbox"], [role="menu"], [role="tablist"]')
+  const controls = [...scope.querySelectorAll('a[href], button, input, select, textarea, summary, [role="button"]')]
+    .filter((one) => isUsable(one) && !isInGroup(one))
+  // A text box may show the focus at its frame, and a switch beside its hidden input.
+  const lookOf = (one) => [one, one.parentElement, one.parentElement?.parentElement, one.nextElementSibling].map((part) => {
+    const style = part && getComputedStyle(part)
+    return style && [style.outline, style.boxShadow, style.borderColor, style.backgroundColor].join()
+  }).join()
+  const unfocused = new Map(controls.map((one) => [one, lookOf(one)]))
+  const nameOf = (one) => one.tagName.toLowerCase() + ' ' + (one.getAttribute('aria-label') || one.innerText?.slice(0, 40) || one.id || one.className)
+  const focused = []
+  const unmarked = new Set()
+  const outside = new Set()
+  const follow = ({ target }) => {
+    focused.push(target)
+    // The only control of a dialog has the focus in any case.
+    if (controls.length > 1 && unfocused.get(target) === lookOf(target)) unmarked.add(nameOf(target))
+    const { width, top, bottom, left, right } = target.getBoundingClientRect()
+    if (width < 1 || bottom < 1 || top > innerHeight || right < 1 || left > innerWidth) outside.add(nameOf(target))
+  }
+  addEventListener('focusin', follow)
+  const radioGroupOf = (one) => one.type === 'radio' ? one.name : one
+  globalThis.walk = {
+    hasReturned: () => focused.lastIndexOf(focused[0]) > 0,
+    finish() {
+      removeEventListener('focusin', follow)
+      const reached = new Set(focused.map(radioGroupOf))
+      const missed = controls.filter((one) => one.isConnected && !reached.has(radioGroupOf(one))).map(nameOf)
+      return { missed, unmarked: [...unmarked], outside: [...outside] }
+    },
+  }
+  return controls.length
+})()`
+
+const tabsPerCheck = 10
+
+/** Presses Tab until the focus is back at the first control. */
+async function walk(page: Page, name: string): Promise<void> {
+  const count = await page.evaluate<number>(prepareWalk)
+  assert.ok(count > 0, `${name} has no controls`)
+  // A field for a date has a stop for each of its parts.
+  const most = 2 * count + 40
+  let pressed = 0
+  while (pressed < most && !(await page.evaluate<boolean>('walk.hasReturned()'))) {
+    for (let i = 0; i < tabsPerCheck; i++) await page.keyboard.press('Tab')
+    pressed += tabsPerCheck
+  }
+  const found = await page.evaluate<object>('walk.finish()')
+  assert.deepEqual(found, { missed: [], unmarked: [], outside: [] }, name)
+  assert.ok(pressed < most || count === 1, `${name} keeps the focus`)
+}
+
+/** Waits until the page has its heading and has loaded its data. */
+const settle = (page: Page) =>
+  until('the page', () =>
+    page.evaluate<boolean>("!!document.querySelector('h1') && !document.querySelector('.skeleton, dialog .skeleton')"),
+  )
+
+/** Opens a page without loading the application again. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+  await settle(page)
+}
+
+/** Opens a dialog by keyboard, walks it, and closes it with Escape: the focus returns to its button. */
+async function walkDialog(page: Page, button: string): Promise<void> {
+  const opener = page.getByRole('button', { name: button, exact: true }).first()
+  await opener.press('Enter')
+  await page.locator('dialog[open]').waitFor()
+  await settle(page)
+  await walk(page, `${page.url()} ${button}`)
+  await page.keyboard.press('Escape')
+  await page.locator('dialog[open]').waitFor({ state: 'detached' })
+  await opener.and(page.locator(':focus')).waitFor()
+}
+
+test('every page and dialog is used with Tab, Enter and Escape', { skip }, async (t) => {
+  const { page, paths, window } = await openFullWorkspace(t)
+  for (const [path, buttons] of paths) {
+    await show(page, path)
+    await walk(page, path)
+    for (const button of buttons) await walkDialog(page, button)
+  }
+
+  await show(page, '/inbox')
+  await page.locator('[data-row]').first().waitFor()
+  for (const [keys, what] of [
+    ['f', 'filters'],
+    ['v', 'views'],
+    ['?', 'shortcuts'],
+    ['c', 'new conversation'],
+    ['Control+k', 'palette'],
+    ['j', 'list'],
+    ['x', 'selection'],
+    ['x', 'no selection'],
+    ['Enter', 'conversation'],
+    ['n', 'note'],
+    ['r', 'reply'],
+    ['s', 'snooze'],
+    ['l', 'labels'],
+  ] as const) {
+    await page.keyboard.press(keys)
+    if (!['list', 'selection', 'no selection', 'conversation', 'note', 'reply'].includes(what)) {
+      await page.locator('dialog[open]').waitFor()
+    }
+    await settle(page)
+    if (what === 'list' || what === 'no selection') continue
+    await walk(page, what)
+    await page.keyboard.press('Escape')
+    if (what === 'selection') await page.locator('[data-row]').first().focus()
+  }
+
+  const stranger = await window({ as: null })
+  await stranger.goto('/sign-in')
+  await settle(stranger)
+  await walk(stranger, '/sign-in')
+})
+
+/** A workspace with one of everything that has a page of its own. */
+async function openFullWorkspace(t: TestContext) {
+  const dashboard = await openDashboard(t, '/inbox')
+  const { api, provider, url, owner } = dashboard
+  const member = createBrowser(url, url)
+  await member.signIn(owner)
+  const create = async (path: string, body: object): Promise<string> => {
+    const { status, body: answer, text } = await member.call('POST', path, body)
+    assert.ok(status < 300, text)
+    return answer.data.id
+  }
+  await provider.writes({ from: '+14155550100', name: 'Ann Porter', text: 'Where is my order?' })
+  await member.call('POST', '/templates/refresh')
+  const contact = await create('/contacts', { phone: '+14155550101', name: 'Ben Carter', tags: ['VIP'] })
+  const rules = [{ field: 'tag', op: 'has', value: 'VIP' }]
+  const segment = await create('/segments', { name: 'VIP', kind: 'dynamic', filter: { match: 'all', rules } })
+  const broadcast = await create('/broadcasts', {
+    name: 'Later',
+    template: { name: 'hello_world' },
+    segment_id: segment,
+    scheduled_at: new Date(Date.now() + 86_400_000).toISOString(),
+  })
+  const endpoint = await addEndpoint(api, (await startReceiver(t)).url)
+  await create('/canned-replies', { shortcut: 'hours', text: 'We open at ten.' })
+  await create('/labels', { name: 'Refund' })
+  await create('/views', { name: 'Mine', filters: { assigned: 'me' } })
+  const paths: [string, string[]][] = [
+    ['/inbox', []],
+    ['/inbox?q=order', []],
+    ['/inbox?mentions=true', []],
+    ['/overview', []],
+    ['/contacts', ['Add contact', 'Tags']],
+    ['/contacts/import', []],
+    [`/contacts/${contact}`, ['New conversation', 'Erase contact']],
+    ['/segments', []],
+    ['/segments/new', []],
+    [`/segments/${segment}`, ['Delete']],
+    [`/segments/${segment}/edit`, []],
+    ['/broadcasts', []],
+    ['/broadcasts/new', []],
+    [`/broadcasts/${broadcast}`, ['Reschedule', 'Send now', 'Cancel broadcast']],
+    [`/broadcasts/${broadcast}/edit`, []],
+    ['/templates', []],
+    ['/templates/hello_world/en_US', []],
+    ['/webhooks', ['Add endpoint']],
+    [`/webhooks/${endpoint.id}`, ['Edit', 'Replay events']],
+    ['/integrations', ['Connect']],
+    ['/settings/keys', ['Create API key']],
+    ['/settings/members', ['Invite member']],
+    ['/settings/channels', ['Disconnect']],
+    ['/settings/replies', ['Add canned reply', 'Edit /hours', 'Delete /hours']],
+    ['/settings/labels', ['Add label']],
+    ['/settings/workspace', []],
+    ['/settings/plan', []],
+    ['/settings/audit', []],
+    ['/settings/notifications', []],
+    ['/settings/profile', []],
+    ['/no-such-page', []],
+  ]
+  return { ...dashboard, paths }
+}
