@@ -62,7 +62,7 @@ export function ContactSearch({ exceptId, onChoose, children }: Props) {
                 <Avatar name={nameOf(contact)} />
                 <span className="grow">
                   <span className="cut">{nameOf(contact)}</span>
-                  <span className="soft small cut">{handleOf(contact) || contact.email}</span>
+                  <bdi className="soft small cut">{handleOf(contact) || contact.email}</bdi>
                 </span>
               </button>
             </li>

@@ -54,7 +54,9 @@ function ContactDetails({ contact }: { contact: Contact }) {
         <>
           <MergeWith contact={contact} onMerged={openMerged} />
           <StartConversation contact={contact} />
-          <Avatar name={name} size="large" />
+          <span className="contacts-face">
+            <Avatar name={name} size="large" />
+          </span>
         </>
       }
     >

@@ -1,4 +1,4 @@
-/** A filter as text, such as "Tag has VIP and Last message received after 30 days ago". */
+/** A filter as text, such as "Tag has VIP and Last message received in the last 30 days". */
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
 import { type Filter, isGroup, type Rule } from './rules.ts'
@@ -18,6 +18,11 @@ function describeFilter({ match, rules }: Filter, tags: ReadonlyMap<string, stri
 }
 
 function describeRule({ field, op, value }: Rule, tags: ReadonlyMap<string, string>): string {
+  const [, count, unit] = /^(\d+)([dh])$/.exec(value ?? '') ?? []
+  const age = segments.ages[op]
+  if (count && unit && age) {
+    return `${segments.fields[field] ?? field} ${age(segments.spanOf(Number(count), unit === 'd' ? 'd' : 'h'))}`
+  }
   return [segments.fields[field] ?? field, segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
     .filter(Boolean)
     .join(' ')
@@ -28,7 +33,5 @@ function describeValue(field: string, value: string, tags: ReadonlyMap<string, s
   if (field === 'channel') return words.channels[value as keyof typeof words.channels] ?? value
   if (field === 'conversation_status') return words.statuses[value as keyof typeof words.statuses] ?? value
   if (field === 'opted_out') return segments.booleans[value] ?? value
-  const [, count, unit] = /^(\d+)([dh])$/.exec(value) ?? []
-  if (count && unit) return segments.ageOf(Number(count), unit === 'd' ? 'd' : 'h')
   return value
 }

@@ -67,7 +67,7 @@ function SegmentEditor({ fields, segment }: { fields: Fields; segment?: DataOf<'
     ? { href: `/segments/${segment.id}`, label: segment.name }
     : { href: '/segments', label: segments.title }
   return (
-    <Page title={segment ? segment.name : segments.new} back={back} narrow>
+    <Page title={segment ? segments.editTitle : segments.new} back={back} narrow>
       <form className="stack" onSubmit={submit}>
         <Card>
           <Field label={segments.name} error={errors.name}>

@@ -126,7 +126,9 @@ function Members({ segment: { id, kind } }: { segment: Segment }) {
                   <Link href={`/contacts/${contact.id}`} className="cut">
                     {nameOf(contact)}
                   </Link>
-                  <span className="soft small grow cut">{contact.name ? (contact.phone ?? '') : ''}</span>
+                  <span className="soft small grow cut">
+                    <bdi>{contact.name ? (contact.phone ?? '') : ''}</bdi>
+                  </span>
                   {kind === 'static' && canWrite && (
                     <IconButton
                       icon="close"

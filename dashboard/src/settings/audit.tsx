@@ -63,7 +63,9 @@ function Row({ entry: { at, action, member, summary, subject_id: subject } }: { 
           <strong>{name}</strong>
         </span>
       </td>
-      <td data-label={text.action}>{text.actions[action] ?? text.otherAction(action)}</td>
+      <td data-label={text.action} className="nowrap">
+        {text.actions[action] ?? text.otherAction(action)}
+      </td>
       <td data-label={text.subject} title={subject ?? undefined}>
         {summary ? (channels[summary] ?? summary) : <code className="soft">{subject?.slice(0, 8)}</code>}
       </td>

@@ -128,6 +128,13 @@ function Password() {
   )
 }
 
+const Setting = ({ label, hint }: { label: string; hint: string }) => (
+  <div>
+    <p>{label}</p>
+    <p className="soft small">{hint}</p>
+  </div>
+)
+
 function Appearance() {
   const theme = useTheme()
   const density = usePreferences().data?.density
@@ -135,7 +142,7 @@ function Appearance() {
   return (
     <Card title={words.shell.theme}>
       <div className="row spread">
-        <p className="soft">{text.themeText}</p>
+        <Setting label={text.theme} hint={text.themeText} />
         <SegmentedControl
           label={words.shell.theme}
           value={theme}
@@ -145,7 +152,7 @@ function Appearance() {
       </div>
       {density && (
         <div className="row spread">
-          <p className="soft">{text.densityText}</p>
+          <Setting label={text.density} hint={text.densityText} />
           <SegmentedControl
             label={text.density}
             value={density}

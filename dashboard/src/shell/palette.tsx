@@ -140,7 +140,7 @@ export default function Palette({ pages, commands, onClose }: PaletteProps) {
                 >
                   <Icon name={item.icon} />
                   <span className="cut">{item.label}</span>
-                  {item.detail && <span className="cut soft">{item.detail}</span>}
+                  {item.detail && <bdi className="cut soft">{item.detail}</bdi>}
                   {item.keys && (
                     <span className="palette-keys">
                       {item.keys.map((key) => (

@@ -102,7 +102,7 @@ function Identity({ contact, onMerged }: Mergeable) {
                     <Icon name={icon} />
                     <span>
                       <span className="offscreen">{label}: </span>
-                      {value}
+                      <bdi>{value}</bdi>
                     </span>
                   </li>
                 ),

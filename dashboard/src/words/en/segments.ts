@@ -73,11 +73,17 @@ export const segments = {
   booleans: { true: 'yes', false: 'no' } as Record<string, string>,
   and: ' and ',
   or: ' or ',
-  ageOf: (count: number, unit: 'd' | 'h') => `${count} ${unit === 'd' ? 'day' : 'hour'}${count === 1 ? '' : 's'} ago`,
+  /** The condition and the value of a rule that compares with an age. */
+  ages: {
+    after: (span: string) => `in the last ${span}`,
+    before: (span: string) => `more than ${span} ago`,
+  } as Record<string, (span: string) => string>,
+  spanOf: (count: number, unit: 'd' | 'h') => `${count} ${unit === 'd' ? 'day' : 'hour'}${count === 1 ? '' : 's'}`,
   create: 'Create segment',
   created: 'Segment created',
   saved: 'Segment saved',
   edit: 'Edit',
+  editTitle: 'Edit segment',
   delete: 'Delete',
   deleteTitle: (name: string) => `Delete segment “${name}”?`,
   deleteText: 'Its contacts and past broadcasts are kept.',

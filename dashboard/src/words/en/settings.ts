@@ -249,10 +249,11 @@ export const settings = {
     nextHint: 'At least 8 characters. Your other sessions are signed out.',
     changePassword: 'Change password',
     passwordChanged: 'Password changed. Your other sessions were signed out.',
-    themeText: 'Applies to this browser only.',
+    theme: 'Theme',
+    themeText: 'In this browser only.',
     density: 'Density',
     densities: { compact: 'Compact', comfortable: 'Comfortable' },
-    densityText: 'The height of rows, on all your devices.',
+    densityText: 'The height of rows. On all your devices.',
   },
   notifications: {
     title: 'Notifications',
