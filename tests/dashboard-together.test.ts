@@ -84,12 +84,15 @@ test('two members see each other in a conversation, and the second reply asks fi
   await ben.close()
   await until('Ben to close the page', async () => (await presence(owner).textContent()) === '')
 
-  // Another member merges the contact: the page follows with the text that was typed.
+  // Another member merges the contact: the page follows with the text, which the service has stored by then.
   await provider.writes({ from: '+14155550101', name: 'Ann P.', text: 'My other number' })
   await owner.getByRole('button', { name: '1 new', exact: true }).click()
   await rowOf(owner, 'Ann P.').click()
   await thread(owner).getByText('My other number').waitFor()
   await box(owner).fill('Which one do you')
+  await until('the stored text', async () =>
+    (await (await owner.request.get('/app/api/drafts')).text()).includes('Which one do you'),
+  )
   await owner.evaluate(async () => {
     const { data } = (await (await fetch('/app/api/conversations')).json()) as Json
     const [to, from] = ['Ann Porter', 'Ann P.'].map((name) => data.find(({ contact }: Json) => contact.name === name))
@@ -190,6 +193,14 @@ test('an undo keeps what another member changed meanwhile', { skip }, async (t) 
   await ben.getByRole('checkbox', { name: 'Urgent' }).waitFor()
   for (const key of ['ArrowDown', 'ArrowDown', 'Enter', 'Escape']) await ben.keyboard.press(key)
   await become('Refund')
+
+  // A conversation that another member closes leaves the selection with its row.
+  await provider.writes({ from: '+14155550101', name: 'Cleo Dane', text: 'Hello' })
+  for (const page of [owner, ben]) await page.getByRole('button', { name: '1 new', exact: true }).click()
+  for (const name of ['Ann Porter', 'Cleo Dane']) await rowOf(ben, name).press('x')
+  await ben.getByRole('toolbar').getByText('2 selected').waitFor()
+  await rowOf(owner, 'Cleo Dane').press('e')
+  await ben.getByRole('toolbar').getByText('1 selected').waitFor()
 })
 
 test('a viewer reads the inbox, and the pages say why nothing can be changed', { skip }, async (t) => {

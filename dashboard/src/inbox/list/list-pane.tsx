@@ -18,7 +18,7 @@ import { StartConversation } from '../composer/start-button.tsx'
 import { type Filters, hrefOf, noFilters, setFilters, toQuery, useFilters } from '../model/filters.ts'
 import { focusSearch, isListInUse, moveInList } from '../model/list-focus.ts'
 import { useConversations } from '../model/live-pages.ts'
-import { getSelected, useSelected } from '../model/selection.ts'
+import { getSelected, keepSelected, useSelected } from '../model/selection.ts'
 import { FilterBar, ListTools } from './filter-bar.tsx'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
@@ -115,6 +115,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
     compare: inboxOrders[filters.sort],
   }
   const { rows, newCount, apply } = useStillOrder(order, isWorking)
+  useEffect(() => keepSelected(new Set(rows.map(({ id }) => id))), [rows])
   const scroller = useRef<HTMLDivElement>(null)
   const showNew = () => {
     apply()

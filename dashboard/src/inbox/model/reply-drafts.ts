@@ -6,7 +6,7 @@
  * another browser shows here. Unconfirmed text is also kept in `localStorage`, so that closing the tab loses none.
  */
 import { useCallback, useSyncExternalStore } from 'react'
-import { CallError, call, type DataOf, pathOf, queryClient, useCall } from '../../lib/api.ts'
+import { CallError, call, type DataOf, invalidate, pathOf, queryClient, useCall } from '../../lib/api.ts'
 import { listUnsent, removeUnsent, storeUnsent, unsentPrefix } from '../../lib/drafts.ts'
 
 type Saved = DataOf<'GET /drafts'>
@@ -95,10 +95,10 @@ function writeDraft(id: string, text: string): void {
   schedule(id, entry, text === '' ? 0 : saveDelayMs)
 }
 
-/** Text that is not saved yet follows its conversation into the one it was merged into. */
+/** The text follows its conversation into the one it was merged into. The service has moved a saved text; it is read again. */
 export function moveDraft(fromId: string, toId: string): void {
   const entry = unsaved.get(fromId)
-  if (!entry) return
+  if (!entry) return void invalidate({ queryKey: draftsKey })
   clearTimeout(entry.timer)
   settle(fromId)
   writeDraft(toId, entry.text)

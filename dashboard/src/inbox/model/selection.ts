@@ -36,6 +36,12 @@ export function selectUpTo(id: string): void {
   else set(new Set([...selected, ...ids.slice(Math.min(from, to), Math.max(from, to) + 1)]))
 }
 
+/** Rows that leave the list leave the selection: no action changes a conversation that the member does not see. */
+export function keepSelected(ids: ReadonlySet<string>): void {
+  const kept = [...selected].filter((id) => ids.has(id))
+  if (kept.length < selected.size) set(new Set(kept))
+}
+
 export const selectAll = (): void => set(new Set(listedIds()))
 
 export function clearSelection(): void {
