@@ -32,6 +32,7 @@ import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
 import { contactRoutes } from './contacts/routes.ts'
 import { unassignMember } from './conversations/assignees.ts'
+import { deletePersonalReplies } from './conversations/canned-replies.ts'
 import { cannedReplyDashboard } from './conversations/canned-reply-dashboard.ts'
 import { conversationDashboard } from './conversations/dashboard.ts'
 import { draftDashboard } from './conversations/draft-dashboard.ts'
@@ -203,7 +204,9 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       followMerges(members, db)
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
       members.register(accountDashboard(db))
-      members.register(memberDashboard({ db, publicUrl, unassign: unassignMember }))
+      members.register(
+        memberDashboard({ db, publicUrl, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
+      )
       members.register(preferenceDashboard(db, signals))
       members.register(channelDashboard({ db, sealer, channels, publicUrl }))
       members.register(widgetDashboard(db))

@@ -471,7 +471,10 @@ test('a bulk change answers for each conversation with its state before and afte
   const rows = (await browser.call('GET', '/conversations?status=closed&assigned=me&label=done')).body.data
   assert.equal(rows.length, 5)
   const [entry] = (await browser.call('GET', '/audit')).body.data
-  assert.deepEqual([entry.action, entry.summary.slice(0, 24)], ['conversations.changed', '5 conversations: closed;'])
+  assert.deepEqual(
+    [entry.action, entry.summary],
+    ['conversations.changed', `5 conversations: closed; assigned to ${me.email}; added labels: Done`],
+  )
   assertRefused(await browser.call('POST', '/conversations/bulk', { ids: [], status: 'open' }), 400, 'bad_request')
   const many = { ids: Array.from({ length: 501 }, newId), status: 'open' }
   assertRefused(await browser.call('POST', '/conversations/bulk', many), 400, 'bad_request')

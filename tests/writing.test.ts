@@ -156,6 +156,22 @@ test('canned replies are shared or personal, unique by shortcut, and keep their 
   )
 })
 
+test('the files of personal canned replies are released when their member is removed', async (t) => {
+  const { url, db, owner, agent, api } = await startTeam(t)
+  const link = await upload(url, agent)
+  for (const shortcut of ['one', 'two']) {
+    const created = await agent.call('POST', '/canned-replies', { shortcut, text: 'Hi', attachments: [link] })
+    assert.equal(created.status, 201, created.text)
+  }
+  const uses = async () =>
+    (await db`select used_at is not null as is_used, use_count from uploads where workspace_id = ${api.workspaceId}`)[0]
+  assert.deepEqual({ ...(await uses()) }, { is_used: true, use_count: 2 })
+  const { id } = (await agent.call('GET', '/session')).body.data.member
+  const removed = await owner.call('DELETE', `/members/${id}`)
+  assert.equal(removed.status, 200, removed.text)
+  assert.deepEqual({ ...(await uses()) }, { is_used: false, use_count: 0 })
+})
+
 test('a member reacts to a message and removes the reaction, on both channels that have reactions', main, async (t) => {
   const { provider, owner, conversation } = await startTeam(t)
   const path = `/conversations/${conversation.id}/messages`

@@ -4,6 +4,7 @@ import { DataOf, DateTime, Deleted, IdParams, NullableText, OneOf, type Static, 
 import type { App } from '../lib/server.ts'
 import {
   changeRole,
+  type DeleteReplies,
   inviteMember,
   listMembers,
   managers,
@@ -31,10 +32,10 @@ const RoleChange = Type.Object({ role: OneOf(roles) })
 
 const withRole = ({ email, role }: Static<typeof MemberView>) => `${email}, ${role}`
 
-type Dashboard = { db: Db; publicUrl: string; unassign: UnassignMember }
+type Dashboard = { db: Db; publicUrl: string; unassign: UnassignMember; deleteReplies: DeleteReplies }
 
 export const memberDashboard =
-  ({ db, publicUrl, unassign }: Dashboard) =>
+  ({ db, publicUrl, unassign, deleteReplies }: Dashboard) =>
   async (app: App) => {
     app.get('/members', { schema: { response: { 200: DataOf(Type.Array(MemberView)) } } }, async ({ session }) => ({
       data: await listMembers(db, session.workspaceId),
@@ -80,7 +81,7 @@ export const memberDashboard =
         schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
       },
       async ({ session, params }) => ({
-        data: await removeMember(db, session.workspaceId, { id: params.id, by: session.member }),
+        data: await removeMember(db, session.workspaceId, { id: params.id, by: session.member, deleteReplies }),
       }),
     )
   }

@@ -116,7 +116,10 @@ export async function acceptInvitation(
   })
 }
 
-type MemberChange = { id: string; by: { role: MemberRole } }
+type MemberRemoval = { id: string; by: { role: MemberRole }; deleteReplies: DeleteReplies }
+
+/** Deletes the personal canned replies of a member with their files, in the transaction of the caller. */
+export type DeleteReplies = (sql: Sql, workspaceId: string, memberId: string) => Promise<void>
 
 /** Releases what is assigned to a member, in the transaction of the caller. `byId`: the member who caused it. */
 export type UnassignMember = (sql: Sql, workspaceId: string, member: { id: string; byId: string }) => Promise<void>
@@ -149,7 +152,11 @@ export async function changeRole(
 export type RemovedMember = { id: string; deleted: true; email: string; state: ListedMember['state'] }
 
 /** Removes a member and the member's sessions, or withdraws an invitation. */
-export async function removeMember(db: Db, workspaceId: string, { id, by }: MemberChange): Promise<RemovedMember> {
+export async function removeMember(
+  db: Db,
+  workspaceId: string,
+  { id, by, deleteReplies }: MemberRemoval,
+): Promise<RemovedMember> {
   // Unassigning the member's conversations can deadlock with statements that change them.
   return withRetries(() =>
     db.begin(async (sql) => {
@@ -157,6 +164,7 @@ export async function removeMember(db: Db, workspaceId: string, { id, by }: Memb
       if (member) {
         requireRank(by, member.role)
         requireAnotherOwner(member)
+        await deleteReplies(sql, workspaceId, member.id)
         await sql`delete from members where workspace_id = ${workspaceId} and id = ${id}`
         return { id: member.id, deleted: true, email: member.email, state: 'active' } as const
       }

@@ -4,11 +4,12 @@ import { badRequest } from '../lib/errors.ts'
 import { idFromTime } from '../lib/id.ts'
 
 /** Refuses an id that is not of a member who can be assigned. */
-export async function requireAssignee(sql: Sql, workspaceId: string, memberId: string): Promise<void> {
-  const [member] = await sql<{ role: string }[]>`
-    select role from members where workspace_id = ${workspaceId} and id = ${memberId}`
+export async function requireAssignee(sql: Sql, workspaceId: string, memberId: string): Promise<{ email: string }> {
+  const [member] = await sql<{ email: string; role: string }[]>`
+    select email, role from members where workspace_id = ${workspaceId} and id = ${memberId}`
   if (!member) throw notMember()
   if (member.role === 'viewer') throw badRequest('assigned_agent_id: a viewer cannot be assigned')
+  return { email: member.email }
 }
 
 export const notMember = () => badRequest('assigned_agent_id: not a member of this workspace')

@@ -129,6 +129,17 @@ export async function deleteCannedReply(
   })
 }
 
+/** Deletes the personal replies of a member who is removed, and gives up their files. */
+export async function deletePersonalReplies(sql: Sql, workspaceId: string, memberId: string): Promise<void> {
+  const deleted = await sql<{ upload_ids: string[] }[]>`
+    delete from canned_replies where workspace_id = ${workspaceId} and member_id = ${memberId} returning upload_ids`
+  await releaseUploads(
+    sql,
+    workspaceId,
+    deleted.flatMap(({ upload_ids }) => upload_ids),
+  )
+}
+
 /** Locks a reply that the author may change. Another member's personal reply does not exist for the author. */
 async function requireOwn(sql: Sql, workspaceId: string, author: Author, id: string): Promise<Row> {
   const [row] = isUuid(id)

@@ -1,4 +1,5 @@
 /** `/conversations` for members: list the inbox, count it, change one conversation or many, mark as read. */
+import type { FastifyRequest } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import { contentTypes } from '../channels/channel.ts'
 import type { Db } from '../lib/db.ts'
@@ -16,6 +17,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
+import { requireAssignee } from './assignees.ts'
 import { type ChangeResult, updateConversation, updateConversations } from './changes.ts'
 import { readConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
@@ -130,8 +132,15 @@ const summarizeFields = (agent: string | undefined, changes: Static<typeof Chang
 }
 const summarizeChanges = ({ assigned_agent }: Static<typeof MemberConversation>, body: Static<typeof Changes>) =>
   summarizeFields(assigned_agent?.email, body)
-const summarizeBulk = (results: Static<typeof BulkResult>[], body: Static<typeof BulkChanges>) =>
-  `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(body.assigned_agent_id ?? undefined, body)}`
+/** The response schema removes `assignee`. */
+const summarizeBulk = (
+  results: Static<typeof BulkResult>[],
+  body: Static<typeof BulkChanges>,
+  { handlerResult }: FastifyRequest,
+) => {
+  const { assignee } = handlerResult as { assignee?: { email: string } }
+  return `${results.filter(({ error }) => !error).length} conversations: ${summarizeFields(assignee?.email, body)}`
+}
 
 export const conversationDashboard = (db: Db, context: InboxContext, signals: Signals) => async (app: App) => {
   app.get(
@@ -175,9 +184,11 @@ export const conversationDashboard = (db: Db, context: InboxContext, signals: Si
       schema: { body: BulkChanges, response: { 200: DataOf(Type.Array(BulkResult)) } },
     },
     async ({ session: { workspaceId, member }, body: { ids, ...changes } }) => {
+      const { assigned_agent_id: agentId } = changes
+      const assignee = agentId ? await requireAssignee(db, workspaceId, agentId) : undefined
       const results = await updateConversations(db, workspaceId, member.id, ids, changes)
       signals.inboxChanged(workspaceId, ids)
-      return { data: results.map(toBulkResult) }
+      return { data: results.map(toBulkResult), assignee }
     },
   )
   app.post(

@@ -247,13 +247,14 @@ export async function listUploads(
   }))
 }
 
-/** Gives up a use of these files. The sweep deletes a file without any use. */
+/** Gives up a use of these files, several of a file that is named repeatedly. The sweep deletes a file without any use. */
 export async function releaseUploads(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`
-    update uploads
-    set use_count = use_count - 1, used_at = case when use_count > 1 then used_at end
-    where workspace_id = ${workspaceId} and id = any(${[...ids]}::uuid[])`
+    update uploads u
+    set use_count = u.use_count - r.count, used_at = case when u.use_count > r.count then u.used_at end
+    from (select id, count(*)::int as count from unnest(${[...ids]}::uuid[]) as i (id) group by id) r
+    where u.workspace_id = ${workspaceId} and u.id = r.id`
 }
 
 /** Deletes files that were not sent within a day. */
