@@ -313,7 +313,7 @@ test('a customer waits again when the reply of a member fails, and no longer whe
   const events = { count: 0 }
   const listen = async () => {
     for await (const text of stream.body?.pipeThrough(new TextDecoderStream()) ?? [])
-      events.count += text.split('event: changed').length - 1
+      events.count += text.split('event: conversations').length - 1
   }
   listen().catch(() => {})
   await report(lost, 'failed')

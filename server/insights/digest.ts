@@ -25,7 +25,7 @@ import {
   type ReindexRequest,
   requestReindex,
 } from '../messages/reindex-requests.ts'
-import { restoreWaits } from '../messages/waits.ts'
+import { type RestoredWaits, restoreWaits } from '../messages/waits.ts'
 import { recountMessages } from './answers.ts'
 import { type CountableMessage, countMessages } from './days.ts'
 import { addWords, type IndexableMessage, updateWords } from './word-index.ts'
@@ -47,10 +47,10 @@ type DigestMessage = IndexableMessage & Omit<CountableMessage, 'channel'>
 type Pass = { from: string; startedMs: number; isWide: boolean }
 
 /**
- * The pass after a batch: what remains of it, and when it started. `changed`: workspaces in which a customer waits again, or no
+ * The pass after a batch: what remains of it, and when it started. `waits`: conversations in which a customer waits again, or no
  * longer. Undefined when another process runs the digest.
  */
-type PassResult = { next: Pass | undefined; startedMs: number; changed: string[] } | undefined
+type PassResult = { next: Pass | undefined; startedMs: number; waits: RestoredWaits['changed'] } | undefined
 
 type DigestOptions = { db: Db; log: FastifyBaseLogger; health: Health; signals: Signals }
 
@@ -63,7 +63,7 @@ export function startDigest({ db, log, health, signals }: DigestOptions): Loop {
       const startedAt = performance.now()
       const result: PassResult = await db.begin((sql) => digestBatch(sql, pass, lastPassMs))
       if (!result) return
-      result.changed.forEach(signals.changed)
+      for (const { workspace_id, id } of result.waits) signals.inboxChanged(workspace_id, [id])
       if (!result.next) {
         lastPassMs = result.startedMs
         return
@@ -123,7 +123,7 @@ async function digestBatch(sql: Sql, current: Pass | undefined, lastPassMs: numb
         looked_back_at = case when ${isWidePassDone} then now() else looked_back_at end`
   }
   const next = end === undefined ? undefined : { ...pass, from: end }
-  return { next, startedMs: pass.startedMs, changed: waits.workspaceIds }
+  return { next, startedMs: pass.startedMs, waits: waits.changed }
 }
 
 /** Indexes and counts undigested messages, in the order of their ids. Returns the new number of slices. */

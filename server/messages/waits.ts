@@ -11,15 +11,15 @@ import { bottom } from '../lib/page.ts'
 type MessageRef = { workspace_id: string; id: string }
 
 export type RestoredWaits = {
-  /** The workspaces in which a wait changed. */
-  workspaceIds: string[]
+  /** The conversations in which a wait changed. */
+  changed: { workspace_id: string; id: string }[]
   /** Ids of replies whose conversation another transaction has locked. */
   lockedOut: string[]
 }
 
 /** Computes the waits of conversations again, for those of the messages that are replies of members. */
 export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): Promise<RestoredWaits> {
-  if (messages.length === 0) return { workspaceIds: [], lockedOut: [] }
+  if (messages.length === 0) return { changed: [], lockedOut: [] }
   const replies = await sql<{ id: string; workspace_id: string; conversation_id: string }[]>`
     select m.id, m.workspace_id, m.conversation_id
     from unnest(${messages.map(({ workspace_id }) => workspace_id)}::uuid[],
@@ -27,7 +27,7 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
     join messages m on m.workspace_id = i.workspace_id and m.id = i.id
     where m.direction = 'outbound' and m.sender_id is not null`
   const conversations = new Map(replies.map((reply) => [reply.conversation_id, reply.workspace_id]))
-  if (conversations.size === 0) return { workspaceIds: [], lockedOut: [] }
+  if (conversations.size === 0) return { changed: [], lockedOut: [] }
   // Locked first, so that the next statement reads all messages that came before the lock.
   const locked = await sql<{ workspace_id: string; id: string }[]>`
     select v.workspace_id, v.id
@@ -36,7 +36,7 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
     order by v.id
     for no key update of v skip locked`
   const lockedIds = new Set(locked.map(({ id }) => id))
-  const changed = await sql<{ workspace_id: string }[]>`
+  const changed = await sql<{ workspace_id: string; id: string }[]>`
     with
     -- The last reply of each conversation that did not fail, and its last closing. Of the messages without a member only
     -- those that were written in the provider's app have the time of the channel.
@@ -72,9 +72,9 @@ export async function restoreWaits(sql: Sql, messages: readonly MessageRef[]): P
     update conversations v set waiting_since = w.since, updated_at = now()
     from waits w
     where v.workspace_id = w.workspace_id and v.id = w.id and v.waiting_since is distinct from w.since
-    returning v.workspace_id`
+    returning v.workspace_id, v.id`
   return {
-    workspaceIds: [...new Set(changed.map(({ workspace_id }) => workspace_id))],
+    changed,
     lockedOut: replies.filter(({ conversation_id }) => !lockedIds.has(conversation_id)).map(({ id }) => id),
   }
 }
