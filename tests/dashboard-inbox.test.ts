@@ -302,6 +302,7 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await assertAccessible(page)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
+  await rowOf(page, 'Ben Carter').and(page.locator(':focus')).waitFor()
   await becomes('a snoozed one', (all) => all['Ann Porter'].isSnoozed && all['Ann Porter'].status === 'pending')
   await page.keyboard.press('w')
   await page.getByRole('heading', { name: 'Dan Early' }).waitFor()
@@ -335,6 +336,21 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await page.getByRole('heading', { name: 'Ben Carter' }).waitFor()
   await becomes('it closed', (all) => all['Eve Fox'].status === 'closed')
   assert.equal(await rowOf(page, 'Ben Carter').evaluate((row) => row.matches(':focus')), true)
+
+  // Changes are stored in the order in which they were made, also when the service is slow to store the first one.
+  const stored: string[] = []
+  const one = '**/app/api/conversations/*'
+  await page.route(one, async (route) => {
+    const isFirst = route.request().method() === 'PATCH' && stored.push(route.request().postDataJSON().status) === 1
+    if (isFirst) await new Promise((resolve) => setTimeout(resolve, 300))
+    await route.continue()
+  })
+  for (const key of ['e', 'z', 'e']) await page.keyboard.press(key)
+  await page.getByRole('heading', { name: 'Cleo Dane' }).waitFor()
+  await until('three changes', async () => stored.length === 3)
+  assert.deepEqual(stored, ['closed', 'open', 'closed'])
+  await becomes('Ben closed', (all) => all['Ben Carter'].status === 'closed')
+  await page.unroute(one)
 
   // The next unread conversation matches the filters of the list.
   await provider.writes({ from: '+14155550209', text: 'One more thing' })

@@ -36,7 +36,8 @@ export function useActions(openId: string) {
       }
     }
     const setStatus = (ids: readonly string[], status: 'open' | 'pending' | 'closed', focus?: 'row' | 'reply') => {
-      const changed = ids.filter((id) => findConversation(id)?.status !== status)
+      // The only one is not skipped: another member may have closed it, and the member still continues with the next.
+      const changed = ids.length === 1 ? ids : ids.filter((id) => findConversation(id)?.status !== status)
       if (changed.length > 0)
         changes.setStatus(changed, status, status === 'closed' ? advance(changed, focus) : undefined)
     }

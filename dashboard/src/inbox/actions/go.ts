@@ -12,19 +12,22 @@ export function openConversation(id: string, focus: Focus = 'row'): void {
   navigate(hrefOf(location.search, id))
   const row = rowOf(id)
   row?.scrollIntoView({ block: 'nearest' })
-  if (focus === 'row' && row) row.focus()
+  if (focus === 'row' && row && !isDialogOpen()) row.focus()
   // The conversation renders from the cache in the next frame.
   else requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus)))
 }
 
 const maxWaitFrames = 300
 
-/** Waits while the conversation loads, unless the member goes elsewhere meanwhile. */
+const isDialogOpen = () => document.querySelector('dialog[open]') !== null
+
+/** Waits while a dialog closes or the conversation loads, unless the member goes elsewhere meanwhile. */
 function focusThread(id: string, focus: Focus, waitedFrames = 0): void {
-  if (location.pathname !== `/inbox/${id}` || document.activeElement?.matches('input, textarea, dialog *')) return
-  const box = document.querySelector<HTMLElement>('.inbox-composer textarea')
-  const target = focus === 'reply' && box ? box : document.querySelector<HTMLElement>('.inbox-messages')
-  if (target) target.focus({ preventScroll: true })
+  if (location.pathname !== `/inbox/${id}`) return
+  if (document.activeElement?.matches(':is(input, textarea):not(dialog *)')) return
+  const part = focus === 'reply' ? document.querySelector<HTMLElement>('.inbox-composer textarea') : rowOf(id)
+  const target = part ?? document.querySelector<HTMLElement>('.inbox-messages')
+  if (target && !isDialogOpen()) target.focus({ preventScroll: true })
   else if (waitedFrames < maxWaitFrames) requestAnimationFrame(() => focusThread(id, focus, waitedFrames + 1))
 }
 

@@ -40,22 +40,18 @@ export function useChanges() {
           return old ? restoredFields(row, old, change.body) : {}
         })
       patchConversations(ids, change.patch)
-      const release = holdConversations(ids)
-      const sent = save(ids, change.body)
-        .finally(release)
-        .then(
-          (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
-          (error: unknown) => {
-            restore()
-            toast.error(error)
-          },
-        )
+      enqueue(ids, () => save(ids, change.body)).then(
+        (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
+        (error: unknown) => {
+          restore()
+          toast.error(error)
+        },
+      )
       const undo = () => {
         undoLast = undefined
         restore()
         onUndo?.()
-        // The change must be stored before its undo.
-        void sent.then(() => saveAll(restoreBodies(before, change.body))).catch(toast.error)
+        enqueue(ids, () => saveAll(restoreBodies(before, change.body))).catch(toast.error)
       }
       undoLast = undo
       toast.success(change.text(ids.length), undo)
@@ -90,6 +86,25 @@ export function useChanges() {
   }, [toast])
 }
 
+let lastSave: Promise<unknown> = Promise.resolve()
+let waitingCount = 0
+
+/**
+ * Runs the saves in the order in which the member made the changes: a change, its undo, and the next change. The lists reload
+ * after the last one, because an earlier answer would show the state before the later changes.
+ */
+function enqueue<Result>(ids: readonly string[], run: () => Promise<Result>): Promise<Result> {
+  const release = holdConversations(ids)
+  waitingCount++
+  const saved = lastSave.then(run).finally(() => {
+    release()
+    waitingCount--
+    if (waitingCount === 0) void reload()
+  })
+  lastSave = saved.catch(() => {})
+  return saved
+}
+
 /** Returns the number of conversations that could not be changed. */
 async function save(ids: readonly string[], body: Body): Promise<number> {
   const [id] = ids
@@ -101,7 +116,6 @@ async function save(ids: readonly string[], body: Body): Promise<number> {
       failedCount += data.filter(({ error }) => error).length
     }
   }
-  await reload()
   return failedCount
 }
 
