@@ -1,6 +1,7 @@
 /** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
+import { tagsJson } from './tags.ts'
 
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
@@ -11,12 +12,7 @@ export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
   )`
   return sql`
     c.id, c.phone, c.social_username, ${channels ?? stored} as channels, c.name, c.email, c.company, c.avatar_url,
-    coalesce((
-      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
-      from contact_tags ct
-      join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
-      where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
-    ), '[]') as tags,
+    ${tagsJson(sql)} as tags,
     ${isoTime(sql, sql`c.created_at`)} as created_at, ${isoTime(sql, sql`c.updated_at`)} as updated_at`
 }
 

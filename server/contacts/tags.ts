@@ -4,7 +4,7 @@
  * A name is unique without regard to case, in the spelling of its first use. The first use creates the tag, and it stays
  * until a member deletes it.
  */
-import { type Db, isDuplicate, type Sql } from '../lib/db.ts'
+import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
@@ -31,6 +31,14 @@ export function readTagName(input: string, field: string): string {
   if (lengthOf(name) > maxNameLength) throw badRequest(`${field}: must have at most ${maxNameLength} characters`)
   return name
 }
+
+/** The tags of contact `c` as JSON, by name. */
+export const tagsJson = (sql: Sql): Fragment => sql`coalesce((
+  select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
+  from contact_tags ct
+  join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
+  where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
+), '[]')`
 
 /** Returns the ids of these tags, and creates those that do not exist. */
 export async function resolveTags(sql: Sql, workspaceId: string, byKey: Map<string, string>): Promise<string[]> {

@@ -3,6 +3,7 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
+import { tagsJson } from '../contacts/tags.ts'
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
@@ -109,11 +110,6 @@ export function conversationColumns(sql: Sql): Fragment {
     ${isoTime(sql, sql`v.created_at`)} as created_at, ${isoTime(sql, sql`v.updated_at`)} as updated_at,
     json_build_object(
       'id', c.id, 'phone', c.phone, 'social_username', c.social_username, 'name', c.name, 'email', c.email,
-      'company', c.company, 'tags', coalesce((
-        select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by t.name_key)
-        from contact_tags ct
-        join tags t on t.workspace_id = ct.workspace_id and t.id = ct.tag_id
-        where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
-      ), '[]')
+      'company', c.company, 'tags', ${tagsJson(sql)}
     ) as contact`
 }

@@ -1,5 +1,7 @@
 /** Mentions: the notes that name a member. A mention is unread until the member opens its conversation. */
 import { memberName } from '../accounts/members.ts'
+import { type ContactName, contactName } from '../contacts/contact-name.ts'
+import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sql } from '../lib/db.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 
@@ -9,14 +11,8 @@ export type Mention = {
   conversation_id: string
   text: string
   author: { id: string; name: string | null }
-  contact: {
-    id: string
-    name: string | null
-    phone: string | null
-    social_username: string | null
-    email: string | null
-  }
-  channel: 'msgapp' | 'social' | 'web'
+  contact: ContactName
+  channel: ChannelName
   read_at: string | null
   created_at: string
 }
@@ -34,8 +30,7 @@ export async function listMentions(
   const rows = await sql<Mention[]>`
     select n.id, n.conversation_id, e.text, e.created_at, n.read_at, v.channel,
       json_build_object('id', e.member_id, 'name', ${memberName(sql, sql`a`)}) as author,
-      json_build_object('id', c.id, 'name', c.name, 'phone', c.phone, 'social_username', c.social_username,
-        'email', c.email) as contact
+      ${contactName(sql)} as contact
     from mentions n
     join timeline_entries e
       on e.workspace_id = n.workspace_id and e.conversation_id = n.conversation_id and e.id = n.id

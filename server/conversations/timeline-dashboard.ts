@@ -1,6 +1,7 @@
 /** `/conversations/{id}/timeline`, `/conversations/{id}/notes`, `/mentions`: what members write to each other in a thread. */
 import { roles } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
+import { ContactName } from '../contacts/contact-name.ts'
 import { channels } from '../contacts/contacts.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
@@ -53,13 +54,7 @@ const MentionView = Type.Object({
   conversation_id: Uuid,
   text: Type.String(),
   author: MemberRef,
-  contact: Type.Object({
-    id: Uuid,
-    name: NullableText(),
-    phone: NullableText(),
-    social_username: NullableText(),
-    email: NullableText(),
-  }),
+  contact: ContactName,
   channel: OneOf(channels),
   read_at: NullableDateTime,
   created_at: DateTime,

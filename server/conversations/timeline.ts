@@ -78,7 +78,7 @@ export async function createNote(
   const text = input.trim()
   if (text === '' || lengthOf(text) > maxNoteLength)
     throw badRequest(`text: must have 1 to ${maxNoteLength} characters`)
-  await requireExisting(sql, workspaceId, conversationId)
+  if (!isUuid(conversationId)) throw notFound('conversation')
   const mentionedIds = [...new Set(mentions)]
   const known = await sql`
     select id from members where workspace_id = ${workspaceId} and id = any(${mentionedIds}::uuid[])`

@@ -1,6 +1,7 @@
 /** `/notifications`: what the member's browser notifies about. */
 import { QuietHours } from '../accounts/preference-dashboard.ts'
 import { contentTypes } from '../channels/channel.ts'
+import { ContactName } from '../contacts/contact-name.ts'
 import type { Db } from '../lib/db.ts'
 import { DataOf, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
@@ -10,13 +11,7 @@ const NotificationView = Type.Object({
   id: Uuid,
   kind: OneOf(notificationKinds),
   conversation_id: Uuid,
-  contact: Type.Object({
-    id: Uuid,
-    name: NullableText(),
-    phone: NullableText(),
-    social_username: NullableText(),
-    email: NullableText(),
-  }),
+  contact: ContactName,
   author: NullableText(),
   content_type: OneOf(contentTypes),
   text: NullableText(),

@@ -9,6 +9,7 @@
 import { memberName } from '../accounts/members.ts'
 import { type NotificationLevel, type Preferences, requirePreferences } from '../accounts/preferences.ts'
 import type { ContentType } from '../channels/channel.ts'
+import { type ContactName, contactName } from '../contacts/contact-name.ts'
 import { hasInboxStatus } from '../conversations/inbox.ts'
 import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
@@ -21,13 +22,7 @@ type MemberNotification = {
   id: string
   kind: (typeof notificationKinds)[number]
   conversation_id: string
-  contact: {
-    id: string
-    name: string | null
-    phone: string | null
-    social_username: string | null
-    email: string | null
-  }
+  contact: ContactName
   /** The member who wrote the note. */
   author: string | null
   content_type: ContentType
@@ -147,9 +142,7 @@ async function listSince(
       select w.id, 'snooze', w.conversation_id, w.contact_id, null, 'text', w.last_message_text from woken_conversations w
     )
     select e.id, e.kind, e.conversation_id, e.author, e.content_type, left(e.text, 200) as text,
-      json_build_object(
-        'id', c.id, 'name', c.name, 'phone', c.phone, 'social_username', c.social_username, 'email', c.email
-      ) as contact
+      ${contactName(sql)} as contact
     from entries e
     join contacts c on c.workspace_id = ${workspaceId} and c.id = e.contact_id
     order by e.id`
