@@ -80,7 +80,12 @@ test(
       })
     const report = (body: Json) => ben.ask('POST', '/presence', { page_id: pageOf('b'), state: 'open', ...body })
 
-    await report({ conversation_id: id })
+    const { headers } = await ben.call('POST', '/presence', {
+      page_id: pageOf('b'),
+      state: 'open',
+      conversation_id: id,
+    })
+    assert.equal(headers.get('connection'), 'close')
     const viewing = { member_id: ben.id, name: 'Ben', conversation_id: id, typing: null }
     await shows('Ben', viewing)
     await report({ conversation_id: id, typing: 'reply' })

@@ -24,7 +24,9 @@ export const presenceDashboard = (db: Db, signals: Signals) => async (app: App) 
       config: { members: roles, audit: false, isQuiet: true },
       schema: { body: PageReport, response: { 200: DataOf(Type.Object({ is_changed: Type.Boolean() })) } },
     },
-    async ({ session: { workspaceId, member }, body }) => {
+    async ({ session: { workspaceId, member }, body }, reply) => {
+      // A page that only sends heartbeats keeps no connection open but its stream.
+      reply.header('connection', 'close')
       const { page_id: pageId, conversation_id: conversationId = null, typing = null } = body
       const isChanged =
         body.state === 'closed'

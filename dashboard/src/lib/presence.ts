@@ -1,8 +1,9 @@
 /**
  * Presence: which members have a conversation open, and whether they write in it.
  *
- * The page reports its own state when it changes and as a heartbeat while it is visible. The stream sends the state of all members
- * (`live.tsx`). A hidden or closed page is removed at once; the service removes a page that vanished within 45 seconds.
+ * The page reports its own state when it changes, and as a heartbeat while it shows a conversation and is visible. The stream
+ * sends the state of all members (`live.tsx`). A hidden or closed page is removed at once; the service removes a page that
+ * vanished within 45 seconds.
  */
 import { useEffect, useSyncExternalStore } from 'react'
 import { call, newIdempotencyKey } from './api.ts'
@@ -67,7 +68,7 @@ export function startPresence(): () => void {
   isReporting = true
   const followVisibility = () => report(document.hidden ? 'closed' : 'open')
   const leave = () => report('closed')
-  const heartbeat = setInterval(() => !document.hidden && report('open'), heartbeatMs)
+  const heartbeat = setInterval(() => viewedId && !document.hidden && report('open'), heartbeatMs)
   document.addEventListener('visibilitychange', followVisibility)
   addEventListener('pagehide', leave)
   reportSoon()
