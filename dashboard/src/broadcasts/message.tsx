@@ -7,7 +7,7 @@ import { categoryLabel, isUsable, TemplateQuality } from '../templates/status.ts
 import { TemplateValues, type ValueErrors } from '../templates/values.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
-import type { Change, Draft } from './use-draft.ts'
+import { type Change, type Draft, hasOwnValues } from './use-draft.ts'
 
 const { compose: text } = words.broadcasts
 
@@ -51,6 +51,7 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
     )
   }
   const needsValues = missingValues(chosen, {}).length > 0
+  const valuesLead = hasOwnValues(draft) ? text.otherValuesLead : text.valuesLead
   return (
     <>
       <div className="broadcasts-chosen">
@@ -60,7 +61,7 @@ export function MessageSection({ draft, templates, chosen, error, errors, onChan
         </button>
       </div>
       {error && <ErrorNote>{error}</ErrorNote>}
-      <p className="soft small">{needsValues ? text.valuesLead : text.noValues}</p>
+      <p className="soft small">{needsValues ? valuesLead : text.noValues}</p>
       {needsValues && (
         <TemplateValues
           template={chosen}

@@ -102,10 +102,14 @@ export function sampleValuesOf(draft: Draft, { recipients: [first] }: RecipientL
 
 export const digitsOf = (number: string): string => number.replace(/\D/g, '')
 
-function ownValuesOf({ template, ownValues }: Pick<Draft, 'template' | 'ownValues'>, to: string) {
-  const isSame = template?.name === ownValues?.template.name && template?.language === ownValues?.template.language
-  return isSame ? ownValues?.byNumber[digitsOf(to)] : undefined
-}
+type ValueSource = Pick<Draft, 'template' | 'ownValues'>
+
+/** Whether single recipients have values for the chosen template. */
+export const hasOwnValues = ({ template, ownValues }: ValueSource): boolean =>
+  ownValues !== null && template?.name === ownValues.template.name && template.language === ownValues.template.language
+
+const ownValuesOf = (draft: ValueSource, to: string): TemplateParams | undefined =>
+  hasOwnValues(draft) ? draft.ownValues?.byNumber[digitsOf(to)] : undefined
 
 const isFuture = (at: string): boolean => at !== '' && new Date(at).getTime() > Date.now()
 

@@ -115,6 +115,8 @@ export const broadcasts = {
     noneFound: 'No matching templates.',
     notApproved: (name: string) => `${name} is no longer approved. Choose another template.`,
     noValues: 'This template has no parameters.',
+    otherValuesLead:
+      'Recipients without values of their own get these values. Choose “Field” to insert a field of each contact, such as the name.',
     valuesLead: 'All recipients get these values. Choose “Field” to insert a field of each contact, such as the name.',
     previewEmpty: 'Choose a template to preview it.',
     schedule: 'Schedule',
