@@ -4,7 +4,7 @@
  */
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/toast.tsx'
-import { CallError, call, type InputOf, invalidate } from '../../lib/api.ts'
+import { CallError, call, type InputOf, invalidate, queryClient } from '../../lib/api.ts'
 import { holdConversations } from '../../lib/conversations.ts'
 import { memberName } from '../../lib/people.ts'
 import { formatTime } from '../../lib/time.ts'
@@ -16,7 +16,8 @@ const { flow } = words.inbox
 export type Agent = NonNullable<Conversation['assigned_agent']>
 export type Label = Conversation['labels'][number]
 type Body = InputOf<'PATCH /conversations/{id}'>['body']
-type Change = { body: Body; patch: (row: Conversation) => Partial<Conversation>; text: (count: number) => string }
+type Patch = (row: Conversation) => Partial<Conversation>
+type Change = { body: Body; patch: Patch; text: (count: number) => string }
 
 const maxBulk = 500
 
@@ -34,24 +35,21 @@ export function useChanges() {
       const before = ids.flatMap((id) => findConversation(id) ?? [])
       const beforeById = new Map(before.map((row) => [row.id, row]))
       // Only the changed fields: the customer or another member may have changed the others since.
-      const restore = () =>
-        patchConversations(ids, (row) => {
-          const old = beforeById.get(row.id)
-          return old ? restoredFields(row, old, change.body) : {}
-        })
-      patchConversations(ids, change.patch)
-      enqueue(ids, () => save(ids, change.body)).then(
+      const restore: Patch = (row) => {
+        const old = beforeById.get(row.id)
+        return old ? restoredFields(row, old, change.body) : {}
+      }
+      enqueue(ids, change.patch, () => save(ids, change.body)).then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
         (error: unknown) => {
-          restore()
+          patchConversations(ids, restore)
           toast.error(error)
         },
       )
       const undo = () => {
         undoLast = undefined
-        restore()
+        enqueue(ids, restore, () => saveAll(restoreBodies(before, change.body))).catch(toast.error)
         onUndo?.()
-        enqueue(ids, () => saveAll(restoreBodies(before, change.body))).catch(toast.error)
       }
       undoLast = undo
       toast.success(change.text(ids.length), undo)
@@ -86,24 +84,33 @@ export function useChanges() {
   }, [toast])
 }
 
-let lastSave: Promise<unknown> = Promise.resolve()
-let waitingCount = 0
+type Unsaved = { ids: readonly string[]; patch: Patch }
 
-/**
- * Runs the saves in the order in which the member made the changes: a change, its undo, and the next change. The lists reload
- * after the last one, because an earlier answer would show the state before the later changes.
- */
-function enqueue<Result>(ids: readonly string[], run: () => Promise<Result>): Promise<Result> {
+/** The changes that are not stored yet, in the order in which the member made them. */
+const unsaved = new Set<Unsaved>()
+let lastSave: Promise<unknown> = Promise.resolve()
+
+/** Shows a change at once, and saves it after the ones before it. After the last one the lists reload. */
+function enqueue<Result>(ids: readonly string[], patch: Patch, save: () => Promise<Result>): Promise<Result> {
+  const change = { ids, patch }
+  unsaved.add(change)
+  patchConversations(ids, patch)
   const release = holdConversations(ids)
-  waitingCount++
-  const saved = lastSave.then(run).finally(() => {
+  const saved = lastSave.then(save).finally(() => {
     release()
-    waitingCount--
-    if (waitingCount === 0) void reload()
+    unsaved.delete(change)
+    if (unsaved.size === 0) void reload()
   })
   lastSave = saved.catch(() => {})
   return saved
 }
+
+// An answer that was read before a change was stored has the old state: the change is shown on top of it.
+queryClient.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated' || event.action.type !== 'success' || event.action.manual) return
+  if (event.query.queryKey[0] !== 'GET /conversations' && event.query.queryKey[0] !== 'GET /conversations/{id}') return
+  for (const { ids, patch } of unsaved) patchConversations(ids, patch)
+})
 
 /** Returns the number of conversations that could not be changed. */
 async function save(ids: readonly string[], body: Body): Promise<number> {
