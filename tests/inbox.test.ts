@@ -148,7 +148,7 @@ test('pages of every filter contain each matching conversation exactly once, lat
     pending: count(({ status }) => status === 'pending'),
     mine: count(({ status, agent }) => status === 'open' && agent === me.id),
     unassigned: count(({ status, agent }) => status === 'open' && agent === null),
-    unread: count(({ unread }) => unread > 0),
+    unread: count(({ status, unread }) => status === 'open' && unread > 0),
   })
   for (const cursor of ['x', 'A'.repeat(32), '_'.repeat(32), encodeURIComponent('✓')]) {
     const answer = await browser.call('GET', `/conversations?cursor=${cursor}`)

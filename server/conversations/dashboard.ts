@@ -76,7 +76,7 @@ const Counts = Type.Object({
   pending: count('`status=pending`.'),
   mine: count('`assigned=me&status=open`.'),
   unassigned: count('Open conversations without an assigned member.'),
-  unread: count('`unread=true`.'),
+  unread: count('`unread=true&status=open`.'),
 })
 
 const LabelNames = (description: string) =>

@@ -219,7 +219,7 @@ export async function countInbox(sql: Sql, workspaceId: string): Promise<Omit<In
   const [counts] = await sql<Omit<InboxCounts, 'mine'>[]>`
     select ${count(hasInboxStatus(sql, 'open'))} as open, ${count(hasInboxStatus(sql, 'pending'))} as pending,
       ${count(sql`${isUnassigned(sql)} and ${inboxStatusOf(sql)} = 'open'`)} as unassigned,
-      ${count(sql`v.unread_count > 0`)} as unread`
+      ${count(sql`v.unread_count > 0 and ${inboxStatusOf(sql)} = 'open'`)} as unread`
   return requireRow(counts, 'the inbox count')
 }
 
