@@ -18,7 +18,7 @@ import {
 } from './internals.ts'
 import { createProgram } from './program.ts'
 import { toProvider } from './provider.ts'
-import { createDatabase, type Json, until } from './support.ts'
+import { createBrowser, createDatabase, type Json, until } from './support.ts'
 
 const encryptionKey = 'cd'.repeat(32)
 const owner = { email: 'owner@crash.test', password: 'correct horse' }
@@ -223,6 +223,49 @@ test('killed amid 200 sends: every accepted message is stored once as sent, inbo
   assert.equal(inbound.length, customers.length)
   const [usage] = await db<{ message_count: number }[]>`select message_count from plan_usage`
   assert.equal(usage?.message_count, (await listOutbound()).length)
+})
+
+test('killed while two contacts are merged: no message is lost, and the next start completes the merge', async (t) => {
+  const { db, service, provider } = await startAll(t)
+  const [kept, gone] = ['+14155550110', '+14155550111']
+  for (const from of [kept, gone]) await provider.writes({ from, text: 'hello' })
+  const readThread = async (phone: string) => {
+    const [row] = await db<{ id: string; contact_id: string; count: number }[]>`
+      select v.id, v.contact_id, (select count(*)::int from messages m where m.conversation_id = v.id) as count
+      from conversations v join contacts c on c.id = v.contact_id where c.phone = ${phone}`
+    return row ?? { id: '', contact_id: '', count: 0 }
+  }
+  const [to, from] = [await readThread(kept), await readThread(gone)]
+  const historySize = 5_000
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    select workspace_id, id, uuidv7(make_interval(days => -300, mins => n)), 'inbound', 'customer', 'text', 'old', 'received',
+      now() + make_interval(days => -300, mins => n)
+    from conversations, generate_series(1, ${historySize}) n where id = ${from.id}`
+  const browser = createBrowser(service.url, service.url)
+  assert.equal((await browser.signIn(owner)).status, 200)
+  const merging = browser.call('POST', `/contacts/${to.contact_id}/merge`, { contact_id: from.contact_id })
+  const isOver = merging.then(
+    () => true,
+    () => false,
+  )
+  await until('the first messages to move', async () => (await readThread(kept)).count > 500)
+  await service.kill()
+  assert.equal(await isOver, false)
+  const counts = [(await readThread(kept)).count, (await readThread(gone)).count]
+  assert.ok(counts.every((count) => count > 1))
+  assert.equal(
+    counts.reduce((sum, count) => sum + count),
+    historySize + 2,
+  )
+
+  await service.start()
+  await provider.writes({ from: gone, text: 'in between' })
+  // As if the time had passed after which a merge counts as abandoned.
+  await db`update contact_merges set continued_at = now() - interval '1 minute'`
+  await until('the merge', async () => (await readThread(gone)).id === '')
+  assert.equal((await readThread(kept)).count, historySize + 3)
+  assert.equal((await db`select from contact_merges`).length, 0)
 })
 
 test('on SIGTERM the service ends open streams and exits', async (t) => {
