@@ -1,6 +1,6 @@
 /** The menu on Base UI, which provides keys, typeahead, focus, roles and position. `menu.tsx` loads this file. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
-import { type ReactElement, type ReactNode, useLayoutEffect, useRef } from 'react'
+import { type ReactElement, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { usePopupContainer } from './modal.tsx'
 
 /** Items with `checked` are the alternatives of one choice. */
@@ -18,11 +18,13 @@ export type MenuProps = {
   side?: 'top' | 'bottom'
 }
 
-/** `start`: what the member did with the button before this file was loaded. */
-type BaseMenuProps = MenuProps & { start: { isOpen: boolean; hasFocus: boolean } }
+/** What the member did with the button before this menu replaced it. */
+export type MenuStart = { hasFocus: boolean; press?: 'pointer' | 'Enter' | 'ArrowDown' | 'ArrowUp' | undefined }
+
+type BaseMenuProps = MenuProps & { start: MenuStart }
 
 export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom', start }: BaseMenuProps) {
-  const { isOpen, hasFocus } = start
+  const { hasFocus, press } = start
   const trigger = useRef<HTMLButtonElement>(null)
   const selected = useRef<() => void>(undefined)
   // The action runs when the list is gone and the button has the focus, so that a dialog it opens returns the focus there.
@@ -37,8 +39,20 @@ export function LoadedMenu({ button, items, label, align = 'end', side = 'bottom
   useLayoutEffect(() => {
     if (hasFocus) trigger.current?.focus()
   }, [])
+  // Presses the key again, on the button that knows it: the list opens at its first or last item.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as above.
+  useEffect(() => {
+    if (press === 'Enter') trigger.current?.click()
+    else if (press && press !== 'pointer') {
+      trigger.current?.dispatchEvent(new KeyboardEvent('keydown', { key: press, bubbles: true, cancelable: true }))
+    }
+  }, [])
   return (
-    <BaseMenu.Root defaultOpen={isOpen} modal={false} onOpenChangeComplete={(isOpen) => !isOpen && runSelected()}>
+    <BaseMenu.Root
+      defaultOpen={press === 'pointer'}
+      modal={false}
+      onOpenChangeComplete={(isOpen) => !isOpen && runSelected()}
+    >
       <BaseMenu.Trigger ref={trigger} render={button} />
       <BaseMenu.Portal container={usePopupContainer()}>
         <BaseMenu.Positioner className="popup" side={side} align={align} sideOffset={4} positionMethod="fixed">

@@ -1,11 +1,11 @@
 /**
  * A button that opens a list of actions or choices.
  *
- * Base UI (`base-menu.tsx`, 60 KB compressed) loads after the first paint. Until then the button is a plain one: a press loads the
- * list at once and opens it.
+ * Base UI (`base-menu.tsx`, 60 KB compressed) loads after the first paint. The button is a plain one until its first press, which
+ * builds the list and opens it: a closed menu of Base UI costs a millisecond to render, and a conversation has three.
  */
-import { cloneElement, type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import type { MenuProps } from './base-menu.tsx'
+import { cloneElement, type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react'
+import type { MenuProps, MenuStart } from './base-menu.tsx'
 
 type BaseMenu = typeof import('./base-menu.tsx')
 
@@ -28,19 +28,17 @@ function loadBaseMenu(): Promise<BaseMenu> {
 }
 
 export function Menu(props: MenuProps) {
-  const [base, setBase] = useState(loaded)
-  const start = useRef({ isOpen: false, hasFocus: false })
-  const load = () => {
+  const [base, setBase] = useState<BaseMenu>()
+  const start = useRef<MenuStart>({ hasFocus: false })
+  const open = (press: MenuStart['press']) => {
+    start.current.press = press
+    if (loaded) setBase(loaded)
     // After a failed load, the next press tries again.
-    loadBaseMenu().then(setBase, () => {})
+    else loadBaseMenu().then(setBase, () => {})
   }
-  const open = () => {
-    start.current.isOpen = true
-    load()
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, after the first paint.
+  // Once, after the first paint.
   useEffect(() => {
-    if (!base) load()
+    loadBaseMenu().catch(() => {})
   }, [])
   if (base) return <base.LoadedMenu {...props} start={start.current} />
   return cloneElement(props.button, {
@@ -52,9 +50,12 @@ export function Menu(props: MenuProps) {
     onBlur: () => {
       start.current.hasFocus = false
     },
-    onClick: open,
-    onKeyDown: ({ key }: KeyboardEvent) => {
-      if (key === 'ArrowDown' || key === 'ArrowUp') open()
+    // A click by keyboard has no click count.
+    onClick: ({ detail }: MouseEvent) => open(detail > 0 ? 'pointer' : 'Enter'),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+      event.preventDefault()
+      open(event.key)
     },
   })
 }

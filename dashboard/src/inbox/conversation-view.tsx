@@ -5,6 +5,7 @@ import { Button } from '../../../ui/button.tsx'
 import { EmptyState, Skeleton } from '../../../ui/state.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { CallError, useCall, useChange } from '../lib/api.ts'
+import { useIsPainted } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { useViewing } from '../lib/presence.ts'
 import { useCanWrite } from '../lib/session.tsx'
@@ -29,8 +30,9 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
   const conversation = query.data ?? cached
   const isVisible = useVisible()
   useFollowMerge(id, query.data?.id)
-  useMarkAsRead(conversation, isVisible)
-  useReadMentions(id, isVisible)
+  const isPainted = useIsPainted()
+  useMarkAsRead(conversation, isVisible && isPainted)
+  useReadMentions(id, isVisible && isPainted)
   useViewing(id)
   if (query.error instanceof CallError && query.error.status === 404) return <NotFound onBack={onBack} />
   if (!conversation) {
@@ -47,7 +49,7 @@ export function ConversationView({ id, onBack, contactPanel }: Props) {
       <ThreadPane conversation={conversation} onBack={onBack} contactPanel={contactPanel} />
       {contactPanel.isDocked && (
         <aside className="inbox-panel" aria-label={words.inbox.contact.label}>
-          {panel}
+          {isPainted ? panel : <Skeleton lines={8} />}
         </aside>
       )}
       {contactPanel.isDrawerOpen && (

@@ -1,5 +1,5 @@
 /** Hooks that several pages share. */
-import { useCallback, useEffect, useState } from 'react'
+import { startTransition, useCallback, useEffect, useState } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 
@@ -11,6 +11,28 @@ export function useDebounced<Value>(value: Value, delayMs = 200): Value {
     return () => clearTimeout(timer)
   }, [value, delayMs])
   return settled
+}
+
+/** A hidden page does not paint. */
+const hiddenPaintMs = 200
+
+/** False until the first paint of the component: for parts that may appear a frame later than the rest. */
+export function useIsPainted(): boolean {
+  const [isPainted, setPainted] = useState(false)
+  useEffect(() => {
+    const show = () => startTransition(() => setPainted(true))
+    let timer = setTimeout(show, hiddenPaintMs)
+    const frame = requestAnimationFrame(() => {
+      clearTimeout(timer)
+      // The frame is painted before the next task.
+      timer = setTimeout(show)
+    })
+    return () => {
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+    }
+  }, [])
+  return isPainted
 }
 
 /** A query parameter of the page's URL as state, so that reloading and sharing keep it. An empty value removes it. */

@@ -9,11 +9,12 @@ export function leaveBox(event: KeyboardEvent<HTMLTextAreaElement>): void {
 }
 
 export function useAutoHeight(box: { current: HTMLTextAreaElement | null }, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text.
   useLayoutEffect(() => {
     const { current: element } = box
     if (!element) return
-    element.style.height = 'auto'
+    // An empty box has one row. Measuring it would lay out the page while a conversation opens.
+    element.style.height = text ? 'auto' : ''
+    if (!text) return
     element.style.height = `${element.scrollHeight}px`
   }, [box, text])
 }

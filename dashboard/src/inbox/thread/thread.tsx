@@ -2,11 +2,12 @@
  * The messages of a conversation with its notes and activity lines, oldest at the top. Scrolling up loads more. Can scroll to a
  * specific message or note.
  */
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
 import { Icon } from '../../../../ui/icon.tsx'
 import { EmptyState, Skeleton } from '../../../../ui/state.tsx'
 import { useToast } from '../../../../ui/toast.tsx'
+import { useIsPainted } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatDay } from '../../lib/time.ts'
@@ -60,9 +61,13 @@ function MessageLog({
   timeline,
 }: Props & { timeline: Timeline }) {
   const { member } = useSession()
-  const messages = useMemo(() => pages.items.toReversed(), [pages.items])
+  const { isWhole, isQuiet } = useFirstScreen()
+  const messages = useMemo(
+    () => (isWhole ? pages.items : pages.items.slice(0, firstScreenCount())).toReversed(),
+    [pages.items, isWhole],
+  )
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
-  const entries = useEntries(timeline, messages[0]?.id, pages.hasNextPage)
+  const entries = useEntries(timeline, messages[0]?.id, pages.hasNextPage || messages.length < pages.items.length)
   const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
   const reactions = useMemo(() => reactionsOf(shown), [shown])
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
@@ -78,13 +83,14 @@ function MessageLog({
         className="inbox-messages"
         ref={scroll.scroller}
         role="log"
+        aria-live={isQuiet ? 'off' : 'polite'}
         aria-label={thread.messages}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
         tabIndex={0}
         onScroll={scroll.onScroll}
       >
         <div ref={scroll.content} className="inbox-messages-content">
-          <LoadMore pages={pages} />
+          {isWhole && <LoadMore pages={pages} />}
           {days.length === 0 && <EmptyState icon="chat" title={thread.empty} />}
           {days.map((day) => (
             <section key={day.key} className="inbox-day">
@@ -132,6 +138,26 @@ function MessageLog({
       )}
     </div>
   )
+}
+
+/** No message is lower than this, with its distance to the next one. */
+const minMessagePx = 52
+/** The header and the reply box are at least this high. */
+const otherPx = 160
+
+/** The number of messages that fill the thread. */
+const firstScreenCount = (): number => Math.ceil((window.innerHeight - otherPx) / minMessagePx)
+
+/**
+ * A thread first shows the messages of one screen, which halves the time to open a conversation, and the others after the paint.
+ * `isQuiet`: screen readers do not announce those. A thread that opens at a specific message shows all at once.
+ */
+function useFirstScreen(): { isWhole: boolean; isQuiet: boolean } {
+  const [hasTarget] = useState(() => new URLSearchParams(location.search).has('message'))
+  const isPainted = useIsPainted()
+  const isWhole = hasTarget || isPainted
+  const isQuiet = !useDeferredValue(isWhole, false)
+  return { isWhole, isQuiet }
 }
 
 /** The timeline entries among the loaded messages, oldest first. Entries before the oldest message wait until it has loaded. */
