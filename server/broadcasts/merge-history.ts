@@ -7,8 +7,9 @@
  *
  * The digest pauses during a batch. A pause after each batch lets it continue, and leaves time for other work.
  *
- * Measured with 100,000 messages on a busy machine: customers' messages took 23 ms (p95 157 ms) during the merge, and the last
- * transaction 70 ms. In one transaction they waited for all of it.
+ * Measured on a busy machine (two cores, load 13 to 17). With 100,000 messages and a pause as long as each batch, customers' messages
+ * took 23 ms (p95 157 ms, maximum 3.3 s) and the merge 119 s. With 30,000 messages and the pause below, they took 43 ms (p95 146 ms,
+ * maximum 0.9 s), a batch 0.6 s and the last transaction 70 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockMerged, type Merge, requireWithinLimits } from '../contacts/merge.ts'
@@ -20,7 +21,7 @@ import { giveRecipientsOf } from './merge.ts'
 
 export type OpenMerge = Merge & { workspaceId: string }
 
-/** Messages per transaction: about 100 ms. */
+/** Messages per transaction. */
 const batchSize = 500
 /** The pause after a batch, relative to its duration. */
 const pauseRatio = 0.25
