@@ -172,7 +172,7 @@ test('messages that arrive, are sent or are reported during a merge are stored o
     else await api.post('/contacts', { phone: gone })
     await provider.writes({ from: kept, text: 'before' })
     const [toId, fromId] = [await idOf(kept), await idOf(gone)]
-    await provider.fault({ to: gone, mode: 'delay', delay_ms: 150, times: 2 })
+    await provider.fault({ to: gone, mode: 'delay', delay_ms: 150, count: 2 })
     const writes = Array.from({ length: perNumber }, (_, i) =>
       [gone, kept].map((from) => provider.writes({ from, text: i === 3 && from === gone ? 'STOP' : `message ${i}` })),
     ).flat()
