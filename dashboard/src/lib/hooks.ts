@@ -1,5 +1,5 @@
 /** Hooks that several pages share. */
-import { startTransition, useCallback, useEffect, useState } from 'react'
+import { startTransition, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 
@@ -61,3 +61,13 @@ export function useNow(everyMs = 1_000): number {
   }, [everyMs])
   return now
 }
+
+const followNetwork = (listener: () => void) => {
+  for (const name of ['online', 'offline']) addEventListener(name, listener)
+  return () => {
+    for (const name of ['online', 'offline']) removeEventListener(name, listener)
+  }
+}
+
+/** Whether the browser has a network. */
+export const useOnline = (): boolean => useSyncExternalStore(followNetwork, () => navigator.onLine)

@@ -10,13 +10,18 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { invalidate } from './api.ts'
 import { type InboxEvent, showConversations, showCounts } from './conversations.ts'
+import { useOnline } from './hooks.ts'
 import { receivePresence, startPresence } from './presence.ts'
 import { useSession } from './session.tsx'
 import { openSharedStream, type SharedStream, type StreamEvent, type StreamState } from './stream.ts'
 
 const Context = createContext<StreamState>('connecting')
 
-export const useLiveState = (): StreamState => useContext(Context)
+/** The browser reports a lost network at once. The stream notices it only when the connection times out. */
+export function useLiveState(): StreamState {
+  const state = useContext(Context)
+  return useOnline() ? state : 'reconnecting'
+}
 
 const reloadPauseMs = 1_000
 const othersDelayMs = 2_000
