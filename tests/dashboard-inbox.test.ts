@@ -352,13 +352,26 @@ test('conversations are selected, labeled, snoozed, closed and restored by keybo
   await becomes('Ben closed', (all) => all['Ben Carter'].status === 'closed')
   await page.unroute(one)
 
-  // The next unread conversation matches the filters of the list.
+  // After the last row, the conversations that waited behind "1 new".
   await provider.writes({ from: '+14155550209', text: 'One more thing' })
+  await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
+  for (const name of ['Dan Early', 'Eve Fox']) {
+    await page.keyboard.press('e')
+    await page.getByRole('heading', { name }).waitFor()
+  }
+
+  // The next unread conversation matches the filters of the list.
+  await provider.writes({ from: '+14155550208', name: 'Flo Gray', text: 'Hello' })
   await page.getByRole('button', { name: '1 new', exact: true }).waitFor()
   await page.getByRole('button', { name: /^Mine/ }).click()
   await page.getByText('No conversations match these filters.').waitFor()
   await page.keyboard.press('o')
   await page.getByText('No unread conversations.').waitFor()
+
+  await page.context().setOffline(true)
+  await page.getByText('Connection lost. Reconnecting…').waitFor()
+  await page.context().setOffline(false)
+  await page.getByText('Connection lost. Reconnecting…').waitFor({ state: 'detached' })
 })
 
 /** A dashboard, and its conversations as the service has them. */

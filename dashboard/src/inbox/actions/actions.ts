@@ -8,7 +8,7 @@ import { findConversation } from '../model/data.ts'
 import { focusedId, neighborOf, rowOf } from '../model/list-focus.ts'
 import { clearSelection, getSelected } from '../model/selection.ts'
 import { openDialog } from './dialogs.tsx'
-import { findUnread, findWaiting, openConversation } from './go.ts'
+import { findUnread, findWaiting, openConversation, openFirst } from './go.ts'
 
 /** The selected conversations, else the one of the focused row, else the open one. */
 export function listTargets(openId: string): string[] {
@@ -30,9 +30,10 @@ export function useActions(openId: string) {
       const isOpen = ids.includes(openId)
       clearSelection()
       if (isOpen && next) openConversation(next, focus)
+      else if (isOpen) openFirst(ids, focus)
       else if (next && ids.includes(focusedId())) rowOf(next)?.focus()
       return () => {
-        if (isOpen && next) openConversation(openId)
+        if (isOpen && location.pathname !== `/inbox/${openId}`) openConversation(openId)
       }
     }
     const setStatus = (ids: readonly string[], status: 'open' | 'pending' | 'closed', focus?: 'row' | 'reply') => {

@@ -12,9 +12,24 @@ export function openConversation(id: string, focus: Focus = 'row'): void {
   navigate(hrefOf(location.search, id))
   const row = rowOf(id)
   row?.scrollIntoView({ block: 'nearest' })
-  if (focus === 'row' && row && !isDialogOpen()) row.focus()
+  if (focus === 'row' && row && !isDialogOpen()) {
+    row.focus()
+    return
+  }
+  // Until the focus moves, the keys must act on this conversation and not on a focused row.
+  document.querySelector<HTMLElement>('[data-row]:focus')?.blur()
   // The conversation renders from the cache in the next frame.
-  else requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus)))
+  requestAnimationFrame(() => requestAnimationFrame(() => focusThread(id, focus)))
+}
+
+/** Opens the first row after these have left the list. An empty list then shows the conversations that waited behind "1 new". */
+export function openFirst(leavingIds: readonly string[], focus: Focus): void {
+  const { pathname } = location
+  const open = () => {
+    const first = listedIds().find((id) => !leavingIds.includes(id))
+    if (first && location.pathname === pathname) openConversation(first, focus)
+  }
+  requestAnimationFrame(() => requestAnimationFrame(open))
 }
 
 const maxWaitFrames = 300
