@@ -35,12 +35,13 @@ try {
   const page = await light.newPage()
   await untilDigested(light)
 
-  await openConversation(page, 'Thomas Okafor')
-  await page.locator('.inbox-picture').last().scrollIntoViewIfNeeded()
+  await openConversation(page, 'Samuel Whitfield')
+  await page.getByRole('article', { name: /^Note from/ }).waitFor()
   await shoot(page, 'inbox')
   const dark = await signIn(demo, 'dark')
   const darkPage = await dark.newPage()
   await openConversation(darkPage, 'Maya Lindqvist')
+  await darkPage.locator('.inbox-picture img').first().waitFor()
   await shoot(darkPage, 'inbox-dark')
   const picture = await darkPage.locator('.inbox-template img').first().getAttribute('src')
   await page.goto('/overview')
@@ -109,7 +110,6 @@ async function openConversation(page: Page, name: string): Promise<void> {
   await page.goto('/inbox')
   await page.getByRole('list', { name: 'Conversations' }).getByRole('link', { name }).click()
   await page.getByRole('heading', { name }).first().waitFor()
-  await page.locator('.inbox-picture img').first().waitFor()
 }
 
 /** The shop sends messages to two customers, and they reply. */
@@ -132,6 +132,8 @@ async function exchangeMessages({ base_url, api_key, simulator_url }: Demo): Pro
 }
 
 async function shoot(page: Page, name: string): Promise<void> {
+  // A pointer over a row would show its check box.
+  await page.mouse.move(0, 0)
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {})
   const png = await page.screenshot()
   writeFileSync(join(images, `${name}.png`), png)
