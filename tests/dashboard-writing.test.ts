@@ -129,7 +129,7 @@ test('a canned reply is saved in the settings and inserted with its variables an
   await dialog.getByRole('button', { name: 'Remove map.png' }).waitFor()
   await dialog.getByLabel('Share with all members').check()
   await assertAccessible(page)
-  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('button', { name: 'Add canned reply' }).click()
   await page.getByRole('heading', { name: 'Shared with all members' }).waitFor()
   await page.getByText('/hours').waitFor()
   await assertAccessible(page)
