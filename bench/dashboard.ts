@@ -3,7 +3,9 @@
  * the next paint, to open a conversation, and until a customer's message is visible on all pages.
  */
 import { readFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { chromiumFlags, resolveChromium } from '../scripts/chromium.ts'
 import type { Db } from '../server/lib/db.ts'
@@ -16,6 +18,8 @@ const visits = 10
 const opened = 25
 const written = 30
 const members = 20
+/** A member looks at the row before opening it, and at the conversation before the next key. */
+const glanceMs = 300
 
 export async function benchDashboard(): Promise<Figure[]> {
   const executablePath = resolveChromium()
@@ -42,26 +46,38 @@ export async function benchDashboard(): Promise<Figure[]> {
   }
 
   await insertMembers(service, members - 1)
-  const pages: Page[] = []
-  for (let i = 0; i < members; i++) {
-    const { page } = await openWindow(browser, service, i)
+  const openInbox = async (where: Browser, memberIndex: number) => {
+    const { page } = await openWindow(where, service, memberIndex)
     await page.goto('/inbox')
     await page.locator('.inbox-row').nth(opened).waitFor()
-    pages.push(page)
+    return page
   }
-  const [page] = pages
-  if (!page) throw new Error('no page is open')
+  const page = await openInbox(browser, 0)
+  // The pages of the other members have computers of their own in practice. Here they yield to the measured page and the service.
+  const server = await chromium.launchServer({ executablePath, args: chromiumFlags })
+  const others = await chromium.connect(server.wsEndpoint())
+  const pages = [page]
+  for (let i = 1; i < members; i++) pages.push(await openInbox(others, i))
+  lowerPriority(server.process().pid ?? 0)
   await page.bringToFront()
   // Below the contacts of the demo's history.
   await page.locator('.inbox-row', { hasText: 'hello from' }).first().focus()
   const moves: number[] = []
   const opens: number[] = []
+  const focusedRow = () => page.evaluate<string>('document.activeElement.dataset.row')
+  const moveDown = async () => {
+    moves.push(await measureKey(page, 'j', `document.activeElement.dataset.row !== '${await focusedRow()}'`))
+  }
+  // One key after the other, as when a member holds the key down.
+  for (let i = 0; i < opened; i++) await moveDown()
+  for (let i = 0; i < opened; i++) await page.keyboard.press('k')
   for (let i = 0; i < opened; i++) {
-    const from = await page.evaluate<string>('document.activeElement.dataset.row')
-    moves.push(await measureKey(page, 'j', `document.activeElement.dataset.row !== '${from}'`))
+    await moveDown()
+    await delay(glanceMs)
     const name = await page.evaluate<string>("document.activeElement.querySelector('.inbox-row-name').textContent")
     const isOpen = `[...document.querySelectorAll('.inbox-message')].some((one) => one.textContent.includes('from ' + ${JSON.stringify(name)}))`
     opens.push(await measureKey(page, 'Enter', isOpen))
+    await delay(glanceMs)
     await page.evaluate("document.querySelector('.inbox-row[aria-current]').focus()")
   }
 
@@ -77,6 +93,7 @@ export async function benchDashboard(): Promise<Figure[]> {
     arrivals.push(...times.map((at) => at - began))
   }
   await browser.close()
+  await server.close()
   await service.stop()
   discard(service)
   return [
@@ -92,6 +109,13 @@ export async function benchDashboard(): Promise<Figure[]> {
       note: `${sumKilobytes(scripts).toFixed(0)} KB with those that the inbox loads`,
     },
   ]
+}
+
+/** Lowers the priority of a process and of all its descendants. */
+function lowerPriority(pid: number): void {
+  setPriority(pid, constants.priority.PRIORITY_LOW)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  for (const child of children) if (child) lowerPriority(Number(child))
 }
 
 /** A script that the browser loaded, with its compressed size. */

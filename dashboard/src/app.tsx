@@ -24,17 +24,21 @@ const Setup = page(() => import('./sign-in/setup.tsx'))
 const Invitation = page(() => import('./sign-in/invitation.tsx'))
 
 /** Each page owns all paths below its own. The service must serve the application for all of them. */
-const pages: Record<string, ComponentType> = {
-  '/inbox': page(() => import('./inbox/inbox.tsx')),
-  '/overview': page(() => import('./overview/overview.tsx')),
-  '/contacts': page(() => import('./contacts/contacts.tsx')),
-  '/segments': page(() => import('./segments/segments.tsx')),
-  '/broadcasts': page(() => import('./broadcasts/broadcasts.tsx')),
-  '/templates': page(() => import('./templates/templates.tsx')),
-  '/webhooks': page(() => import('./webhooks/webhooks.tsx')),
-  '/integrations': page(() => import('./integrations/integrations.tsx')),
-  '/settings': page(() => import('./settings/settings.tsx')),
+const scripts: Record<string, () => Promise<Page>> = {
+  '/inbox': () => import('./inbox/inbox.tsx'),
+  '/overview': () => import('./overview/overview.tsx'),
+  '/contacts': () => import('./contacts/contacts.tsx'),
+  '/segments': () => import('./segments/segments.tsx'),
+  '/broadcasts': () => import('./broadcasts/broadcasts.tsx'),
+  '/templates': () => import('./templates/templates.tsx'),
+  '/webhooks': () => import('./webhooks/webhooks.tsx'),
+  '/integrations': () => import('./integrations/integrations.tsx'),
+  '/settings': () => import('./settings/settings.tsx'),
 }
+const pages = Object.entries(scripts).map(([path, load]) => ({ path, Page: page(load) }))
+
+// The script of the page loads while the service checks the session. If it fails, the page loads it again and reports the error.
+scripts[`/${location.pathname.split('/')[1]}`]?.().catch(() => {})
 
 export function App() {
   return (
@@ -85,7 +89,7 @@ function SignedIn() {
                 <Route path="/">
                   <Redirect to="/inbox" replace />
                 </Route>
-                {Object.entries(pages).map(([path, Page]) => (
+                {pages.map(({ path, Page }) => (
                   <Route key={path} path={`${path}/*?`}>
                     <Page />
                   </Route>

@@ -7,6 +7,7 @@
  * there was no connection. A hidden tab shows only the counts, in its title, and invalidates the `live` queries when it becomes
  * visible.
  */
+import { notifyManager } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { invalidate } from './api.ts'
 import { type InboxEvent, showConversations, showCounts } from './conversations.ts'
@@ -66,13 +67,14 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
     else reload.run()
   }
   const showInbox = (event: InboxEvent) => {
-    showCounts(event)
     const { conversations, removed } = event
+    // One render for the counts and all lists.
+    notifyManager.batch(() => {
+      showCounts(event)
+      if (conversations && !document.hidden) showConversations(conversations, removed, memberId)
+    })
     if (!conversations || document.hidden) reloadIfVisible()
-    else {
-      showConversations(conversations, removed, memberId)
-      reloadOthers()
-    }
+    else reloadOthers()
     if (!conversations || conversations.some(({ unread_count }) => unread_count > 0)) notifyLeadingTab()
   }
   const receive = (event: StreamEvent) => {
@@ -80,7 +82,7 @@ function followChanges(memberId: string, setState: (state: StreamState) => void)
     if (event.name === 'conversations') return showInbox(event.data)
     if (event.name !== 'changed') void invalidate({ predicate: ({ meta }) => meta?.live === 'member' })
     // The title of a hidden tab shows the counts.
-    if (event.name === 'ready') void invalidate({ queryKey: ['GET /conversations/counts'] })
+    if (event.name === 'ready' && document.hidden) void invalidate({ queryKey: ['GET /conversations/counts'] })
     if (event.name !== 'member_changed') reloadIfVisible()
     notifyLeadingTab()
   }

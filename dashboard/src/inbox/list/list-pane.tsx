@@ -22,7 +22,7 @@ import { getSelected, keepSelected, useSelected } from '../model/selection.ts'
 import { FilterBar, ListTools } from './filter-bar.tsx'
 import { Row } from './row.tsx'
 import { SearchResults } from './search-results.tsx'
-import { useStillOrder } from './still-order.ts'
+import { useRowKeys, useStillOrder } from './still-order.ts'
 
 const { list, flow } = words.inbox
 
@@ -57,7 +57,13 @@ export function ListPane({ openId, actions }: { openId: string; actions: InboxAc
     event.currentTarget.blur()
   }
   return (
-    <section className="inbox-list" aria-label={list.label} onKeyDown={move}>
+    <section
+      className="inbox-list"
+      // Not `:has()` in the style sheet: it computes the style of all rows when one of them changes.
+      data-selecting={hasSelection ? '' : undefined}
+      aria-label={list.label}
+      onKeyDown={move}
+    >
       <div className="inbox-list-head">
         <div className="inbox-search-row">
           <div className="inbox-search">
@@ -116,6 +122,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   }
   const { rows, newCount, apply } = useStillOrder(order, isWorking)
   useEffect(() => keepSelected(new Set(rows.map(({ id }) => id))), [rows])
+  const keyOf = useRowKeys(rows)
   const scroller = useRef<HTMLDivElement>(null)
   const showNew = () => {
     apply()
@@ -143,7 +150,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
         <ul aria-label={list.label}>
           {rows.map((conversation) => (
             <Row
-              key={conversation.id}
+              key={keyOf(conversation.id)}
               conversation={conversation}
               href={hrefOf(search, conversation.id)}
               isOpen={conversation.id === openId}

@@ -5,7 +5,7 @@
  * appended. Conversations that arrive above the end, or that moved because the customer wrote, are counted and wait for `apply`.
  * While the member does not work in the list, every update applies the new order.
  */
-import { useCallback, useReducer, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react'
 import type { Conversation } from '../model/data.ts'
 
 type Held = { key: string; order: Conversation[] }
@@ -59,4 +59,26 @@ function holdOrder(order: readonly Conversation[], { fresh, openId, isComplete, 
     rows: [...rows, ...appended],
     newCount: unseen.length - appended.length + moved.length,
   }
+}
+
+/**
+ * The React key of each row. A row that moved up gets a new one, so that React inserts it: with the old key React would move all rows
+ * that it passed. Rows move only while the member does not use the list, so no focus is lost.
+ */
+export function useRowKeys(rows: readonly Conversation[]): (id: string) => string {
+  const before = useRef<ReadonlyMap<string, { index: number; moves: number }>>(new Map())
+  const current = useMemo(() => {
+    let lowest = Number.POSITIVE_INFINITY
+    const places = rows.map(({ id }, index) => ({ id, index, last: before.current.get(id) }))
+    const keys = places.toReversed().map(({ id, index, last = { index: lowest, moves: 0 } }) => {
+      const hasMovedUp = last.index > lowest
+      lowest = Math.min(lowest, last.index)
+      return [id, { index, moves: last.moves + Number(hasMovedUp) }] as const
+    })
+    return new Map(keys)
+  }, [rows])
+  useEffect(() => {
+    before.current = current
+  }, [current])
+  return (id) => `${id} ${current.get(id)?.moves ?? 0}`
 }
