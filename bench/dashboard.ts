@@ -20,6 +20,7 @@ const written = 30
 const members = 20
 /** A member looks at the row before opening it, and at the conversation before the next key. */
 const glanceMs = 300
+const betweenMessagesMs = 1_000
 
 export async function benchDashboard(): Promise<Figure[]> {
   const executablePath = resolveChromium()
@@ -91,6 +92,8 @@ export async function benchDashboard(): Promise<Figure[]> {
     await customerWrites(service, phoneOf(conversations - 1 - (i % 10)), text)
     const times = await Promise.all(pages.map((one) => one.evaluate<number>('window.shown')))
     arrivals.push(...times.map((at) => at - began))
+    // One message at a time: the pages also ask what to notify their member of.
+    await delay(betweenMessagesMs)
   }
   await browser.close()
   await server.close()
