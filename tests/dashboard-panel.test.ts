@@ -55,6 +55,8 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await narrow.goto(`/contacts/${left.id}`)
   await api.post('/contacts', { phone: '+14155550109', name: 'A. P. Porter', email: 'ann@porter.test' })
   await narrow.getByRole('button', { name: 'Merge with…' }).press('Enter')
+  const search = narrow.getByRole('dialog').getByRole('searchbox')
+  await until('focus in the search', () => search.evaluate((element) => element.matches(':focus')))
   await narrow.keyboard.type('a. p.')
   await narrow
     .getByRole('dialog')
@@ -69,7 +71,7 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   )
   await assertAccessible(narrow)
   await assertFits(narrow)
-  await narrow.keyboard.press('Enter')
+  await search.press('Enter')
   await narrow.getByRole('dialog', { name: 'Merge contacts' }).getByText('ann@porter.test').first().waitFor()
   await narrow.getByRole('button', { name: 'Merge contacts' }).press('Enter')
   await narrow.getByRole('dialog').waitFor({ state: 'detached' })

@@ -388,8 +388,9 @@ test('a member’s send that was in flight during a crash is not repeated on any
     assert.deepEqual([again.body.data.id, again.body.data.msgapp_message_id], [id, msgapp_message_id])
     assert.match(again.body.data.status, channel === 'web' ? /^sent$/ : /^(delivered|read)$/)
     assert.equal((await provider.sent()).length, sent)
-    assert.equal((await db`select 1 from messages where direction = 'outbound' and content_text = 'Hello'`).length, 1)
-    await db`delete from messages where id = ${id}`
+    // Without a sender are echoes of the channel that came while the message had no id of the channel.
+    assert.equal((await db`select 1 from messages where sender_id is not null and content_text = 'Hello'`).length, 1)
+    await db`delete from messages where direction = 'outbound'`
   }
 
   const tryOut = () =>
