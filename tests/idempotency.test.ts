@@ -309,7 +309,7 @@ test('a request that takes too long is answered, and can be repeated with its ke
 })
 
 test('a request that waited too long for its key gets an answer and does not claim the key afterwards', async (t) => {
-  const { api, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
+  const { api, db } = await start(t, { limits: { responseTimeoutMs: 2_000 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   await send()
   await db`delete from segments`
