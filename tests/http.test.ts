@@ -284,7 +284,7 @@ test('a client that sends too slowly, with too many headers or malformed HTTP is
 })
 
 test('a request that waits too long for the database gets an answer', async (t) => {
-  const { api, url, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
+  const { api, url, db } = await start(t, { limits: { responseTimeoutMs: 1_500 } })
   const key = await api.key('contacts:read', 'contacts:write')
   const call = async (method: string, path: string, body?: string) => {
     const headers = { authorization: `Bearer ${key}`, ...(body ? { 'content-type': 'application/json' } : {}) }

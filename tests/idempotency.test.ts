@@ -292,7 +292,7 @@ test('a broadcast whose answer failed is the same broadcast when the request is 
 })
 
 test('a request that takes too long is answered, and can be repeated with its key', async (t) => {
-  const { api, db } = await start(t, { limits: { responseTimeoutMs: 400 } })
+  const { api, db } = await start(t, { limits: { responseTimeoutMs: 1_500 } })
   const send = () => api.post('/segments', { name: 'Slow' }, withKey('k'))
   let first: Awaited<ReturnType<typeof send>> | undefined
   await db.begin(async (sql) => {
