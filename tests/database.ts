@@ -17,7 +17,12 @@ import type { Owner } from './owner.ts'
 const template = 'parley_template'
 
 /** Durability is not what these tests are about; speed is. */
-export const testSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
+export const testSettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '1000',
+}
 
 /** The server the test run started for all its files, or one for this file alone when it is run by itself. */
 let server: Promise<DatabaseAddress> | undefined

@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { run } from 'node:test'
+import { finished } from 'node:stream/promises'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { resolveChromium } from '../scripts/chromium.ts'
@@ -20,6 +20,7 @@ import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { buildPhonePage } from '../simulator/page.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
+import { runTests } from './rerun.ts'
 import { createTemplate, testSettings } from './support.ts'
 
 const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/*.test.ts']
@@ -123,19 +124,23 @@ process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
 process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/tests')
 
 let failures = 0
-async function runTests(files: string[], only = false): Promise<void> {
+async function report(files: string[], only = false): Promise<void> {
   const options = { concurrency, timeout: 600_000, execArgv: ['--test-timeout=300000'], signal: stopping.signal }
-  const tests = run({ ...options, files, only }).on('test:fail', ({ todo }) => {
-    if (todo === undefined || todo === false) failures++
-  })
-  for await (const text of tests.compose(spec)) process.stdout.write(text)
+  const reporter = spec()
+  reporter.on('data', (text) => process.stdout.write(text))
+  for await (const event of runTests({ ...options, files, only })) {
+    if (event.type === 'test:fail' && !event.data.todo) failures++
+    reporter.write(event)
+  }
+  reporter.end()
+  await finished(reporter)
 }
 
 if (isFast) {
-  await runTests([...createGroups(listUnits(), 1), 'server/lib/id.test.ts'])
+  await report([...createGroups(listUnits(), 1), 'server/lib/id.test.ts'])
   process.env.PARLEY_TEST_MAIN = '1'
-  await runTests(createGroups(listMain(), concurrency), true)
-} else await runTests(listFiles())
+  await report(createGroups(listMain(), concurrency), true)
+} else await report(listFiles())
 
 const checked = await checking
 await postgres.stop()
