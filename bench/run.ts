@@ -13,6 +13,7 @@ import { benchContacts } from './contacts.ts'
 import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchInbound } from './inbound.ts'
+import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
@@ -24,6 +25,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
   me: benchMe,
   contacts: benchContacts,
+  lists: benchLists,
   messages: benchMessages,
   inbound: benchInbound,
   webhooks: benchWebhooks,

@@ -171,7 +171,7 @@ export async function measureLoad(load: Omit<Load, 'warmUpSeconds'> & { warmUpSe
   return JSON.parse(await text(child.stdout))
 }
 
-async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
+export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the process exited before it answered ${url}`)
     const answer = await fetch(url).catch(() => undefined)
@@ -180,7 +180,7 @@ async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   }
 }
 
-async function stopChild(child: ChildProcess): Promise<void> {
+export async function stopChild(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   await gone

@@ -14,6 +14,7 @@ import { accountRoutes } from './accounts/routes.ts'
 import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
 import type { Setup } from './accounts/setup.ts'
+import { shareReads } from './accounts/shared-reads.ts'
 import type { Signals } from './accounts/signals.ts'
 import { signalChanges, streamRoutes } from './accounts/stream.ts'
 import { recipientFollower } from './broadcasts/counts.ts'
@@ -181,6 +182,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
     async (v1: App) => {
       authenticateKeys(v1, pools.admission)
       refuseUnknownPaths(v1)
+      shareReads(v1)
       keepAnswers(v1, { sql: db, sealer, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes())

@@ -156,7 +156,7 @@ export const contactRoutes = (db: Db, signals: Signals) => async (app: App) => {
   app.get(
     '/contacts',
     {
-      config: { scope: 'contacts:read' },
+      config: { scope: 'contacts:read', isShared: true },
       schema: {
         operationId: 'listContacts',
         summary: 'List contacts',

@@ -110,7 +110,7 @@ export const conversationRoutes = (db: Db) => async (app: App) => {
   app.get(
     '/conversations',
     {
-      config: { scope: 'conversations:read' },
+      config: { scope: 'conversations:read', isShared: true },
       preValidation: requireKnownChannel,
       schema: {
         operationId: 'listConversations',

@@ -78,7 +78,7 @@ const small = qualityOf(6, 5)
 
 const minBytes = 1024
 
-/** Compresses text above 1 KB, but no streams. A file that is served from memory is compressed once. */
+/** Compresses text above 1 KB, but no streams. Bytes that are sent several times are compressed once. */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
   if (!isBody || Buffer.byteLength(payload) < minBytes) return done(null, payload)
@@ -88,7 +88,10 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
   if (!/accept-encoding/i.test(vary)) reply.header('vary', vary ? `${vary}, accept-encoding` : 'accept-encoding')
   const encoding = chooseEncoding(request.headers['accept-encoding'])
   if (!encoding) return done(null, payload)
-  const compressed = typeof payload === 'string' ? compress(payload, encoding, fast) : compressFile(payload, encoding)
+  const compressed =
+    typeof payload === 'string'
+      ? compress(payload, encoding, fast)
+      : compressOnce(payload, encoding, request.routeOptions.config.isShared ? fast : small)
   compressed.then((bytes) => {
     reply.header('content-encoding', encoding).removeHeader('content-length')
     done(null, bytes)
@@ -105,13 +108,13 @@ function compress(body: string | Buffer, encoding: Encoding, quality: Quality): 
   })
 }
 
-/** The compressed variants of each file. */
-const files = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
+/** The compressed variants of each file and of each shared response. */
+const variantsOf = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
 
-function compressFile(file: Buffer, encoding: Encoding): Promise<Buffer> {
-  const variants = files.get(file) ?? new Map<Encoding, Promise<Buffer>>()
-  const bytes = variants.get(encoding) ?? compress(file, encoding, small)
-  files.set(file, variants.set(encoding, bytes))
+function compressOnce(body: Buffer, encoding: Encoding, quality: Quality): Promise<Buffer> {
+  const variants = variantsOf.get(body) ?? new Map<Encoding, Promise<Buffer>>()
+  const bytes = variants.get(encoding) ?? compress(body, encoding, quality)
+  variantsOf.set(body, variants.set(encoding, bytes))
   return bytes
 }
 

@@ -191,7 +191,7 @@ export const messageRoutes =
     app.get(
       '/conversations/:id/messages',
       {
-        config: { scope: 'messages:read' },
+        config: { scope: 'messages:read', isShared: true },
         schema: {
           operationId: 'listMessages',
           summary: 'List the messages of a conversation',

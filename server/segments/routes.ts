@@ -179,7 +179,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
   app.get(
     '/segments',
     {
-      config: read,
+      config: { ...read, isShared: true },
       schema: {
         operationId: 'listSegments',
         summary: 'List segments',
@@ -248,7 +248,7 @@ export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) 
   app.get(
     '/segments/:id/contacts',
     {
-      config: read,
+      config: { ...read, isShared: true },
       schema: {
         operationId: 'listSegmentContacts',
         summary: 'List the contacts of a segment',

@@ -120,7 +120,7 @@ export const webhookRoutes =
     app.get(
       '/webhooks',
       {
-        config,
+        config: { ...config, isShared: true },
         schema: {
           operationId: 'listWebhooks',
           summary: 'List webhooks',

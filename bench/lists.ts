@@ -1,0 +1,119 @@
+/**
+ * Lists of the public API against a plain implementation on the same database, in alternating rounds: the first page, which all
+ * callers share, and pages of their own.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { freePort } from '../scripts/free-port.ts'
+import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { encodeCursor } from '../server/lib/page.ts'
+import type { Figure } from './figure.ts'
+import { insertConversations, insertPeople } from './people.ts'
+import {
+  createKeys,
+  discard,
+  measureLoad,
+  type Service,
+  startService,
+  stopChild,
+  toRequest,
+  untilAnswers,
+} from './service.ts'
+
+const people = 10_000
+const rounds = 3
+const connections = 64
+const seconds = 4
+const pages = 1_000
+
+export async function benchLists(): Promise<Figure[]> {
+  const service = await startService()
+  const { db, workspaceId } = service
+  await insertPeople(db, workspaceId, 0, people)
+  await insertConversations(db, workspaceId)
+  await insertMessages(service)
+  const keys = await createKeys(service, 4_000)
+  const plain = await startPlain(service)
+  const [talk] = await db<{ id: string }[]>`
+    select conversation_id as id from messages group by conversation_id order by count(*) desc limit 1`
+  const figures: Figure[] = []
+  for (const { name, path, ids } of [
+    { name: 'GET /conversations', path: '/v1/conversations', ids: await pick(service, 'conversations') },
+    { name: 'GET /contacts', path: '/v1/contacts', ids: await pick(service, 'contacts') },
+    { name: 'GET /conversations/{id}/messages', path: `/v1/conversations/${talk?.id}/messages`, ids: [] },
+  ]) {
+    const requests = (where: (i: number) => string) =>
+      keys.map((token, i) => toRequest({ path: `${path}?limit=50${where(i)}`, token }))
+    const same = () => ''
+    figures.push(await compare(service, plain.port, `${name}, first page`, requests(same), requests(same)))
+    if (ids.length === 0) continue
+    const idOf = (i: number) => ids[i % ids.length] ?? ''
+    const ours = requests((i) => `&cursor=${encodeCursor(idOf(i))}`)
+    const theirs = requests((i) => `&before=${idOf(i)}`)
+    figures.push(await compare(service, plain.port, `${name}, ${pages} different pages`, ours, theirs))
+  }
+  await plain.stop()
+  await service.stop()
+  discard(service)
+  return figures
+}
+
+async function compare(
+  service: Service,
+  plainPort: number,
+  what: string,
+  ours: string[],
+  theirs: string[],
+): Promise<Figure> {
+  const ratios: number[] = []
+  const rates: string[] = []
+  for (let round = 0; round < rounds; round++) {
+    await service.db`truncate api_key_windows`
+    const baseline = await measureLoad({ port: plainPort, requests: theirs, connections, seconds })
+    await service.db`truncate api_key_windows`
+    const parley = await measureLoad({ port: service.port, requests: ours, connections, seconds })
+    if (parley.failures + baseline.failures > 0)
+      throw new Error(`${parley.failures} and ${baseline.failures} responses were not 200`)
+    ratios.push(parley.perSecond / baseline.perSecond)
+    rates.push(`${Math.round(parley.perSecond)}/s against ${Math.round(baseline.perSecond)}/s`)
+  }
+  ratios.sort((a, b) => a - b)
+  return {
+    what: `${what} of 50, 64 connections, multiple of a plain implementation (median of ${rounds})`,
+    value: ratios[1] ?? 0,
+    unit: '×',
+    goal: { atLeast: 3 },
+    note: rates.join(', '),
+  }
+}
+
+/** Positions all over a table. */
+async function pick({ db, workspaceId }: Service, table: string): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select id from ${db(table)} where workspace_id = ${workspaceId} order by md5(id::text) limit ${pages}`
+  return rows.map(({ id }) => id)
+}
+
+/** Gives every conversation a last message, and the newest one 200 messages. */
+async function insertMessages({ db, workspaceId }: Service): Promise<void> {
+  await db`
+    update conversations set last_message_text = 'Is my order on its way? It was promised for Tuesday.', last_message_at = updated_at,
+      last_inbound_at = updated_at, unread_count = 1
+    where workspace_id = ${workspaceId}`
+  await db`
+    insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text, status, created_at)
+    select ${workspaceId}, v.id, gen_random_uuid(), 'inbound', 'customer', 'text', 'Message ' || i || ' about the order of last week', 'received', now()
+    from (select id from conversations where workspace_id = ${workspaceId} order by id desc limit 1) v, generate_series(1, 200) i`
+  await db`vacuum full analyze conversations`
+  await db`vacuum analyze messages`
+}
+
+async function startPlain({ dataDir }: Service): Promise<{ port: number; stop(): Promise<void> }> {
+  const port = await freePort()
+  const address = JSON.stringify(await findEmbeddedPostgres(dataDir))
+  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, 'plain.ts'), String(port), address], {
+    stdio: 'inherit',
+  })
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`, child)
+  return { port, stop: () => stopChild(child) }
+}

@@ -1,0 +1,32 @@
+/**
+ * Shared reads: concurrent requests of a workspace for the same list share one run.
+ *
+ * A dashboard of the customer's own, a bot and a CRM ask for the same first page again and again. A request never gets a result
+ * that was read before it arrived: requests that arrive during a run share the next one (`createCoalescer`).
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createCoalescer } from '../lib/coalescer.ts'
+import type { App } from '../lib/server.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The response depends on the workspace and the URL only. */
+    isShared?: boolean
+  }
+}
+
+/** Shares the runs of all routes of `app` with `isShared`. The response is serialized once and sent as the same bytes. */
+export function shareReads(app: App): void {
+  const coalesce = createCoalescer()
+  app.addHook('onRoute', (route) => {
+    const { handler } = route
+    if (!route.config?.isShared) return
+    route.handler = async function (request: FastifyRequest, reply: FastifyReply) {
+      const body = await coalesce(`${request.caller.workspaceId} ${request.url}`, async () =>
+        Buffer.from(String(reply.serialize(await handler.call(this, request, reply)))),
+      )
+      reply.type('application/json; charset=utf-8')
+      return body
+    }
+  })
+}
