@@ -308,6 +308,7 @@ function sample({ type, enum: allowed, format, properties = {}, items = {}, anyO
   if (kind === 'array') return [sample(items)]
   if (kind === 'integer' || kind === 'number') return 1
   if (kind === 'boolean') return true
+  if (format === 'date-time') return '2026-01-05T09:30:00.000Z'
   return format === 'uuid' ? crypto.randomUUID() : 'text'
 }
 
@@ -680,6 +681,7 @@ test('an invalid query parameter is rejected with its name; an invalid page size
         const isOther =
           (allowed && !allowed.includes(value)) ||
           (format === 'uuid' && !isUuid(value)) ||
+          format === 'date-time' ||
           (query === 'phone' && !parsePhone(decode(value), 'US'))
         const unusable = isOther || value.includes('%00') || value.length > maxLength || value.length < minLength
         await attempt(`${query}=${value}`, unusable ? refusable : undefined)

@@ -247,6 +247,8 @@ export type ListContactsQuery = {
   phone?: string | undefined
   /** Exactly this e-mail address, without regard to case. */
   email?: string | undefined
+  /** Only contacts changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */
+  updated_after?: string | undefined
 }
 
 export type ListConversationsQuery = {

@@ -51,7 +51,7 @@ export async function changeAttributes(
 ): Promise<void> {
   const [changed] = await sql<{ count: number }[]>`
     update contacts c set attributes = jsonb_strip_nulls(c.attributes || ${JSON.stringify(changes)}::text::jsonb),
-      updated_at = now()
+      updated_at = clock_timestamp()
     where c.workspace_id = ${workspaceId} and c.id = ${contactId}
     returning (select count(*)::int from jsonb_object_keys(c.attributes)) as count`
   if (!changed) throw notFound('contact')

@@ -4,7 +4,7 @@
  * A contact is found by an identity on a channel (`contact_identities`), never by a part of a phone number. Texts that are
  * compared without regard to case are also stored folded (`…_key`), and together in `search`.
  */
-import { nowIso } from '../lib/clock.ts'
+import { type ChangePosition, changedAt, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
 import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -75,6 +75,26 @@ export function matchesFilters(sql: Sql, workspaceId: string, filters: ContactFi
   if (filters.channel) conditions.push(hasChannel(sql, filters.channel))
   if (filters.isOptedOut) conditions.push(sql`c.opted_out_at is not null`)
   return conditions.reduce((one, other) => sql`${one} and ${other}`, sql`true`)
+}
+
+/** One page of the contacts that match the filters and changed after a position, oldest change first. */
+export async function listChangedContacts(
+  sql: Sql,
+  workspaceId: string,
+  filters: ContactFilters,
+  position: ChangePosition,
+): Promise<Page<Contact>> {
+  return listChanges(
+    sql,
+    position,
+    () => sql<(Contact & { changed_us: number })[]>`
+      select ${memberColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
+      from contacts c
+      where c.workspace_id = ${workspaceId} and ${isChangedAfter(sql, sql`c.updated_at`, sql`c.id`, position)}
+        and ${matchesFilters(sql, workspaceId, filters)}
+      order by c.updated_at, c.id
+      limit ${position.limit + 1}`,
+  )
 }
 
 /** One page of the contacts `c` that meet a condition, newest first. */
@@ -182,7 +202,8 @@ async function createContact(
       inserted_contact as (
         insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
         select ${workspaceId}, contact_id, ${phone}, ${textOrNull(input.name)}, ${keyOf(input.name)}, ${textOrNull(input.email)},
-          ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)}, ${timeOfId(id)}
+          ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)},
+          ${changedAt(sql, sql`${timeOfId(id)}`)}
         from inserted_identity
         returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at,
           'msgapp' as channel
@@ -233,11 +254,16 @@ export async function updateContact(
   const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
   if (!isUuid(id)) throw notFound('contact')
   if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
-  if (Object.keys(columns).length > 0 || tagNames || attributes || optedOut !== undefined) {
+  const hasColumns = Object.keys(columns).length > 0
+  if (hasColumns || tagNames || attributes || optedOut !== undefined) {
     await db.begin(async (sql) => {
+      const columnChanges = Object.entries(columns).reduce(
+        (list, [name, value]) => sql`${list}, ${sql(name)} = ${value}`,
+        sql``,
+      )
       // The lock on this row serializes callers that replace the tags of the same contact.
       const changed = await sql`
-        update contacts set ${sql({ ...columns, updated_at: nowIso() })}
+        update contacts set updated_at = clock_timestamp()${columnChanges}
         where workspace_id = ${workspaceId} and id = ${id}
         returning id`
       if (changed.length === 0) throw notFound('contact')

@@ -64,7 +64,7 @@ export async function mergeContactRows(sql: Sql, workspaceId: string, { toId, fr
       -- A person who opted out as one of the two contacts gets no broadcasts.
       opted_out_at = coalesce(c.opted_out_at, f.opted_out_at), opted_out_by = coalesce(c.opted_out_by, f.opted_out_by),
       opt_out_decided_at = greatest(c.opt_out_decided_at, f.opt_out_decided_at),
-      updated_at = now()
+      updated_at = clock_timestamp()
     from contacts f
     where c.workspace_id = ${workspaceId} and c.id = ${toId} and f.workspace_id = ${workspaceId} and f.id = ${fromId}`
   await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${fromId}`

@@ -56,7 +56,7 @@ export function recordDecisions(sql: Sql, decisions: readonly Decision[], condit
         opted_out_at = case when u.wish = 'stop' then u.at end,
         opted_out_by = case when u.wish = 'stop' then u.by end,
         opt_out_decided_at = u.at,
-        updated_at = now()
+        updated_at = clock_timestamp()
       from locked_contacts u
       where c.workspace_id = u.workspace_id and c.id = u.id
         and (c.opt_out_decided_at is null or c.opt_out_decided_at <= u.at)

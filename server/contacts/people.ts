@@ -5,6 +5,7 @@
  * these identities finds the contact, and further identities are added as they arrive. The first identity of a person is
  * unique: of concurrent callers that create the same person, the one that inserts it creates the contact.
  */
+import { changedAt } from '../lib/changes.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { fold, textOrNull } from '../lib/text.ts'
@@ -92,7 +93,7 @@ export async function createPeople(
       insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
         social_username, social_username_key, avatar_url, created_at, updated_at)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-        social_username_key, avatar_url, created_at, created_at
+        social_username_key, avatar_url, created_at, ${changedAt(sql, sql`created_at`)}
       from input join inserted_identities on inserted_identities.contact_id = input.id
       returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at
     ),
@@ -155,7 +156,7 @@ export async function enrichPeople(sql: Sql, people: readonly PersonDetails[]): 
       social_username = coalesce(c.social_username, g.username),
       social_username_key = coalesce(c.social_username_key, g.username_key),
       avatar_url = coalesce(c.avatar_url, g.avatar_url),
-      updated_at = now()
+      updated_at = clock_timestamp()
     from input g
     -- The number belongs to the contact only if its identity does.
     left join lateral (
@@ -218,7 +219,7 @@ export async function movePerson(
       where i.workspace_id = ${workspaceId} and i.channel = ${channel} and i.external_id = moves.old
         and moves.new = a.external_id and i.contact_id = a.contact_id
     )
-    update contacts c set phone = ${phone}, updated_at = now()
+    update contacts c set phone = ${phone}, updated_at = clock_timestamp()
     from inserted_identities a
     where c.workspace_id = ${workspaceId} and c.id = a.contact_id
       and a.external_id = ${phone && identityOfPhone(phone)}`

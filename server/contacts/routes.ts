@@ -1,5 +1,6 @@
 /** `/contacts`: find or create, list and search, read, change. */
 import type { Signals } from '../accounts/signals.ts'
+import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { Color, DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
@@ -8,6 +9,7 @@ import {
   channels,
   contactLimits,
   existsModes,
+  listChangedContacts,
   listContacts,
   requireContact,
   resolveContact,
@@ -160,15 +162,19 @@ export const contactRoutes = (db: Db, signals: Signals) => async (app: App) => {
       schema: {
         operationId: 'listContacts',
         summary: 'List contacts',
-        description: 'Newest first.',
+        description: 'Newest first. With `updated_after`, oldest change first.',
         tags,
-        querystring: ListQuery({ ...contactFilters, ...exactFilters }),
+        querystring: ListQuery({ ...contactFilters, ...exactFilters, ...updatedAfterFilter('contacts') }),
         response: { 200: ListOf(ContactSchema) },
       },
     },
     async ({ caller: { workspaceId, defaultCountry }, query }) => {
       const phone = query.phone === undefined ? undefined : requirePhone(query.phone, defaultCountry, 'phone')
-      return listContacts(db, workspaceId, { ...query, phone }, readPosition(query))
+      const filters = { ...query, phone }
+      const changes = readChangePosition(query)
+      return changes
+        ? listChangedContacts(db, workspaceId, filters, changes)
+        : listContacts(db, workspaceId, filters, readPosition(query))
     },
   )
   app.get(

@@ -96,7 +96,7 @@ async function settleMessages(
     ),
     -- Contacts that had another name.
     renamed_contacts as (
-      update contacts c set name = n.name, name_key = n.name_key, updated_at = now()
+      update contacts c set name = n.name, name_key = n.name_key, updated_at = clock_timestamp()
       from new_names n
       where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
     ),
