@@ -878,12 +878,17 @@ create table webhook_endpoints (
   last_attempt_at timestamp with time zone,
   last_attempt_http_status integer,
   last_attempt_error text,
+  old_secrets text[],
+  old_secrets_until timestamp with time zone[],
   constraint webhook_endpoints_pkey PRIMARY KEY (workspace_id, id),
   constraint webhook_endpoints_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
   constraint webhook_endpoints_events_check CHECK ((cardinality(events) > 0)),
+  constraint webhook_endpoints_old_secrets CHECK ((((old_secrets IS NULL) AND (old_secrets_until IS NULL)) OR (cardinality(old_secrets) = cardinality(old_secrets_until)))),
   constraint webhook_endpoints_provider_check CHECK ((provider = ANY (ARRAY['api'::text, 'tool_a'::text, 'tool_b'::text])))
 );
 comment on table webhook_endpoints is 'Endpoints of customers. The secret is sealed.';
+comment on column webhook_endpoints.old_secrets is 'Earlier secrets that still sign deliveries beside the current one, sealed, oldest first. Null if there is none.';
+comment on column webhook_endpoints.old_secrets_until is 'When each of the earlier secrets stops signing.';
 
 create table webhook_events (
   workspace_id uuid not null,

@@ -15,15 +15,18 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
-var signature = regexp.MustCompile(`^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)`)
+var timestamp = regexp.MustCompile(`^t=([0-9]{1,12})$`)
 
-// VerifyWebhook reports whether body was signed with secret within five minutes of now.
+// VerifyWebhook reports whether body was signed with secret within five minutes of now. During a rotation of the secret the
+// header has several signatures, and one must match.
 func VerifyWebhook(secret, header string, body []byte, now time.Time) bool {
-	found := signature.FindStringSubmatch(header)
+	parts := strings.Split(header, ",")
+	found := timestamp.FindStringSubmatch(parts[0])
 	if secret == "" || found == nil {
 		return false
 	}
@@ -34,7 +37,13 @@ func VerifyWebhook(secret, header string, body []byte, now time.Time) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(found[1] + "."))
 	mac.Write(body)
-	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(found[2]))
+	expected := []byte("v1=" + hex.EncodeToString(mac.Sum(nil)))
+	for _, signature := range parts[1:] {
+		if hmac.Equal([]byte(signature), expected) {
+			return true
+		}
+	}
+	return false
 }
 
 type Event struct {

@@ -8,18 +8,27 @@
 
 declare(strict_types=1);
 
-/** Returns whether $body was signed with $secret within the last five minutes. */
+/**
+ * Returns whether $body was signed with $secret within the last five minutes. During a rotation of the secret the header
+ * has several signatures, and one must match.
+ */
 function verify_webhook(string $secret, ?string $header, string $body, ?int $now = null): bool
 {
-    $pattern = '/^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|\z)/';
-    if ($secret === '' || preg_match($pattern, $header ?? '', $found) !== 1) {
+    $signatures = explode(',', $header ?? '');
+    if ($secret === '' || preg_match('/^t=([0-9]{1,12})\z/', array_shift($signatures), $found) !== 1) {
         return false;
     }
-    [, $t, $v1] = $found;
+    $t = $found[1];
     if (abs(($now ?? time()) - (int) $t) > 300) {
         return false;
     }
-    return hash_equals(hash_hmac('sha256', $t . '.' . $body, $secret), $v1);
+    $expected = 'v1=' . hash_hmac('sha256', $t . '.' . $body, $secret);
+    foreach ($signatures as $signature) {
+        if (hash_equals($expected, $signature)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /** Replace this with your code. The event is already acknowledged, so retrying a failure is up to you. */

@@ -7,17 +7,25 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
-/** Returns whether `body` was signed with `secret` within the last five minutes. */
+/**
+ * Returns whether `body` was signed with `secret` within the last five minutes. During a rotation of the secret the header has
+ * several signatures, and one must match.
+ */
 export function verifyWebhook(
   secret: string,
   header: string | string[] | undefined,
   body: Uint8Array,
   now = Math.floor(Date.now() / 1000),
 ): boolean {
-  const [, t, v1] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)/.exec(String(header)) ?? []
-  if (!secret || !t || !v1 || Math.abs(now - Number(t)) > 300) return false
-  const expected = createHmac('sha256', secret).update(`${t}.`).update(body).digest()
-  return timingSafeEqual(expected, Buffer.from(v1, 'hex'))
+  const [time = '', ...signatures] = String(header).split(',')
+  const t = /^t=([0-9]{1,12})$/.exec(time)?.[1]
+  if (!secret || !t || Math.abs(now - Number(t)) > 300) return false
+  const hex = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
+  const expected = Buffer.from(`v1=${hex}`)
+  return signatures.some((signature) => {
+    const received = Buffer.from(signature)
+    return received.length === expected.length && timingSafeEqual(received, expected)
+  })
 }
 
 type Event = { id: string; event: string; occurred_at: string; account_id: string; data: Record<string, unknown> }

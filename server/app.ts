@@ -185,7 +185,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       shareReads(v1)
       keepAnswers(v1, { sql: db, sealer, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
-      v1.register(accountRoutes())
+      v1.register(accountRoutes(db))
       v1.register(contactRoutes(db, signals))
       v1.register(segmentRoutes(db, filterFields))
       v1.register(conversationRoutes(db))

@@ -31,6 +31,7 @@ import type { Pools } from './pools.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { sweepDeliveries } from './webhooks/cancel.ts'
 import { startDelivering } from './webhooks/deliver.ts'
+import { sweepOldSecrets } from './webhooks/endpoints.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
 import { keepDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
@@ -119,7 +120,14 @@ export function startWorker(parts: WorkerParts): Loop {
       },
     }),
     repeat({ name: 'merges', everyMs: 1_000, run: () => completeAbandonedMerges({ db, live, signals }) }),
-    repeat({ name: 'sweep-deliveries', everyMs: minuteMs, run: () => sweepDeliveries(db) }),
+    repeat({
+      name: 'sweep-deliveries',
+      everyMs: minuteMs,
+      run: async () => {
+        await sweepDeliveries(db)
+        await sweepOldSecrets(db)
+      },
+    }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
     repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),
     repeat({

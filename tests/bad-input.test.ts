@@ -16,6 +16,7 @@ import fc from 'fast-check'
 import type { Contract, Operation } from './contract.ts'
 import { createWorkspace, type Db, encodeCursor, filterFields, isUuid, parsePhone, scopes } from './internals.ts'
 import type { Provider } from './provider.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
 import { createChangeLog } from './rows.ts'
 import {
   type Answer,
@@ -65,7 +66,7 @@ const nextName = () => `Name ${numbers++}`
 const filter = { match: 'all', rules: [{ field: 'tag', op: 'has', value: 'vip' }] }
 
 /** Who makes things in a workspace: its own key, and its customers by way of the channel. */
-type Maker = { api: Api; provider: Provider }
+type Maker = { api: Api; provider: Provider; receiver: Receiver }
 
 /** The resources of paths with an id. */
 const make = {
@@ -89,6 +90,16 @@ const make = {
     for (const { id } of (await api.get('/webhooks')).body.data.slice(90)) await api.delete(`/webhooks/${id}`)
     return (await api.post('/webhooks', newWebhook())).body.data
   },
+  /** With a delivery that the receiver has accepted. */
+  deliveredWebhooks: async ({ api, receiver }: Maker) => {
+    const { id } = (await api.post('/webhooks', { url: receiver.url, events: ['contact.created'] })).body.data
+    await api.post('/contacts', { phone: nextPhone() })
+    const delivery = await until('a delivery', async () => {
+      const [first] = (await api.get(`/webhooks/${id}/deliveries?status=delivered`)).body.data
+      return first
+    })
+    return { id, delivery_id: delivery.id }
+  },
   broadcasts: async ({ api }: Maker) => (await api.post('/broadcasts', newBroadcast())).body.data,
 }
 
@@ -110,6 +121,8 @@ const subjects: Record<string, (maker: Maker) => Promise<Json>> = {
   sendMessage: make.conversations,
   checkMessage: make.conversations,
   createWebhook: make.webhooks,
+  listWebhookDeliveries: make.deliveredWebhooks,
+  redeliverWebhook: make.deliveredWebhooks,
 }
 
 /** A channel takes so many messages to one person at a time; then another one is written to. */
@@ -143,6 +156,7 @@ const bodies: Record<string, Body | Body[]> = {
   removeSegmentContacts: ({ contact_id }) => ({ contact_ids: [contact_id] }),
   createWebhook: newWebhook,
   updateWebhook: () => ({ ...newWebhook(), is_active: true }),
+  rotateWebhookSecret: () => ({ overlap_hours: 0 }),
   createBroadcast: newBroadcast,
   checkBroadcast: newBroadcast,
   checkMessage: ({ phone }) => ({
@@ -178,19 +192,25 @@ const bodies: Record<string, Body | Body[]> = {
 const newPerson = () => ({ name: nextName(), email: nextName(), company: nextName(), tags: [nextName()] })
 
 /** The service, and one lane for each call and valid body, made when first needed. */
-type Lanes = { world: World; read: (workspaceId: string) => Promise<string>; made: Map<string, Promise<Lane>[]> }
+type Lanes = {
+  world: World
+  receiver: Receiver
+  read: (workspaceId: string) => Promise<string>
+  made: Map<string, Promise<Lane>[]>
+}
 let lanes: Promise<Lanes> | undefined
 
 async function startLanes(): Promise<Lanes> {
   const world = await start(file)
   // A workspace that no lane calls: nothing here may touch it.
-  const bystander = { api: world.api, provider: await world.connect() }
+  const receiver = await startReceiver(file)
+  const bystander = { api: world.api, provider: await world.connect(), receiver }
   await make.segments(bystander)
   await make.contacts(bystander)
   await make.conversations(bystander)
   // A report that comes by itself would change rows as well.
   await bystander.provider.fault({ mode: 'no_statuses' })
-  return { world, read: await createChangeLog(world.db), made: new Map() }
+  return { world, receiver, read: await createChangeLog(world.db), made: new Map() }
 }
 
 /** Try something on every call of the document that meets a condition, all of them side by side. */
@@ -199,12 +219,12 @@ async function onEveryCall(
   attempt: (lane: Lane) => Promise<void>,
 ): Promise<void> {
   lanes ??= startLanes()
-  const { world, read, made } = await lanes
+  const { world, receiver, read, made } = await lanes
   const before = await read(world.api.workspaceId)
   const chosen = world.contract.operations.filter(({ operation }) => !isStream(operation) && which(operation))
   assert.ok(chosen.length > 0)
   const lanesOf = (one: (typeof chosen)[number]) =>
-    [bodies[one.operation.operationId]].flat().map((body) => createLane(world, one, body, read))
+    [bodies[one.operation.operationId]].flat().map((body) => createLane(world, receiver, one, body, read))
   const all = chosen.flatMap((one) => {
     const own = made.get(one.operation.operationId) ?? lanesOf(one)
     made.set(one.operation.operationId, own)
@@ -223,6 +243,7 @@ const hasParameter = (place: string) => (operation: Operation) =>
 
 async function createLane(
   { url, db, workspace, contract, connect }: World,
+  receiver: Receiver,
   { method, path, operation }: Contract['operations'][number],
   makeBody: Body | undefined,
   read: (workspaceId: string) => Promise<string>,
@@ -243,12 +264,13 @@ async function createLane(
   let uses = 0
   const valid: Lane['valid'] = async () => {
     if (makeSubject && !(subject && serves && ++uses % messagesPerPerson > 0)) {
-      subject = await makeSubject({ api, provider })
+      subject = await makeSubject({ api, provider, receiver })
       rows = undefined
     }
     const id = subject?.id ?? ''
     const given = makeBody?.(subject) ?? (hasBody(operation) ? sample(body) : undefined)
-    return { path: path.replace('{id}', id), id, body: given }
+    const filled = path.replace('{id}', id).replace('{delivery_id}', subject?.delivery_id ?? '')
+    return { path: filled, id, body: given }
   }
   const send: Lane['send'] = async ({ path, body, headers }) => {
     if (++calls % 110 === 0) key = await api.key(...scopes)
@@ -271,14 +293,16 @@ async function createLane(
   return { name, method, operation, body, api, valid, send }
 }
 
-/** Wait until nothing of a workspace changes by itself any more: a broadcast that began is over. */
+/** Wait until nothing of a workspace changes by itself any more: broadcasts that began and deliveries are over. */
 async function rest(db: Db, workspaceId: string): Promise<void> {
   const isResting = async () => {
     const [open] = await db`
-      select 1 from broadcasts where workspace_id = ${workspaceId} and completed_at is null and status <> 'scheduled'`
+      select 1 from broadcasts where workspace_id = ${workspaceId} and completed_at is null and status <> 'scheduled'
+      union all
+      select 1 from webhook_deliveries where workspace_id = ${workspaceId}`
     return !open
   }
-  await until('broadcasts to be over', isResting)
+  await until('broadcasts and deliveries to be over', isResting)
 }
 
 /** A request with a JSON body, given as a value or as text. */
@@ -324,7 +348,8 @@ function wire(
 ): Promise<Answer> {
   const { hostname, port } = new URL(url)
   const bytes = body === undefined ? undefined : Buffer.from(body)
-  const length = bytes ? { 'content-length': String(bytes.length) } : {}
+  // Without it, the client would send an empty body in chunks if there is an `Expect` header.
+  const length = bytes || method === 'POST' ? { 'content-length': String(bytes?.length ?? 0) } : {}
   // The server may close the connection on a body that is too large, so no other request shares it.
   const line = bytes && bytes.length > 1_000_000 ? false : agent
   const target = { hostname, port, method, path, headers: { ...length, ...headers }, agent: line }
@@ -649,7 +674,7 @@ test('a body on a call without a body is ignored or rejected', async () => {
           const { path } = await valid()
           const answer = await send({ path, body, headers })
           if (method === 'GET') assert.equal(answer.status, 200, name)
-          else assert.ok(answer.status === 200 || answer.status === 400, `${name}: ${answer.text}`)
+          else assert.ok(answer.status < 300 || answer.status === 400, `${name}: ${answer.text}`)
         }
       }
     },
@@ -912,14 +937,14 @@ test('random JSON as the body or as any field never causes a 500', async () => {
 
 test('invalid input to the dashboard routes never causes a 500', async (t) => {
   const { url, owner, api, db, connect } = await start(t)
-  const provider = await connect({ messagesPerSecond: 10_000 })
+  const maker = { api, provider: await connect({ messagesPerSecond: 10_000 }), receiver: await startReceiver(t) }
   const browser = createBrowser(url)
   await browser.signIn(owner)
-  const changed = await make.conversations({ api, provider })
-  const answered = await make.conversations({ api, provider })
-  const segment = await make.segments({ api, provider })
-  const webhook = await make.webhooks({ api, provider })
-  const canceled = await make.broadcasts({ api, provider })
+  const changed = await make.conversations(maker)
+  const answered = await make.conversations(maker)
+  const segment = await make.segments(maker)
+  const webhook = await make.webhooks(maker)
+  const canceled = await make.broadcasts(maker)
   await browser.call('POST', `/broadcasts/${canceled.id}/cancel`)
   const forms: [string, Json, string?][] = [
     [`/conversations/${changed.id}`, { status: 'open', assigned_agent_id: null }, 'PATCH'],

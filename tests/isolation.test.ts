@@ -29,6 +29,8 @@ type Estate = {
   segments: string
   dynamicSegments: string
   webhooks: string
+  /** A delivery to the webhook. */
+  delivery: string
   broadcasts: string
   conversations: string
   socialConversations: string
@@ -59,6 +61,11 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
   const dynamic = await make('/segments', { name: `${word} segment`, kind: 'dynamic', filter })
 
   const webhook = await make('/webhooks', { url: `https://127.0.0.1:9/${word}`, events: ['contact.created'] })
+  await make('/contacts', { phone: '+14155550298' })
+  const delivery = await until('a failed attempt', async () => {
+    const [first] = (await api.get(`/webhooks/${webhook.id}/deliveries`)).body.data
+    return first?.attempts.length > 0 && first.id
+  })
   await api.patch(`/webhooks/${webhook.id}`, { is_active: false })
 
   // The same people write to both.
@@ -102,6 +109,7 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
     segments: segment.id,
     dynamicSegments: dynamic.id,
     webhooks: webhook.id,
+    delivery,
     broadcasts: broadcast.id,
     conversations: onChannel('msgapp'),
     socialConversations: onChannel('social'),
@@ -181,6 +189,7 @@ const bodies: Record<string, (estate: Estate) => Json> = {
   addSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
   removeSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
   createWebhook: () => ({ url: 'https://127.0.0.1:9/', events: ['contact.created'] }),
+  rotateWebhookSecret: () => ({ overlap_hours: 24 }),
   updateWebhook: () => ({ url: 'https://127.0.0.1:9/taken', is_active: true }),
 }
 
@@ -206,7 +215,8 @@ test('every path with an id of another workspace is 404 and changes nothing', ma
     for (const kind of kinds) {
       for (const estate of operation.requestBody ? [own, foreign] : [own]) {
         const body = operation.requestBody && (bodies[operation.operationId]?.(estate) ?? {})
-        const answer = await call(method, path.replace('{id}', foreign[kind]), body)
+        const target = path.replace('{id}', foreign[kind]).replace('{delivery_id}', foreign.delivery)
+        const answer = await call(method, target, body)
         assertRefused(answer, 404, 'not_found')
         assert.doesNotMatch(answer.text, /theirword/)
         walked++
@@ -214,6 +224,18 @@ test('every path with an id of another workspace is 404 and changes nothing', ma
     }
   }
   assert.ok(walked >= 16, `${walked}`)
+  await assertUnchanged()
+})
+
+test('a delivery of another workspace is not sent again through a webhook of the caller', async (t) => {
+  const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
+  await call('PATCH', `/webhooks/${own.webhooks}`, { is_active: true })
+  for (const id of [foreign.delivery, foreign.delivery.toUpperCase()])
+    assertRefused(await call('POST', `/webhooks/${own.webhooks}/deliveries/${id}/redeliver`), 404, 'not_found')
+  const deliveries = await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`)
+  assert.equal(deliveries.status, 200)
+  const usage = await call('GET', '/usage')
+  assert.equal(usage.body.data.messages_sent, 3)
   await assertUnchanged()
 })
 
@@ -773,6 +795,8 @@ const across: Record<string, string> = {
     'the same, of one endpoint at a time',
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
   'with attempts as ( select workspace_id, endpoint_id, id, row_location': 'the same, to settle it',
+  'with expired as ( select workspace_id, id from webhook_endpoints':
+    'sweep of secrets whose overlap has ended, for all',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'from (select created_at from webhook_deliveries limit': "the operator's gauge, over all",

@@ -122,8 +122,14 @@ test('a lapsed subscription is reported before the quota; without quota no conta
     (await api.get('/contacts')).body.data.map(({ phone }: Json) => phone),
     [phone],
   )
+  const monthOf = (at: number) => new Date(at).toISOString().slice(0, 7)
+  const { resets_at, ...usage } = (await api.get('/usage')).body.data
+  assert.deepEqual(usage, { month: monthOf(Date.now()), messages_sent: 1, messages_limit: null })
+  assert.equal(Date.parse(resets_at), Date.parse(`${resets_at.slice(0, 7)}-01T00:00:00Z`))
+  assert.equal(monthOf(Date.parse(resets_at) - 1), usage.month)
   for (const path of [
     '/me',
+    '/usage',
     '/segments',
     '/conversations',
     `/conversations/${id}/messages`,
@@ -135,6 +141,7 @@ test('a lapsed subscription is reported before the quota; without quota no conta
   await provider.writes({ from: phone, text: 'still received' })
   assert.equal((await api.get(`/conversations/${id}`)).body.data.last_message_text, 'still received')
   await set('active', 0)
+  assert.equal((await api.get('/usage')).body.data.messages_limit, 0)
   await refused('plan_limit_reached', /0 messages/)
   assert.equal((await planOf()).left, 0, 'a limit below what is used leaves nothing, not less')
   await set('active', null)

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type EventName, eventNames } from '../server/webhooks/emit.ts'
-import { type Json, until, type World } from './support.ts'
+import { type Json, type Owner, until, type World } from './support.ts'
 
 export type Received = {
   headers: IncomingHttpHeaders
@@ -44,10 +44,7 @@ export type Receiving = {
 const folder = join(import.meta.dirname, 'fixtures')
 const key = readFileSync(join(folder, 'tls.key'))
 
-export async function startReceiver(
-  t: TestContext,
-  { certificate = 'tls', onHead }: Receiving = {},
-): Promise<Receiver> {
+export async function startReceiver(t: Owner, { certificate = 'tls', onHead }: Receiving = {}): Promise<Receiver> {
   const received: Received[] = []
   const sockets = new Set<Socket>()
   let script: Behaviour[] = [200]

@@ -41,7 +41,11 @@ export const cases: Case[] = vectors.flatMap(([body, v1]) => {
       `t=${t},v1=${v1.toUpperCase()}`,
       `t=${t},v0=${v1}`,
       `t=${t},v1=${'0'.repeat(64)}`,
-      `t=${t},v1=${'0'.repeat(64)},v1=${v1}`,
+      `t=${t},v1=${'0'.repeat(64)},v1=${'f'.repeat(64)}`,
+      `t=${t},v1=${'0'.repeat(64)}, v1=${v1}`,
+      `v1=${v1},t=${t},v1=${v1}`,
+      `t=${t + 1},t=${t},v1=${v1}`,
+      `t=${t},v1=${'0'.repeat(64)}`.repeat(1_000),
       `t=${t + 1},v1=${v1}`,
       `t=0${t},v1=${v1}`,
       `t=+${t},v1=${v1}`,
@@ -63,6 +67,10 @@ export const cases: Case[] = vectors.flatMap(([body, v1]) => {
     { ...good, now: t + 300 },
     { ...good, now: t - 300 },
     { ...good, header: `${header},v2=something-of-the-future` },
+    // During a rotation of the secret, any of the signatures may match.
+    { ...good, header: `t=${t},v1=${'0'.repeat(64)},v1=${v1}` },
+    { ...good, header: `t=${t},v1=${v1},v1=${'0'.repeat(64)}` },
+    { ...good, header: `t=${t},v1=,v0=x,v1=é${',v1=0'.repeat(5)},v1=${v1}` },
     ...refused.map((change) => ({ ...good, ...change, ok: false })),
   ]
 })

@@ -51,7 +51,12 @@ test('owners and admins create, change and delete webhooks; agents can only list
   }
 })
 
-const never = { last_attempt_at: null, last_attempt_http_status: null, last_attempt_error: null }
+const never = {
+  last_attempt_at: null,
+  last_attempt_http_status: null,
+  last_attempt_error: null,
+  old_secret_until: null,
+}
 
 test('members see the last attempt of each endpoint, even while the event is retried', async (t) => {
   const world = await start(t, { alone: true })

@@ -228,7 +228,8 @@ key is the whole secret, including \`whsec_\`.
 - Use the raw body, before anything parses it.
 - Compare in constant time. Reject a \`t\` that differs from your clock by more than 300 seconds. Every attempt has a new signature, so
 late retries pass.
-- Ignore anything after \`v1\` and a comma. Reject every other format.
+- Accept the request if any \`v1\` matches. While a secret is [rotated](#operation-rotateWebhookSecret) with an overlap, the header is
+\`t=…,v1=<old>,v1=<new>\`. Ignore other parts after the first.
 - Respond with 2xx within 5 seconds and process the event afterwards. Timeouts, connection errors, 5xx, 408 and 429 are retried after
 about 3, 6, 12 and 24 seconds. Every other response, including redirects, is final.
 - Process each \`id\` once: an event can arrive twice and out of order.

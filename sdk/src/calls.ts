@@ -17,6 +17,7 @@ import type {
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListWebhookDeliveriesQuery,
   Me,
   Message,
   NewBroadcast,
@@ -25,11 +26,14 @@ import type {
   NewSegment,
   NewWebhook,
   RemoveSegmentContactsResult,
+  SecretRotation,
   Segment,
   SegmentChanges,
   SendResult,
+  Usage,
   Webhook,
   WebhookChanges,
+  WebhookDelivery,
 } from './types.ts'
 
 /** `data` is the response of a call, `item` the element type of a list. */
@@ -47,8 +51,10 @@ export type Calls = {
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
+  'GET /usage': { data: Usage }
   'GET /webhooks': { item: Webhook }
   'GET /webhooks/{id}': { params: { id: string }; data: Webhook }
+  'GET /webhooks/{id}/deliveries': { params: { id: string }; query: ListWebhookDeliveriesQuery; item: WebhookDelivery }
   'PATCH /contacts/{id}': { params: { id: string }; body: ContactChanges; data: Contact }
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
@@ -60,4 +66,6 @@ export type Calls = {
   'POST /segments': { body: NewSegment; data: CountedSegment }
   'POST /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: AddSegmentContactsResult }
   'POST /webhooks': { body: NewWebhook; data: CreatedWebhook }
+  'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver': { params: { id: string; delivery_id: string }; data: WebhookDelivery }
+  'POST /webhooks/{id}/rotate-secret': { params: { id: string }; body: SecretRotation; data: CreatedWebhook }
 }

@@ -16,7 +16,7 @@ import {
   segmentsOf,
   webhooksOf,
 } from './resources.ts'
-import type { Me } from './types.ts'
+import type { Me, Usage } from './types.ts'
 
 export type ParleyOptions = {
   /** An API key of the workspace. The constructor throws if it is missing or malformed, so you can pass an environment variable as it is. */
@@ -64,6 +64,11 @@ export class Parley {
   /** Returns the workspace of the key and the scopes of the key. */
   me(options?: CallOptions): Promise<Me> {
     return this.#caller.call('GET /me', {}, options)
+  }
+
+  /** Returns how many messages the workspace has sent this month, and how many its plan allows. */
+  usage(options?: CallOptions): Promise<Usage> {
+    return this.#caller.call('GET /usage', {}, options)
   }
 }
 

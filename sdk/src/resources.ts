@@ -16,11 +16,13 @@ import type {
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListWebhookDeliveriesQuery,
   NewBroadcast,
   NewContact,
   NewMessage,
   NewSegment,
   NewWebhook,
+  SecretRotation,
   SegmentChanges,
   WebhookChanges,
 } from './types.ts'
@@ -117,7 +119,7 @@ export const broadcastsOf = ({ call }: Caller) => ({
 })
 
 export const webhooksOf = ({ call, list }: Caller) => ({
-  /** The only response that contains the `secret`. */
+  /** The response contains the `secret`, which is not shown again. */
   create: (webhook: NewWebhook, options?: PostOptions) => call('POST /webhooks', { body: webhook }, options),
   /** All endpoints on one page, newest first. */
   list: (options?: CallOptions) => list('GET /webhooks', {}, options),
@@ -125,6 +127,19 @@ export const webhooksOf = ({ call, list }: Caller) => ({
   /** Changes only the fields that are present. */
   update: (id: string, changes: WebhookChanges, options?: CallOptions) =>
     call('PATCH /webhooks/{id}', { params: { id }, body: changes }, options),
+  /** Replaces the secret and returns the new one. For `overlap_hours`, the previous secret also signs. */
+  rotateSecret: (id: string, rotation: SecretRotation = {}, options?: PostOptions) =>
+    call('POST /webhooks/{id}/rotate-secret', { params: { id }, body: rotation }, options),
+  /** Deliveries with their attempts, newest first. */
+  listDeliveries: (id: string, query: ListWebhookDeliveriesQuery = {}, options?: CallOptions) =>
+    list('GET /webhooks/{id}/deliveries', { params: { id }, query }, options),
+  /** Queues a new delivery of the same event. */
+  redeliver: (id: string, deliveryId: string, options?: PostOptions) =>
+    call(
+      'POST /webhooks/{id}/deliveries/{delivery_id}/redeliver',
+      { params: { id, delivery_id: deliveryId } },
+      options,
+    ),
   /** Deletes the endpoint. The service stops sending to it. */
   delete: (id: string, options?: CallOptions) => call('DELETE /webhooks/{id}', { params: { id } }, options),
 })

@@ -171,7 +171,7 @@ export type CreatedWebhook = {
   created_at: string
   /** `api`, or the automation tool that was connected in the dashboard. No effect on delivery. */
   provider: "api" | "tool_a" | "tool_b"
-  /** Signs the deliveries. Returned only here. */
+  /** Signs the deliveries. Returned only on creation and rotation. */
   secret: string
 }
 
@@ -283,6 +283,15 @@ export type ListSegmentsQuery = {
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
   kind?: "static" | "dynamic" | undefined
+}
+
+export type ListWebhookDeliveriesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Only deliveries of this status. */
+  status?: "pending" | "delivered" | "failed" | "canceled" | undefined
 }
 
 export type Me = {
@@ -450,6 +459,11 @@ export type RemoveSegmentContactsResult = {
   removed: number
 }
 
+export type SecretRotation = {
+  /** How long the previous secret also signs. With 0, all earlier secrets stop at once. */
+  overlap_hours?: number | undefined
+}
+
 export type Segment = {
   id: string
   name: string
@@ -535,6 +549,16 @@ export type TemplateSend = {
   params?: (string)[] | TemplateParams | undefined
 }
 
+export type Usage = {
+  /** The calendar month, in UTC. */
+  month: string
+  /** The messages that count against the plan, including those that running broadcasts have reserved. */
+  messages_sent: number
+  /** The messages that the plan allows per month; null without a limit. */
+  messages_limit: number | null
+  resets_at: string
+}
+
 export type WebMessageReceived = {
   channel: "web"
   conversation_id: string
@@ -569,4 +593,31 @@ export type WebhookChanges = {
   events?: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[] | undefined
   /** True also resets the failures; false cancels the queued deliveries. */
   is_active?: boolean | undefined
+}
+
+export type WebhookDelivery = {
+  id: string
+  /** The `id` in the body; the same when an event is sent again. */
+  event_id: string
+  /** The name of the event. */
+  event: string
+  status: "pending" | "delivered" | "failed" | "canceled"
+  attempt_count: number
+  created_at: string
+  /** Null when the delivery has ended, and while an attempt is in flight. */
+  next_attempt_at: string | null
+  attempts: ({
+    /** From 1; 0 if the delivery was canceled before its first attempt. */
+    attempt: number
+    /** The status of the delivery after this attempt. */
+    status: "pending" | "delivered" | "failed" | "canceled"
+    /** Null if there was no response. */
+    http_status: number | null
+    duration_ms: number | null
+    /** Why the attempt failed; null after a success. */
+    error: string | null
+    /** The beginning of the response body, at most 16 KB. */
+    response: string | null
+    at: string
+  })[]
 }

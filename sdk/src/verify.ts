@@ -2,7 +2,7 @@
  * Webhook verification.
  *
  * `X-Service-Signature` is `t=<unix seconds>,v1=<hex>`. `v1` is the HMAC-SHA256 of `<t>.<body>`, keyed with the endpoint's
- * secret. The body must be the raw bytes: parsing and serialising JSON changes them. Timestamps outside the tolerance, past or
+ * secret. During a rotation of the secret there are several `v1`, and one must match. The body must be the raw bytes: parsing and serialising JSON changes them. Timestamps outside the tolerance, past or
  * future, are rejected to prevent replay attacks.
  */
 import { clientErrors, ParleyError } from './errors.ts'
@@ -37,16 +37,27 @@ export async function verifyWebhook(delivery: Delivery): Promise<WebhookEvent> {
 const notRaw = 'the payload is neither text nor bytes; pass the raw request body'
 
 async function isSigned(body: Uint8Array, { signature, secret, toleranceSeconds = 300 }: Delivery): Promise<boolean> {
-  const [, t, v1] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})(?:,|$)/.exec(String(signature)) ?? []
+  const [time = '', ...signatures] = String(signature).split(',')
+  const t = /^t=([0-9]{1,12})$/.exec(time)?.[1]
   // An empty secret would accept signatures that anyone can create.
-  if (!secret || t === undefined || v1 === undefined) return false
+  if (!secret || t === undefined) return false
   const ageSeconds = Math.abs(Math.floor(Date.now() / 1_000) - Number(t))
   // This form also rejects if `toleranceSeconds` is NaN.
   if (!(ageSeconds <= toleranceSeconds)) return false
   const hmac = { name: 'HMAC', hash: 'SHA-256' }
-  const key = await crypto.subtle.importKey('raw', encode(secret), hmac, false, ['verify'])
-  // `verify` compares in constant time.
-  return crypto.subtle.verify(hmac, key, fromHex(v1), concat(encode(`${t}.`), body))
+  const key = await crypto.subtle.importKey('raw', encode(secret), hmac, false, ['sign'])
+  const expected = `v1=${toHex(await crypto.subtle.sign(hmac, key, concat(encode(`${t}.`), body)))}`
+  return signatures.some((each) => isEqual(each, expected))
+}
+
+/** Compares in constant time. */
+function isEqual(received: string, expected: string): boolean {
+  if (received.length !== expected.length) return false
+  let difference = 0
+  for (let index = 0; index < expected.length; index++) {
+    difference |= received.charCodeAt(index) ^ expected.charCodeAt(index)
+  }
+  return difference === 0
 }
 
 function toBytes(payload: Delivery['payload']): Uint8Array<ArrayBuffer> | undefined {
@@ -57,11 +68,8 @@ function toBytes(payload: Delivery['payload']): Uint8Array<ArrayBuffer> | undefi
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
-function fromHex(hex: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
-    Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16),
-  )
-}
+const toHex = (bytes: ArrayBuffer): string =>
+  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(first.length + second.length)

@@ -7,7 +7,7 @@
  *
  * `plan_usage` is locked last (see the lock order in ARCHITECTURE.md): a statement locks its conversations first.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { requirePlan, thisMonth } from './plans.ts'
 
@@ -82,6 +82,26 @@ export const releaseQuotaOf = (sql: Sql, messages: Fragment): Fragment => sql`
     from ${messages} where released_units <> 0 group by 1, 2
   ) r
   where u.workspace_id = r.workspace_id and u.month = r.month`
+
+export type Usage = {
+  /** A calendar month (UTC): `2026-01`. */
+  month: string
+  messages_sent: number
+  /** Null when the plan has no limit. */
+  messages_limit: number | null
+  resets_at: string
+}
+
+/** The units of this month that are used or reserved. */
+export async function requireUsage(sql: Sql, workspaceId: string): Promise<Usage> {
+  const [usage] = await sql<Usage[]>`
+    select to_char(${thisMonth(sql)}, 'YYYY-MM') as month, coalesce(u.message_count, 0) as messages_sent,
+      w.plan_messages_per_month as messages_limit, (${thisMonth(sql)} + interval '1 month') at time zone 'utc' as resets_at
+    from workspaces w
+    left join plan_usage u on u.workspace_id = w.id and u.month = ${thisMonth(sql)}
+    where w.id = ${workspaceId}`
+  return requireRow(usage, 'the workspace of the caller')
+}
 
 /** Throws 402 when the plan does not allow one more message. Otherwise returns whether the plan has a limit. */
 export async function requireQuota(sql: Sql, workspaceId: string): Promise<{ isLimited: boolean }> {

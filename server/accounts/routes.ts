@@ -1,7 +1,9 @@
-/** `GET /me`: who a key is and what it may do. */
-import { DataOf, inDocument, Type, Uuid } from '../lib/schema.ts'
+/** `GET /me`: who a key is and what it may do. `GET /usage`: the messages of this month. */
+import type { Db } from '../lib/db.ts'
+import { DataOf, DateTime, inDocument, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { scopes } from './keys.ts'
+import { requireUsage } from './quota.ts'
 
 const Me = Type.Object(
   {
@@ -19,7 +21,27 @@ const Me = Type.Object(
   },
 )
 
-export const accountRoutes = () => async (app: App) => {
+const Usage = Type.Object(
+  {
+    month: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}$', description: 'The calendar month, in UTC.' }),
+    messages_sent: Type.Integer({
+      description: 'The messages that count against the plan, including those that running broadcasts have reserved.',
+    }),
+    messages_limit: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      description: 'The messages that the plan allows per month; null without a limit.',
+    }),
+    resets_at: DateTime,
+  },
+  {
+    title: 'Usage',
+    examples: [
+      { month: '2026-01', messages_sent: 1_204, messages_limit: 10_000, resets_at: '2026-02-01T00:00:00.000Z' },
+    ],
+  },
+)
+
+export const accountRoutes = (db: Db) => async (app: App) => {
   app.get(
     '/me',
     {
@@ -38,5 +60,20 @@ export const accountRoutes = () => async (app: App) => {
         key: { id: caller.keyId, scopes: caller.scopes },
       },
     }),
+  )
+  app.get(
+    '/usage',
+    {
+      config: { scope: null },
+      schema: {
+        operationId: 'getUsage',
+        summary: 'Usage of this month',
+        description:
+          'How many messages the workspace has sent this month and how many its plan allows. Any valid key may call it.',
+        tags: ['Account'],
+        response: { 200: DataOf(Usage) },
+      },
+    },
+    async ({ caller }) => ({ data: await requireUsage(db, caller.workspaceId) }),
   )
 }

@@ -17,7 +17,6 @@ import {
   OneOf,
   type Static,
   Type,
-  Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import {
@@ -26,16 +25,26 @@ import {
   deleteEndpoint,
   type Endpoint,
   listEndpoints,
+  rotateSecret,
   tools,
   updateEndpoint,
 } from './endpoints.ts'
 import { deliveryStatuses, listDeliveries, requireDelivery } from './log.ts'
 import { redeliver, replay, sendTest } from './resend.ts'
-import { CreatedEndpoint, EndpointChanges, EndpointSchema, Events, NewEndpoint, Url, type Webhooks } from './routes.ts'
+import {
+  CreatedEndpoint,
+  DeliveryView,
+  EndpointChanges,
+  EndpointSchema,
+  Events,
+  NewEndpoint,
+  NullableInteger,
+  Rotation,
+  Url,
+  type Webhooks,
+} from './routes.ts'
 
 const NewIntegration = Type.Object({ provider: OneOf(tools), url: Url, events: Events })
-
-const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
 
 /** The outcome of the last attempt, wherever members see an endpoint. */
 export const lastAttempt = {
@@ -44,27 +53,10 @@ export const lastAttempt = {
   last_attempt_error: NullableText(),
 }
 
-const EndpointView = Type.Object({ ...EndpointSchema.properties, ...lastAttempt })
-
-const DeliveryView = Type.Object({
-  id: Uuid,
-  event_id: Uuid,
-  event: Type.String(),
-  status: OneOf(deliveryStatuses),
-  attempt_count: Type.Integer(),
-  created_at: DateTime,
-  next_attempt_at: NullableDateTime,
-  attempts: Type.Array(
-    Type.Object({
-      attempt: Type.Integer(),
-      status: OneOf(deliveryStatuses),
-      http_status: NullableInteger,
-      duration_ms: NullableInteger,
-      error: NullableText(),
-      response: NullableText(),
-      at: DateTime,
-    }),
-  ),
+const EndpointView = Type.Object({
+  ...EndpointSchema.properties,
+  ...lastAttempt,
+  old_secret_until: NullableDateTime,
 })
 
 const DeliveryWithRequest = Type.Object({
@@ -159,6 +151,23 @@ export const webhookDashboard =
         schema: { params: IdParams, response: { 200: DataOf(Deleted) } },
       },
       async ({ session, params }) => ({ data: await deleteEndpoint(db, session.workspaceId, params.id) }),
+    )
+    app.post(
+      '/webhooks/:id/rotate-secret',
+      {
+        config: {
+          members: managers,
+          audit: {
+            action: 'webhook.secret_rotated',
+            summary: ({ url }: Endpoint, { overlap_hours = 0 }: Static<typeof Rotation>) =>
+              `${hostOf(url)}, overlap_hours: ${overlap_hours}`,
+          },
+        },
+        schema: { params: IdParams, body: Rotation, response: { 200: DataOf(CreatedEndpoint) } },
+      },
+      async ({ session, params, body }) => ({
+        data: await rotateSecret(db, sealer, session.workspaceId, params.id, body.overlap_hours ?? 0),
+      }),
     )
     app.get(
       '/webhooks/:id/deliveries',

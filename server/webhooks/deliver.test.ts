@@ -420,7 +420,7 @@ test('a response before the receiver has read a large body counts', async (t) =>
   const poster = createPosterFor(t, () => true)
   const answered = await poster.post(
     { url: receiver.url, body: 'x'.repeat(8_000_000), event: 'contact.created', endpoint_id: newId() },
-    's',
+    ['s'],
   )
   assert.deepEqual([answered.outcome, answered.http_status], ['delivered', 200])
 })
@@ -430,7 +430,7 @@ test('a connection to an unexpected address is closed before anything is sent', 
   const poster = createPosterFor(t, (address) => address !== '127.0.0.1')
   const answered = await poster.post(
     { url: receiver.url, body: '{}', event: 'contact.created', endpoint_id: newId() },
-    's',
+    ['s'],
   )
   assert.deepEqual([answered.outcome, answered.http_status], ['failed', null])
   assert.match(answered.error ?? '', /127\.0\.0\.1 is not a public address/)
@@ -446,10 +446,9 @@ test('the next address of a host is tried only if no request was sent', async (t
   const post = async (...addresses: string[]) => {
     const poster = createPosterFor(t, () => true, addresses)
     const url = receiver.url.replace('127.0.0.1', 'localhost')
-    const { outcome, error } = await poster.post(
-      { url, body: '{}', event: 'contact.created', endpoint_id: newId() },
+    const { outcome, error } = await poster.post({ url, body: '{}', event: 'contact.created', endpoint_id: newId() }, [
       's',
-    )
+    ])
     return [outcome, error, receiver.received.splice(0).length]
   }
   assert.deepEqual(await post('127.0.0.2', '127.0.0.3', '127.0.0.1'), ['delivered', null, 1])

@@ -57,7 +57,7 @@ const stopGraceMs = 5_500
 export function startDelivering(options: DeliveryOptions): DeliveryLoop {
   const { db, sealer, poster, log, health, slots = 512, count = () => {} } = options
   const scheduler = createScheduler(slots)
-  const openSecret = createSecretReader(sealer, log)
+  const openSecrets = createSecretReader(sealer, log)
   const settle = createSettling(db, health)
   const release = createReleasing(db)
   const inFlight = new Set<Promise<void>>()
@@ -144,8 +144,8 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
   /** Undefined: the delivery cannot be signed. */
   function post(delivery: ClaimedDelivery): Promise<AttemptResult> | AttemptResult | undefined {
     if (delivery.attempt > maxAttempts) return lostAttempt
-    const secret = openSecret(delivery)
-    return secret === undefined ? undefined : poster.post(delivery, secret)
+    const secrets = openSecrets(delivery)
+    return secrets === undefined ? undefined : poster.post(delivery, secrets)
   }
 
   const poll = setInterval(wake, pollMs)
@@ -191,12 +191,15 @@ const maxCachedSecrets = 2_000
 /** The log reports unreadable secrets at most this often. */
 const logEveryMs = 60_000
 
-/** Opens and caches the secrets of endpoints. Undefined: the encryption key does not open it. */
+/**
+ * Opens and caches the secrets of endpoints: the earlier ones that are still valid, then the current one. Undefined: the
+ * encryption key does not open the current one. An earlier one that it does not open is skipped.
+ */
 function createSecretReader(sealer: Sealer, log: FastifyBaseLogger) {
   /** By endpoint and sealed text. */
   const secrets = new Map<string, string>()
   let nextLogAt = 0
-  return ({ workspace_id, endpoint_id: id, secret: sealed }: ClaimedDelivery): string | undefined => {
+  const open = (workspace_id: string, id: string, sealed: string): string | undefined => {
     const key = `${id} ${sealed}`
     const cached = secrets.get(key)
     if (cached !== undefined) return cached
@@ -216,6 +219,11 @@ function createSecretReader(sealer: Sealer, log: FastifyBaseLogger) {
       }
       return undefined
     }
+  }
+  return ({ workspace_id, endpoint_id, secret, old_secrets }: ClaimedDelivery): string[] | undefined => {
+    const current = open(workspace_id, endpoint_id, secret)
+    if (current === undefined) return undefined
+    return [...old_secrets.flatMap((old) => open(workspace_id, endpoint_id, old) ?? []), current]
   }
 }
 

@@ -1,8 +1,9 @@
 /**
  * Webhook endpoints: the URLs that a workspace registers, and the events they are subscribed to.
  *
- * The guard checks a URL when it is registered or changed, and again at every attempt. The secret is shown once, at creation,
- * and stored sealed. Deactivating or deleting an endpoint cancels its queued deliveries. Statements that queue deliveries lock
+ * The guard checks a URL when it is registered or changed, and again at every attempt. A secret is shown once, at creation or
+ * rotation, and stored sealed. After a rotation with an overlap, the earlier secrets sign beside the new one until their time
+ * ends. Deactivating or deleting an endpoint cancels its queued deliveries. Statements that queue deliveries lock
  * the endpoint's row, so none is queued after the cancellation.
  */
 import { randomToken, type SealContext, type Sealer } from '../lib/crypto.ts'
@@ -34,9 +35,13 @@ export type Endpoint = {
   last_attempt_http_status: number | null
   /** Null after a success. */
   last_attempt_error: string | null
+  /** When the last earlier secret stops signing. Null if there is none. Only members see it. */
+  old_secret_until: string | null
 }
 
 const maxEndpoints = 100
+/** Bounds the length of the signature header. */
+const maxOldSecrets = 4
 
 export type NewEndpoint = { url: string; events: readonly EventName[]; provider: Provider }
 
@@ -49,7 +54,7 @@ export async function createEndpoint(
   { events, provider, ...input }: NewEndpoint,
 ): Promise<Endpoint & { secret: string }> {
   const url = await requireTarget(guard, input.url)
-  const secret = `whsec_${randomToken()}`
+  const secret = createSecret()
   const endpoint = await db.begin(async (sql) => {
     // Serializes creations in a workspace, so that the limit is exact. No other statement waits for this lock.
     await sql`select 1 from workspaces where id = ${workspaceId} for no key update`
@@ -64,6 +69,70 @@ export async function createEndpoint(
   })
   if (!endpoint) throw badRequest(`webhooks: at most ${maxEndpoints} in a workspace`)
   return { ...endpoint, secret }
+}
+
+const createSecret = (): string => `whsec_${randomToken()}`
+
+/**
+ * Replaces the secret. Only this call returns the new one. For `overlapHours` the previous secret also signs; with 0, all earlier
+ * secrets stop at once. Deliveries in flight are signed with the secrets of the moment they were claimed.
+ */
+export async function rotateSecret(
+  db: Db,
+  sealer: Sealer,
+  workspaceId: string,
+  id: string,
+  overlapHours: number,
+): Promise<Endpoint & { secret: string }> {
+  const secret = createSecret()
+  return db.begin(async (sql) => {
+    const endpoint = await lockEndpoint(sql, workspaceId, id)
+    const [rotated] = await sql<Endpoint[]>`
+      -- The earlier secrets that stay valid, the current one last.
+      with kept_secrets as (
+        select o.secret, o.until, o.position
+        from webhook_endpoints e
+        cross join unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position)
+        where e.workspace_id = ${workspaceId} and e.id = ${endpoint.id} and o.until > now() and ${overlapHours}::int > 0
+        union all
+        select secret, now() + make_interval(hours => ${overlapHours}::int), ${maxOldSecrets + 1}
+        from webhook_endpoints
+        where workspace_id = ${workspaceId} and id = ${endpoint.id} and ${overlapHours}::int > 0
+      )
+      update webhook_endpoints set
+        secret = ${sealer.seal(secret, sealContext({ workspace_id: workspaceId, id: endpoint.id }))},
+        old_secrets = (select array_agg(k.secret order by k.position) from kept_secrets k),
+        old_secrets_until = (select array_agg(k.until order by k.position) from kept_secrets k)
+      where workspace_id = ${workspaceId} and id = ${endpoint.id}
+        and (select count(*) from kept_secrets) <= ${maxOldSecrets}
+      returning ${endpointColumns(sql)}`
+    if (!rotated) {
+      throw badRequest(`overlap_hours: ${maxOldSecrets} earlier secrets are still valid; wait, or end them with 0`)
+    }
+    return { ...rotated, secret }
+  })
+}
+
+/** Deletes earlier secrets whose time has ended. */
+export async function sweepOldSecrets(sql: Sql): Promise<void> {
+  await sql`
+    with expired as (
+      select workspace_id, id from webhook_endpoints
+      where now() >= any(old_secrets_until)
+      order by workspace_id, id
+      for update skip locked
+    )
+    update webhook_endpoints e set
+      old_secrets = (
+        select array_agg(o.secret order by o.position)
+        from unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position) where o.until > now()
+      ),
+      old_secrets_until = (
+        select array_agg(o.until order by o.position)
+        from unnest(e.old_secrets_until) with ordinality as o (until, position) where o.until > now()
+      )
+    from expired x
+    where e.workspace_id = x.workspace_id and e.id = x.id`
 }
 
 /** The context that the secret of an endpoint is sealed with. */
@@ -174,7 +243,8 @@ async function lockEndpoint(sql: Sql, workspaceId: string, id: string): Promise<
   return endpoint
 }
 
-/** All columns but the secret. */
+/** All columns but the secrets. */
 const endpointColumns = (sql: Sql): Fragment => sql`
   id, url, events, is_active, last_delivery_at, failure_count, created_at, provider,
-  last_attempt_at, last_attempt_http_status, last_attempt_error`
+  last_attempt_at, last_attempt_http_status, last_attempt_error,
+  (select max(until) from unnest(old_secrets_until) as o (until) where until > now()) as old_secret_until`

@@ -39,14 +39,12 @@ export type Delivery = {
   attempts: Attempt[]
 }
 
-/** Deliveries shown that have no log entry yet. */
-const maxUnlogged = 50
-/** Queue rows that are read to find them. */
+/** Queue rows that are read to find deliveries without a log entry. */
 const maxQueueRows = 100
 
 /**
- * Deliveries to an endpoint, newest first. The first page starts with up to 50 additional deliveries that have no log entry yet.
- * The cost does not grow with the queue or the log.
+ * Deliveries to an endpoint, newest first. Up to half of the first page are deliveries that have no log entry yet. The cost
+ * does not grow with the queue or the log.
  */
 export async function listDeliveries(
   sql: Sql,
@@ -58,17 +56,18 @@ export async function listDeliveries(
   await requireEndpoint(sql, workspaceId, endpointId)
   // Read before the log, so that a delivery whose first attempt ends in between is in both lists and not in neither.
   const isFirstPage = status === undefined && before > newId()
-  const unlogged = isFirstPage ? await listUnlogged(sql, workspaceId, endpointId) : []
-  const range = { endpointId, before, limit: limit + 1 }
+  const unlogged = isFirstPage ? await listUnlogged(sql, workspaceId, endpointId, Math.floor(limit / 2)) : []
+  const loggedLimit = limit - unlogged.length
+  const range = { endpointId, before, limit: loggedLimit + 1 }
   const selection =
     status === undefined ? selectFirstEntries(sql, workspaceId, range) : selectByStatus(sql, workspaceId, range, status)
   const logged = await readDeliveries(sql, workspaceId, endpointId, selection)
-  const shown = logged.slice(0, limit)
+  const shown = logged.slice(0, loggedLimit)
   const last = shown.at(-1)
   const shownIds = new Set(shown.map(({ id }) => id))
   return {
     data: [...unlogged.filter(({ id }) => !shownIds.has(id)), ...shown.map(toDelivery)],
-    meta: { next_cursor: logged.length > limit && last ? encodeCursor(last.position) : null },
+    meta: { next_cursor: logged.length > loggedLimit && last ? encodeCursor(last.position) : null },
   }
 }
 
@@ -225,7 +224,7 @@ function finalStatusOf(attempts: readonly Attempt[]): DeliveryStatus {
 }
 
 /** The newest queued deliveries without a log entry: not attempted yet, or with the first attempt in flight. */
-async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string): Promise<Delivery[]> {
+async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string, limit: number): Promise<Delivery[]> {
   const rows = await sql<(QueuedDelivery & { event_id: string; event: string; attempt_count: number })[]>`
     select d.id, d.event_id, v.event, d.attempt_count, d.created_at, d.next_attempt_at
     from (
@@ -238,7 +237,7 @@ async function listUnlogged(sql: Sql, workspaceId: string, endpointId: string): 
     where d.attempt_count = 0
       or not exists (select from webhook_attempts a where a.workspace_id = ${workspaceId} and a.delivery_id = d.id)
     order by d.created_at desc, d.id desc
-    limit ${maxUnlogged}`
+    limit ${limit}`
   return rows.map(({ attempt_count, ...row }) => ({
     ...toPending(row, row),
     attempt_count,

@@ -24,7 +24,8 @@ import type { AttemptResult } from './settle.ts'
 export type Poster = {
   post(
     delivery: Pick<ClaimedDelivery, 'url' | 'body' | 'event' | 'endpoint_id'>,
-    secret: string,
+    /** The current one is the last. */
+    secrets: readonly string[],
   ): Promise<AttemptResult>
   stop(): Promise<void>
 }
@@ -95,9 +96,9 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Po
   })
 
   return {
-    post({ url, body, event, endpoint_id }, secret) {
+    post({ url, body, event, endpoint_id }, secrets) {
       const t = Math.floor(nowMs() / 1000)
-      const signature = `t=${t},v1=${signatureOf(secret, t, body)}`
+      const signature = `t=${t}${secrets.map((secret) => `,v1=${signatureOf(secret, t, body)}`).join('')}`
       const target = new URL(url)
       const request = {
         origin: target.origin,

@@ -33,6 +33,8 @@ export type ClaimedDelivery = {
   url: string
   /** Sealed. */
   secret: string
+  /** Earlier secrets that also sign, sealed, oldest first. */
+  old_secrets: string[]
 }
 
 /**
@@ -88,10 +90,14 @@ export async function claimDeliveries(sql: Sql, plan: ClaimPlan): Promise<Claime
       returning workspace_id, endpoint_id, id, ctid as row_location, event_id, attempt_count
     )
     select c.workspace_id, c.endpoint_id, c.id, c.row_location::text as row_location, c.event_id, v.event, v.body,
-      c.attempt_count as attempt, e.url, e.secret
+      c.attempt_count as attempt, e.url, e.secret, e.old_secrets
     from claimed c
     cross join lateral (
-      select url, secret from webhook_endpoints e
+      select e.url, e.secret, case when e.old_secrets is null then '{}' else array(
+          select o.secret from unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position)
+          where o.until > now() order by o.position
+        ) end as old_secrets
+      from webhook_endpoints e
       where e.workspace_id = c.workspace_id and e.id = c.endpoint_id and e.is_active
       limit 1
     ) e

@@ -12,10 +12,16 @@ import { getEndpoint, requireEndpoint, requireReady } from './endpoints.ts'
 import type { Guard } from './guard.ts'
 import { type Delivery, findDelivery, type QueuedDelivery, toPending } from './log.ts'
 
-/** Sends the event of a delivery again. Returns the new delivery. */
-export async function redeliver(sql: Sql, guard: Guard, workspaceId: string, id: string): Promise<Delivery> {
+/** Sends the event of a delivery again. Returns the new delivery. With `endpointId`, only a delivery to that endpoint is found. */
+export async function redeliver(
+  sql: Sql,
+  guard: Guard,
+  workspaceId: string,
+  id: string,
+  endpointId?: string,
+): Promise<Delivery> {
   const found = await findDelivery(sql, workspaceId, id)
-  if (!found) throw notFound('delivery')
+  if (!found || (endpointId !== undefined && found.endpoint_id !== endpointId)) throw notFound('delivery')
   const endpoint = await getEndpoint(sql, workspaceId, found.endpoint_id)
   if (!endpoint) throw badRequest('webhook: it has been deleted')
   await requireReady(guard, endpoint)

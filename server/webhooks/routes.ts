@@ -1,8 +1,9 @@
-/** `/webhooks`: manages the endpoints that events are posted to. */
+/** `/webhooks`: manages the endpoints that events are posted to, lists deliveries and sends them again. */
 
 import type { Signals } from '../accounts/signals.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
   DateTime,
@@ -10,7 +11,9 @@ import {
   IdParams,
   inDocument,
   ListOf,
+  ListQuery,
   NullableDateTime,
+  NullableText,
   OneOf,
   Type,
   Uuid,
@@ -23,9 +26,12 @@ import {
   listEndpoints,
   providers,
   requireEndpoint,
+  rotateSecret,
   updateEndpoint,
 } from './endpoints.ts'
 import type { Guard } from './guard.ts'
+import { deliveryStatuses, listDeliveries } from './log.ts'
+import { redeliver } from './resend.ts'
 
 const tags = ['Webhooks']
 
@@ -57,7 +63,10 @@ export const EndpointSchema = Type.Object(endpoint, { title: 'Webhook', examples
 export const CreatedEndpoint = Type.Object(
   {
     ...endpoint,
-    secret: Type.String({ pattern: '^whsec_', description: 'Signs the deliveries. Returned only here.' }),
+    secret: Type.String({
+      pattern: '^whsec_',
+      description: 'Signs the deliveries. Returned only on creation and rotation.',
+    }),
   },
   {
     title: 'CreatedWebhook',
@@ -87,6 +96,81 @@ export const EndpointChanges = Type.Object(
   { title: 'WebhookChanges', examples: [{ is_active: true }] },
 )
 
+export const Rotation = Type.Object(
+  {
+    overlap_hours: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        default: 0,
+        description: 'How long the previous secret also signs. With 0, all earlier secrets stop at once.',
+      }),
+    ),
+  },
+  { title: 'SecretRotation', examples: [{ overlap_hours: 24 }] },
+)
+
+export const NullableInteger = Type.Unsafe<number | null>({ type: ['integer', 'null'] })
+
+const AttemptView = Type.Object({
+  attempt: Type.Integer({ description: 'From 1; 0 if the delivery was canceled before its first attempt.' }),
+  status: OneOf(deliveryStatuses, { description: 'The status of the delivery after this attempt.' }),
+  http_status: Type.Unsafe<number | null>({ ...NullableInteger, description: 'Null if there was no response.' }),
+  duration_ms: NullableInteger,
+  error: NullableText({ description: 'Why the attempt failed; null after a success.' }),
+  response: NullableText({ description: 'The beginning of the response body, at most 16 KB.' }),
+  at: DateTime,
+})
+
+export const DeliveryView = Type.Object(
+  {
+    id: Uuid,
+    event_id: Type.String({
+      format: 'uuid',
+      description: 'The `id` in the body; the same when an event is sent again.',
+    }),
+    event: Type.String({ description: 'The name of the event.' }),
+    status: OneOf(deliveryStatuses),
+    attempt_count: Type.Integer(),
+    created_at: DateTime,
+    next_attempt_at: Type.Unsafe<string | null>({
+      ...NullableDateTime,
+      description: 'Null when the delivery has ended, and while an attempt is in flight.',
+    }),
+    attempts: Type.Array(AttemptView),
+  },
+  {
+    title: 'WebhookDelivery',
+    examples: [
+      {
+        id: '0199c1d3-0b40-7a51-9c02-1f2e3d4c5b6a',
+        event_id: '0199c1d3-0b3f-7c15-8d01-6a5b4c3d2e1f',
+        event: 'message.received',
+        status: 'pending',
+        attempt_count: 1,
+        created_at: '2026-01-09T12:00:01.000Z',
+        next_attempt_at: '2026-01-09T12:00:04.120Z',
+        attempts: [
+          {
+            attempt: 1,
+            status: 'pending',
+            http_status: 503,
+            duration_ms: 120,
+            error: 'answered 503',
+            response: 'Service Unavailable',
+            at: '2026-01-09T12:00:01.120Z',
+          },
+        ],
+      },
+    ],
+  },
+)
+
+const DeliveryParams = Type.Object({
+  ...IdParams.properties,
+  delivery_id: Type.String({ description: 'The uuid of a delivery to this webhook.' }),
+})
+
 export type Webhooks = {
   db: Db
   sealer: Sealer
@@ -95,7 +179,7 @@ export type Webhooks = {
 }
 
 export const webhookRoutes =
-  ({ db, sealer, guard }: Webhooks) =>
+  ({ db, sealer, guard, signals }: Webhooks) =>
   async (app: App) => {
     const config = { scope: 'webhooks:manage' }
 
@@ -179,5 +263,69 @@ export const webhookRoutes =
         },
       },
       async ({ caller, params }) => ({ data: await deleteEndpoint(db, caller.workspaceId, params.id) }),
+    )
+    app.post(
+      '/webhooks/:id/rotate-secret',
+      {
+        config,
+        schema: {
+          operationId: 'rotateWebhookSecret',
+          summary: 'Rotate the secret',
+          description:
+            'Creates a new secret, which only this response contains. During the overlap, the signature header has one `v1` ' +
+            'per valid secret, oldest first: `t=…,v1=<old>,v1=<new>`. At most four earlier secrets overlap.',
+          tags,
+          params: IdParams,
+          body: Rotation,
+          response: { 200: DataOf(CreatedEndpoint) },
+        },
+      },
+      async ({ caller, params, body }) => ({
+        data: await rotateSecret(db, sealer, caller.workspaceId, params.id, body.overlap_hours ?? 0),
+      }),
+    )
+    app.get(
+      '/webhooks/:id/deliveries',
+      {
+        config,
+        schema: {
+          operationId: 'listWebhookDeliveries',
+          summary: 'List deliveries',
+          description:
+            'The deliveries to a webhook with their attempts, newest first, for 30 days. The first page includes queued ' +
+            'deliveries that have not been attempted.',
+          tags,
+          params: IdParams,
+          querystring: ListQuery({
+            status: Type.Optional(OneOf(deliveryStatuses, { description: 'Only deliveries of this status.' })),
+          }),
+          response: { 200: ListOf(DeliveryView) },
+        },
+      },
+      async ({ caller, params, query }) =>
+        listDeliveries(db, caller.workspaceId, params.id, query, readPosition(query)),
+    )
+    app.post(
+      '/webhooks/:id/deliveries/:delivery_id/redeliver',
+      {
+        config,
+        schema: {
+          operationId: 'redeliverWebhook',
+          summary: 'Send an event again',
+          description:
+            'Queues a new delivery of the same event, with the same event `id`, and returns it. The webhook must be active, ' +
+            'and the event at most 30 days old.',
+          tags,
+          params: DeliveryParams,
+          response: { 202: DataOf(DeliveryView) },
+        },
+      },
+      async ({ caller, params }, reply) => {
+        const { id } = await requireEndpoint(db, caller.workspaceId, params.id)
+        const delivery = await redeliver(db, guard, caller.workspaceId, params.delivery_id, id)
+        signals.deliveriesQueued()
+        reply.code(202)
+        return { data: delivery }
+      },
     )
   }

@@ -21,6 +21,7 @@ import { EndpointHealth } from './health.tsx'
 import { endpointPollMs } from './list.tsx'
 import { DeliveryLog } from './log.tsx'
 import { ReplayDialog } from './replay.tsx'
+import { SecretFact } from './rotate.tsx'
 
 const { webhooks } = words
 const { detail } = webhooks
@@ -59,6 +60,10 @@ function EndpointDetails({ endpoint }: { endpoint: Endpoint }) {
             <dt>{detail.events}</dt>
             <dd>
               <EventList events={endpoint.events} />
+            </dd>
+            <dt>{webhooks.rotate.fact}</dt>
+            <dd>
+              <SecretFact endpoint={endpoint} isManager={isManager} />
             </dd>
             <dt>{detail.lastAttempt}</dt>
             <dd>

@@ -54,6 +54,7 @@ const actions: Record<string, string> = {
   'webhook.created': 'Added a webhook endpoint',
   'webhook.deleted': 'Deleted a webhook endpoint',
   'webhook.replayed': 'Replayed events to a webhook endpoint',
+  'webhook.secret_rotated': 'Rotated the secret of a webhook endpoint',
   'widget.changed': 'Updated the chat widget',
   'workspace.changed': 'Updated the workspace',
   'workspace.created': 'Created the workspace',

@@ -59,11 +59,30 @@ export const webhooks = {
   },
   secret: {
     title: 'Endpoint added',
-    text: 'Copy the signing secret and store it in a safe place. It is not shown again. If you lose it, add the endpoint again.',
+    text: 'Copy the signing secret and store it in a safe place. It is not shown again. If you lose it, rotate the secret.',
     verify:
       'Each request has the header X-Service-Signature: t=<seconds>,v1=<hex>. The hex value is the HMAC-SHA256 of "<t>.<body>" with this secret as the key.',
     toVerify: 'Verify signatures in TypeScript, Python, PHP or Go',
     done: 'Done',
+  },
+  rotate: {
+    fact: 'Signing secret',
+    hidden: 'whsec_••••••••',
+    open: 'Rotate secret',
+    until: (time: string) => `The previous secret is valid until ${time}.`,
+    title: 'Rotate signing secret',
+    text: 'Creates a new signing secret for this endpoint and shows it once.',
+    overlap: 'Previous secret stays valid',
+    overlaps: { 0: 'Not at all', 1: 'For 1 hour', 24: 'For 24 hours', 72: 'For 72 hours' },
+    overlapHint:
+      'Until then, each request is signed with both secrets, so your server can change over without failures.',
+    atOnceHint: 'Requests fail until your server has the new secret. Choose this if the previous secret was exposed.',
+    action: 'Rotate secret',
+    doneTitle: 'Secret rotated',
+    doneText:
+      'Copy the new signing secret and store it on your server before the previous one expires. It is not shown again.',
+    doneAtOnce:
+      'Copy the new signing secret and store it on your server now: the previous one is no longer valid. It is not shown again.',
   },
   detail: {
     edit: 'Edit',

@@ -1,0 +1,82 @@
+/** Replaces the signing secret of an endpoint. The member chooses how long the previous secret stays valid. */
+import { type FormEvent, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Field, Select } from '../../../ui/form.tsx'
+import { describeError, useChange } from '../lib/api.ts'
+import { formatTime } from '../lib/time.ts'
+import { words } from '../words/words.ts'
+import type { Endpoint } from './endpoint.tsx'
+import { SigningSecret } from './secret.tsx'
+
+const { rotate: labels } = words.webhooks
+
+const overlaps = [24, 72, 1, 0] as const
+
+/** The secret of an endpoint, which is never shown, and for owners and admins a button that replaces it. */
+export function SecretFact({ endpoint, isManager }: { endpoint: Endpoint; isManager: boolean }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <div className="hooks-secret">
+      <span className="mono soft">{labels.hidden}</span>
+      {isManager && (
+        <Button size="small" icon="key" onClick={() => setOpen(true)}>
+          {labels.open}
+        </Button>
+      )}
+      {endpoint.old_secret_until && (
+        <span className="soft small">{labels.until(formatTime(endpoint.old_secret_until))}</span>
+      )}
+      {isOpen && <RotateDialog endpointId={endpoint.id} onClose={() => setOpen(false)} />}
+    </div>
+  )
+}
+
+function RotateDialog({ endpointId, onClose }: { endpointId: string; onClose: () => void }) {
+  const [overlapHours, setOverlapHours] = useState<number>(overlaps[0])
+  const rotate = useChange('POST /webhooks/{id}/rotate-secret', { stale: ['GET /webhooks'] })
+  if (rotate.data) {
+    return (
+      <SigningSecret
+        title={labels.doneTitle}
+        text={overlapHours > 0 ? labels.doneText : labels.doneAtOnce}
+        secret={rotate.data.secret}
+        onClose={onClose}
+      />
+    )
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    rotate.mutate({ params: { id: endpointId }, body: { overlap_hours: overlapHours } })
+  }
+  return (
+    <Dialog title={labels.title} onClose={onClose}>
+      <form onSubmit={submit}>
+        <p className="soft">{labels.text}</p>
+        <Field
+          label={labels.overlap}
+          hint={overlapHours > 0 ? labels.overlapHint : labels.atOnceHint}
+          error={rotate.error ? describeError(rotate.error) : undefined}
+        >
+          {(wiring) => (
+            <Select {...wiring} value={overlapHours} onChange={({ target }) => setOverlapHours(Number(target.value))}>
+              {overlaps.map((hours) => (
+                <option key={hours} value={hours}>
+                  {labels.overlaps[hours]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <div className="dialog-foot">
+          <Button onClick={onClose} disabled={rotate.isPending}>
+            {words.common.cancel}
+          </Button>
+          <Button type="submit" variant="primary" busy={rotate.isPending}>
+            {labels.action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
