@@ -115,6 +115,27 @@ export const readTools: readonly Tool[] = [
       fetchPage(parley.conversations.listMessages(conversation_id, query)),
   }),
   defineTool({
+    name: 'list_templates',
+    operation: 'listTemplates',
+    description: 'List message templates with the values that each one needs (params). Only APPROVED ones can be sent.',
+    scope: 'messages:send',
+    input: Type.Object({
+      status: Type.Optional(Type.String({ description: 'Such as approved.' })),
+      language: Type.Optional(Type.String({ description: 'Such as en_US.' })),
+      search: Type.Optional(Type.String({ description: 'A part of the name.' })),
+      ...page,
+    }),
+    run: ({ parley }, query) => fetchPage(parley.templates.list(query)),
+  }),
+  defineTool({
+    name: 'get_usage',
+    operation: 'getUsage',
+    description: "Get the number of messages sent this month and the plan's limit.",
+    scope: null,
+    input: Type.Object({}),
+    run: async ({ parley }) => ({ data: await parley.usage() }),
+  }),
+  defineTool({
     name: 'get_broadcast',
     operation: 'getBroadcast',
     description: 'Get the status and counters of a broadcast.',

@@ -64,6 +64,7 @@ import { lastMessagesOf } from './messages/messages.ts'
 import { notificationDashboard } from './messages/notification-dashboard.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
+import { templateRoutes } from './messages/template-routes.ts'
 import type { Pools } from './pools.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
@@ -190,6 +191,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       v1.register(segmentRoutes(db, filterFields))
       v1.register(conversationRoutes(db))
       v1.register(messageRoutes({ db, sender, publicUrl }))
+      v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
       v1.register(broadcastRoutes({ ...acceptContext, signals }))
       v1.register(webhookRoutes({ db, sealer, guard, signals }))
       v1.register(eventStreamRoutes({ ...streaming, schema: EventSchema, onHeard: onEventSent }))
@@ -280,6 +282,7 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
         },
         { name: 'Webhooks', description: 'Your endpoints that receive signed events.' },
         { name: 'Messages', description: 'Messages of a conversation, and the delivery status of those you sent.' },
+        { name: 'Templates', description: 'Messages that the channel approved, with the values that each one needs.' },
         {
           name: 'Broadcasts',
           description: 'One template to many recipients, sent at the pace of your number, with its progress.',

@@ -354,14 +354,16 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
     assist(t, await envOf(world, await world.api.key())),
   ])
   assert.equal(readAll.hello.serverInfo.name, 'parley')
-  assert.deepEqual(await readLittle.tools(), ['me'])
+  assert.deepEqual(await readLittle.tools(), ['get_usage', 'me'])
   assert.deepEqual(await readAll.tools(), [
     ...[
       'get_broadcast',
       'get_contact',
+      'get_usage',
       'list_messages',
       'list_segment_members',
       'list_segments',
+      'list_templates',
       'me',
       'search_contacts',
     ],
@@ -436,6 +438,6 @@ test('an assistant whose key is over its rate limit waits for the limit', async 
     update api_key_windows set started_at = now() - interval '50 seconds', request_count = 120
     where key_id = (select id from api_keys where workspace_id = ${world.api.workspaceId} order by id desc limit 1)`
   const { tools, stderr } = await assist(t, await envOf(world, key))
-  assert.deepEqual(await tools(), ['me'])
+  assert.deepEqual(await tools(), ['get_usage', 'me'])
   assert.match(stderr(), /^The key is over its rate limit. Retrying in \d+ s\.$/m)
 })

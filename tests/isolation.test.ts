@@ -227,13 +227,16 @@ test('every path with an id of another workspace is 404 and changes nothing', ma
   await assertUnchanged()
 })
 
-test('a delivery of another workspace is not sent again through a webhook of the caller', async (t) => {
+test('deliveries, templates and usage of another workspace are unknown to the caller', async (t) => {
   const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
   await call('PATCH', `/webhooks/${own.webhooks}`, { is_active: true })
   for (const id of [foreign.delivery, foreign.delivery.toUpperCase()])
     assertRefused(await call('POST', `/webhooks/${own.webhooks}/deliveries/${id}/redeliver`), 404, 'not_found')
   const deliveries = await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`)
   assert.equal(deliveries.status, 200)
+  assertRefused(await call('GET', '/templates/theirword_template'), 404, 'not_found')
+  assert.deepEqual((await call('GET', '/templates?search=theirword')).body.data, [])
+  assert.equal((await call('GET', '/templates?search=ourword')).body.data.length, 1)
   const usage = await call('GET', '/usage')
   assert.equal(usage.body.data.messages_sent, 3)
   await assertUnchanged()

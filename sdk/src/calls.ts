@@ -12,11 +12,13 @@ import type {
   CreatedWebhook,
   DeleteSegmentResult,
   DeleteWebhookResult,
+  GetTemplateQuery,
   ListContactsQuery,
   ListConversationsQuery,
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
   Me,
   Message,
@@ -30,6 +32,7 @@ import type {
   Segment,
   SegmentChanges,
   SendResult,
+  Template,
   Usage,
   Webhook,
   WebhookChanges,
@@ -51,6 +54,8 @@ export type Calls = {
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
+  'GET /templates': { query: ListTemplatesQuery; item: Template }
+  'GET /templates/{name}': { params: { name: string }; query: GetTemplateQuery; data: Template }
   'GET /usage': { data: Usage }
   'GET /webhooks': { item: Webhook }
   'GET /webhooks/{id}': { params: { id: string }; data: Webhook }

@@ -14,6 +14,7 @@ import {
   eventsOf,
   messagesOf,
   segmentsOf,
+  templatesOf,
   webhooksOf,
 } from './resources.ts'
 import type { Me, Usage } from './types.ts'
@@ -36,6 +37,7 @@ export class Parley {
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
   readonly messages: ReturnType<typeof messagesOf>
+  readonly templates: ReturnType<typeof templatesOf>
   readonly broadcasts: ReturnType<typeof broadcastsOf>
   readonly webhooks: ReturnType<typeof webhooksOf>
   readonly events: ReturnType<typeof eventsOf>
@@ -56,6 +58,7 @@ export class Parley {
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
     this.messages = messagesOf(caller)
+    this.templates = templatesOf(caller)
     this.broadcasts = broadcastsOf(caller)
     this.webhooks = webhooksOf(caller)
     this.events = eventsOf(caller)

@@ -11,11 +11,13 @@ import { EventStream, type StreamOptions, type StreamQuery } from './stream.ts'
 import type {
   ContactChanges,
   ContactIds,
+  GetTemplateQuery,
   ListContactsQuery,
   ListConversationsQuery,
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
   NewBroadcast,
   NewContact,
@@ -106,6 +108,14 @@ export const messagesOf = ({ call }: Caller) => ({
   send: (message: NewMessage, options?: PostOptions) => call('POST /messages', { body: message }, options),
   /** Runs the checks of `send`, except those of the channel. Sends nothing. */
   check: (message: NewMessage, options?: PostOptions) => call('POST /messages/check', { body: message }, options),
+})
+
+export const templatesOf = ({ call, list }: Caller) => ({
+  /** Sorted by name and language. `params` of a template has the shape that `messages.send` takes. */
+  list: (query: ListTemplatesQuery = {}, options?: CallOptions) => list('GET /templates', { query }, options),
+  /** One template in one language, by default `en_US`. */
+  get: (name: string, query: GetTemplateQuery = {}, options?: CallOptions) =>
+    call('GET /templates/{name}', { params: { name }, query }, options),
 })
 
 export const broadcastsOf = ({ call }: Caller) => ({

@@ -225,6 +225,11 @@ export type FilterRule = {
   value?: string | undefined
 }
 
+export type GetTemplateQuery = {
+  /** `en_US` when absent. */
+  language?: string | undefined
+}
+
 export type Label = {
   id: string
   name: string
@@ -283,6 +288,19 @@ export type ListSegmentsQuery = {
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
   kind?: "static" | "dynamic" | undefined
+}
+
+export type ListTemplatesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Only templates of this status, in any case: `approved`. */
+  status?: string | undefined
+  /** Only templates in this language: `en_US`. */
+  language?: string | undefined
+  /** A part of the name, in any case. */
+  search?: string | undefined
 }
 
 export type ListWebhookDeliveriesQuery = {
@@ -514,6 +532,22 @@ export type Tag = {
   name: string
   /** Hex, assigned by the service. */
   color: string
+}
+
+export type Template = {
+  name: string
+  language: string
+  /** In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`. */
+  category: string
+  /** In the spelling of the channel: `APPROVED`, `PENDING`, `REJECTED`, `PAUSED`. Only approved ones are sent. */
+  status: string
+  /** The channel's reason for the status. */
+  status_reason: string | null
+  /** Header, body, footer, buttons and cards, as the channel has them. */
+  components: (Record<string, unknown>)[]
+  /** The values that the template needs, as `template.params` of a message, with placeholders instead of values. Null if the template cannot be sent. */
+  params: TemplateParams | null
+  updated_at: string
 }
 
 export type TemplateParams = {

@@ -7,6 +7,8 @@
 
 import { createCoalescer } from '../lib/coalescer.ts'
 import type { Sql } from '../lib/db.ts'
+import { type Page, readPosition } from '../lib/page.ts'
+import { isStorable as isText } from '../lib/text.ts'
 import type { Channel, Connection, Template, TemplateChanges } from './channel.ts'
 
 export type ListedTemplate = Required<Template> & { updated_at: string }
@@ -18,6 +20,82 @@ export async function listTemplates(sql: Sql, workspaceId: string): Promise<List
     from templates
     where workspace_id = ${workspaceId}
     order by name, language`
+}
+
+export type TemplateQuery = {
+  limit?: unknown
+  cursor?: unknown
+  status?: string | undefined
+  language?: string | undefined
+  search?: string | undefined
+}
+
+/**
+ * A page of templates, sorted by name and language. `isEmpty`: the workspace has no templates at all. Only the keys are sorted,
+ * and the components of one page are read.
+ */
+export async function pageTemplates(
+  sql: Sql,
+  workspaceId: string,
+  query: TemplateQuery,
+): Promise<Page<ListedTemplate> & { isEmpty: boolean }> {
+  const { limit } = readPosition(query)
+  const after = typeof query.cursor === 'string' ? decodeKey(query.cursor) : undefined
+  const rows = await sql<ListedTemplate[]>`
+    with page as (
+      select name, language from templates
+      where workspace_id = ${workspaceId}
+        and ${after ? sql`(name collate "C", language collate "C") > (${after.name}, ${after.language})` : sql`true`}
+        and ${query.status === undefined ? sql`true` : sql`upper(status) = ${query.status.toUpperCase()}`}
+        and ${query.language === undefined ? sql`true` : sql`language = ${query.language}`}
+        and ${query.search === undefined ? sql`true` : sql`position(${query.search.toLowerCase()} in lower(name)) > 0`}
+      order by name collate "C", language collate "C"
+      limit ${limit + 1}
+    )
+    select t.external_id, t.name, t.language, t.status, t.category, t.parameter_format, t.components, t.status_reason,
+      t.quality, t.previous_category, t.updated_at
+    from page p join templates t on t.workspace_id = ${workspaceId} and t.name = p.name and t.language = p.language
+    order by t.name collate "C", t.language collate "C"`
+  const data = rows.slice(0, limit)
+  const last = data.at(-1)
+  const isEmpty = rows.length === 0 && !(await hasTemplates(sql, workspaceId))
+  return { data, meta: { next_cursor: rows.length > limit && last ? encodeKey(last) : null }, isEmpty }
+}
+
+async function hasTemplates(sql: Sql, workspaceId: string): Promise<boolean> {
+  const [found] = await sql`select 1 from templates where workspace_id = ${workspaceId} limit 1`
+  return found !== undefined
+}
+
+type TemplateKey = { name: string; language: string }
+
+const encodeKey = ({ name, language }: TemplateKey): string =>
+  Buffer.from(JSON.stringify([name, language])).toString('base64url')
+
+/** Undefined if the cursor is not one of ours. */
+function decodeKey(cursor: string): TemplateKey | undefined {
+  try {
+    const [name, language]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    const isKey = typeof name === 'string' && typeof language === 'string' && isText(name + language)
+    return isKey ? { name, language } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export async function getListedTemplate(
+  sql: Sql,
+  workspaceId: string,
+  name: string,
+  language: string,
+): Promise<ListedTemplate | undefined> {
+  if (!isText(name)) return undefined
+  const [template] = await sql<ListedTemplate[]>`
+    select external_id, name, language, status, category, parameter_format, components, status_reason, quality,
+      previous_category, updated_at
+    from templates
+    where workspace_id = ${workspaceId} and name = ${name} and language = ${language}`
+  return template
 }
 
 export async function getTemplate(

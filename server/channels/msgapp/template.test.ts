@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Template, TemplateParams } from '../channel.ts'
+import { describeParams } from '../template-params.ts'
 import { fixture } from '../test-http.ts'
 import { fillTemplate, previewTemplate } from './template.ts'
 
@@ -281,6 +282,37 @@ test('a value that is present but empty, or a URL that is not http or https, is 
   assert.deepEqual(preview.ok && preview.missing, ['headerMediaUrl'])
 })
 
+test('the described params of a template have its values and no others, and fill it', () => {
+  const described: [string, unknown][] = [
+    ['hello_world', {}],
+    ['order_confirmed', { body: ['{{1}}', '{{2}}'] }],
+    ['order_update', { body: ['{{1}}', '{{2}}'], buttonParams: { '0': '{{1}}' } }],
+    ['order_code', { headerText: '{{1}}', body: ['{{1}}'], buttonParams: { '0': '{{1}}' } }],
+    ['appointment', { headerMediaUrl: 'https://example.com/file', bodyNamed: { name: '{{name}}', time: '{{time}}' } }],
+    ['where_we_are', { headerLocation: { latitude: '{{latitude}}', longitude: '{{longitude}}' } }],
+    ['sign_in_code', { body: ['{{1}}'] }],
+    ['survey', {}],
+    [
+      'offer_carousel',
+      {
+        body: ['{{1}}'],
+        cards: Array(2).fill({
+          headerMediaUrl: 'https://example.com/file',
+          body: ['{{1}}'],
+          buttonParams: { '0': '{{1}}' },
+        }),
+      },
+    ],
+  ]
+  for (const [name, params] of described) {
+    assert.deepEqual(describeParams({ previewTemplate }, named(name)), params, name)
+    assert.ok(fillTemplate(named(name), params as TemplateParams).ok, name)
+  }
+  assert.equal(describeParams({ previewTemplate }, made([{ type: 'POEM', verses: ['{{1}}'] }])), null)
+  const odd = made([body('{{__proto__}} {{constructor}}')], 'NAMED')
+  assert.ok(fillTemplate(odd, describeParams({ previewTemplate }, odd) ?? {}).ok)
+})
+
 test('names that every object has are no values', () => {
   const result = fillTemplate(made([body('{{constructor}} {{toString}}')], 'NAMED'), { bodyNamed: {} })
   assert.deepEqual(result, { ok: false, fault: 'params', message: 'template.params.bodyNamed.constructor: required' })
@@ -401,6 +433,18 @@ const component: fc.Arbitrary<unknown> = fc.oneof(
   }),
   fc.jsonValue(),
 )
+
+test('any stored template is described with params that fill it, or cannot be filled with any', () => {
+  fc.assert(
+    fc.property(fc.array(component, { maxLength: 4 }), format, (components, format) => {
+      const template = made(components, format)
+      const params = describeParams({ previewTemplate }, template)
+      const filled = fillTemplate(template, params ?? {})
+      assert.equal(filled.ok, params !== null, JSON.stringify(filled))
+    }),
+    { seed: 3, numRuns: 1_000 },
+  )
+})
 
 test('any stored template and any values come to an answer, and the missing ones can be supplied one by one', () => {
   const components = fc.oneof(

@@ -1,0 +1,129 @@
+/** `/templates`: the templates of the primary channel, with the values that a send needs. */
+import type { Channel } from '../channels/channel.ts'
+import { getConnection } from '../channels/connections.ts'
+import { describeParams } from '../channels/template-params.ts'
+import { getListedTemplate, type ListedTemplate, pageTemplates, refreshTemplates } from '../channels/templates.ts'
+import type { Sealer } from '../lib/crypto.ts'
+import type { Db } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
+import { DataOf, DateTime, ListOf, ListQuery, NullableText, type Static, Type } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { StructuredParams } from './draft.ts'
+
+const tags = ['Templates']
+
+const Component = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
+
+const TemplateView = Type.Object(
+  {
+    name: Type.String(),
+    language: Type.String(),
+    category: Type.String({ description: 'In the spelling of the channel: `MARKETING`, `UTILITY`, `AUTHENTICATION`.' }),
+    status: Type.String({
+      description:
+        'In the spelling of the channel: `APPROVED`, `PENDING`, `REJECTED`, `PAUSED`. Only approved ones are sent.',
+    }),
+    status_reason: NullableText({ description: "The channel's reason for the status." }),
+    components: Type.Array(Component, {
+      description: 'Header, body, footer, buttons and cards, as the channel has them.',
+    }),
+    params: Type.Unsafe<Static<typeof StructuredParams> | null>({
+      anyOf: [StructuredParams, { type: 'null' }],
+      description:
+        'The values that the template needs, as `template.params` of a message, with placeholders instead of values. ' +
+        'Null if the template cannot be sent.',
+    }),
+    updated_at: DateTime,
+  },
+  {
+    title: 'Template',
+    examples: [
+      {
+        name: 'order_confirmed',
+        language: 'en_US',
+        category: 'UTILITY',
+        status: 'APPROVED',
+        status_reason: null,
+        components: [{ type: 'BODY', text: 'Hi {{1}}, your order {{2}} is confirmed.' }],
+        params: { body: ['{{1}}', '{{2}}'] },
+        updated_at: '2026-01-05T09:00:00.000Z',
+      },
+    ],
+  },
+)
+
+const filters = {
+  status: Type.Optional(
+    Type.String({ maxLength: 40, description: 'Only templates of this status, in any case: `approved`.' }),
+  ),
+  language: Type.Optional(Type.String({ maxLength: 20, description: 'Only templates in this language: `en_US`.' })),
+  search: Type.Optional(Type.String({ maxLength: 512, description: 'A part of the name, in any case.' })),
+}
+
+type TemplateRoutes = { db: Db; sealer: Sealer; channel: Channel }
+
+export const templateRoutes =
+  ({ db, sealer, channel }: TemplateRoutes) =>
+  async (app: App) => {
+    const config = { scope: 'messages:send' }
+    const show = ({ components, ...template }: ListedTemplate) => ({
+      ...template,
+      components: Array.isArray(components) ? components.filter(isRecord) : [],
+      params: describeParams(channel, { components, ...template }) as Static<typeof StructuredParams> | null,
+    })
+    /** Fetches the list of the channel. Without a connection there are no templates. */
+    const refresh = async (workspaceId: string) => {
+      const connection = await getConnection(db, sealer, workspaceId, 'msgapp')
+      return connection !== undefined && refreshTemplates(db, channel, connection)
+    }
+
+    app.get(
+      '/templates',
+      {
+        config,
+        schema: {
+          operationId: 'listTemplates',
+          summary: 'List templates',
+          description:
+            'The templates of the primary channel in all languages, sorted by name and language. The service keeps a copy: ' +
+            'the channel reports changes, and a send with an unknown template reads the list again.',
+          tags,
+          querystring: ListQuery(filters),
+          response: { 200: ListOf(TemplateView) },
+        },
+      },
+      async ({ caller: { workspaceId }, query }) => {
+        const read = () => pageTemplates(db, workspaceId, query)
+        const page = await read()
+        const { data, meta } = page.isEmpty && (await refresh(workspaceId)) ? await read() : page
+        return { data: data.map(show), meta }
+      },
+    )
+    app.get(
+      '/templates/:name',
+      {
+        config: { ...config, failures: [404] },
+        schema: {
+          operationId: 'getTemplate',
+          summary: 'Read a template',
+          description:
+            'One template in one language. If the copy does not have it, the list of the channel is read again.',
+          tags,
+          params: Type.Object({ name: Type.String({ description: 'The name of a template.' }) }),
+          querystring: Type.Object({
+            language: Type.Optional(Type.String({ maxLength: 20, description: '`en_US` when absent.' })),
+          }),
+          response: { 200: DataOf(TemplateView) },
+        },
+      },
+      async ({ caller: { workspaceId }, params: { name }, query: { language = 'en_US' } }) => {
+        const read = () => getListedTemplate(db, workspaceId, name, language)
+        const template = (await read()) ?? ((await refresh(workspaceId)) ? await read() : undefined)
+        if (!template) throw notFound('template')
+        return { data: show(template) }
+      },
+    )
+  }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,80 @@
+/** Templates of the public API: the channel's list in pages, and the values that each template needs. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider } from './provider.ts'
+import { assertRefused, type Json, main, start } from './support.ts'
+
+async function createTemplate({ connections }: Provider, template: Json): Promise<void> {
+  const { account_id, access_token, base_url, api_version } = connections.msgapp
+  const created = await fetch(`${base_url}/${api_version}/${account_id}/message_templates`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ language: 'en_US', category: 'UTILITY', ...template }),
+  })
+  assert.equal(created.status, 200, await created.text())
+}
+
+test(
+  'templates are listed with the params that a message needs, and a message takes them as they are',
+  main,
+  async (t) => {
+    const { api, connect } = await start(t)
+    const provider = await connect()
+    const all = (await api.get('/templates?limit=100')).body.data
+    assert.ok(all.length >= 5, 'the copy is empty, so the list is fetched')
+    const keyOf = ({ name, language }: Json) => `${name} ${language}`
+    assert.deepEqual(all.map(keyOf), all.map(keyOf).toSorted())
+    const confirmed = all.find(({ name }: Json) => name === 'order_confirmed')
+    assert.deepEqual(confirmed.params, { body: ['{{1}}', '{{2}}'] })
+    assert.deepEqual([confirmed.status, confirmed.language], ['APPROVED', 'en_US'])
+
+    let sentCount = 0
+    for (const { name, language, status, params } of all) {
+      if (status !== 'APPROVED' || params === null) continue
+      const template = { name, language, params }
+      const sent = await api.post('/messages', { to: `+1415555${3_000 + sentCount}`, type: 'template', template })
+      assert.equal(sent.status, 201, `${name}: ${sent.text}`)
+      sentCount++
+    }
+    assert.ok(sentCount >= 5)
+    assert.equal((await provider.sent()).length, sentCount)
+
+    const pages: Json[][] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Json = (await api.get(`/templates?limit=3&cursor=${cursor}`)).body
+      pages.push(page.data)
+      cursor = page.meta.next_cursor
+    }
+    assert.ok(pages.length > 1 && pages.slice(0, -1).every((page) => page.length === 3))
+    assert.deepEqual(pages.flat(), all)
+  },
+)
+
+test('templates are filtered, and one is read by name and language', async (t) => {
+  const { api, connect, workspace } = await start(t)
+  assert.deepEqual((await api.get('/templates')).body.data, [], 'without a connection there are none')
+  assertRefused(await api.get('/templates/hello_world'), 404, 'not_found', 'template not found')
+  const provider = await connect()
+  const components = [{ type: 'BODY', text: 'Hola {{name}}, hay noticias.', example: { body_text_named_params: [] } }]
+  await createTemplate(provider, { name: 'late_news', language: 'es', parameter_format: 'NAMED', components })
+  const { data } = (await api.get('/templates/late_news?language=es')).body
+  assert.deepEqual([data.params, data.language], [{ bodyNamed: { name: '{{name}}' } }, 'es'])
+  assertRefused(await api.get('/templates/late_news'), 404, 'not_found')
+  assertRefused(await api.get('/templates/%00'), 404, 'not_found')
+  assertRefused(await api.get(`/templates/late_news?language=${'x'.repeat(21)}`), 400, 'bad_request', /^language: /)
+
+  const names = async (query: string) => {
+    const page = await api.get(`/templates?${query}`)
+    assert.equal(page.status, 200, page.text)
+    return page.body.data.map(({ name }: Json) => name)
+  }
+  assert.deepEqual(await names('search=TE_new'), ['late_news'])
+  assert.deepEqual(await names('language=es'), ['late_news'])
+  assert.deepEqual(await names('search=te%25new'), [])
+  assert.deepEqual(await names('status=no_such'), [])
+  assert.ok((await names('status=approved&language=en_US')).includes('hello_world'))
+  assert.equal((await names('cursor=nonsense&limit=1')).length, 1)
+  assertRefused(await api.get('/templates', { key: await api.key('messages:read') }), 403, 'forbidden', /messages:send/)
+  const { api: stranger } = await workspace()
+  assert.deepEqual((await stranger.get('/templates')).body.data, [])
+})
