@@ -189,7 +189,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       v1.register(accountRoutes(db))
       v1.register(contactRoutes(db, signals))
       v1.register(segmentRoutes(db, filterFields))
-      v1.register(conversationRoutes(db))
+      v1.register(conversationRoutes(pools.reads))
       v1.register(messageRoutes({ db, sender, publicUrl }))
       v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
       v1.register(broadcastRoutes({ ...acceptContext, signals }))

@@ -3,13 +3,13 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { tagsJson } from '../contacts/tags.ts'
+import { resolveTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { statuses } from './filter-fields.ts'
-import { type Label, labelsJson } from './labels.ts'
+import { type Label, labelIds, labelsJson, resolveLabelsOf } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -35,7 +35,7 @@ export type Conversation = {
     name: string | null
     email: string | null
     company: string | null
-    tags: { id: string; name: string; color: string }[]
+    tags: Tag[]
   }
 }
 
@@ -56,14 +56,34 @@ export async function listConversations(
   if (contact_id) conditions.push(sql`v.contact_id = ${contact_id}`)
   if (channel) conditions.push(sql`v.channel = ${channel}`)
   const all = conditions.reduce((one, other) => sql`${one} and ${other}`)
-  const rows = await sql<Conversation[]>`
-    select ${conversationColumns(sql)}
+  const rows = await sql<ConversationRow[]>`
+    select v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
+      v.last_inbound_at, v.unread_count, v.snoozed_until, v.created_at, v.updated_at, ${labelIds(sql)} as label_ids,
+      c.phone, c.social_username, c.name, c.email, c.company, ${tagIds(sql)} as tag_ids
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
     where v.workspace_id = ${workspaceId} and v.id < ${before} and ${all}
     order by v.id desc
     limit ${limit + 1}`
-  return toPage(rows, limit)
+  const [tagsOf, labelsOf] = await Promise.all([
+    resolveTagsOf(sql, workspaceId, rows),
+    resolveLabelsOf(sql, workspaceId, rows),
+  ])
+  const { data, meta } = toPage(rows, limit)
+  return { data: data.map((row) => toConversation(row, tagsOf, labelsOf)), meta }
+}
+
+/** A conversation with its contact, as flat columns. The database writes them three times as fast as JSON. */
+type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
+  Omit<Conversation['contact'], 'id' | 'tags'> & { tag_ids: string; label_ids: string }
+
+function toConversation(
+  { phone, social_username, name, email, company, tag_ids, label_ids, ...conversation }: ConversationRow,
+  tagsOf: (ids: string) => Tag[],
+  labelsOf: (ids: string) => Label[],
+): Conversation {
+  const contact = { id: conversation.contact_id, phone, social_username, name, email, company, tags: tagsOf(tag_ids) }
+  return { ...conversation, labels: labelsOf(label_ids), contact }
 }
 
 export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {

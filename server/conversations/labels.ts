@@ -4,7 +4,7 @@
  * A name is unique without regard to case, in the spelling of its first use. The first use creates the label, and it stays
  * until a member deletes it. Labels are locked before conversations (see the lock order in ARCHITECTURE.md).
  */
-import { readTagName } from '../contacts/tags.ts'
+import { createPicker, readTagName, splitIds } from '../contacts/tags.ts'
 import { type Db, type Fragment, isDuplicate, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
@@ -24,6 +24,25 @@ export const labelsJson = (sql: Sql): Fragment => sql`coalesce((
   join labels l on l.workspace_id = cl.workspace_id and l.id = cl.label_id
   where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
 ), '[]')`
+
+/** The ids of the labels of conversation `v`, separated by spaces, for `resolveLabelsOf`. */
+export const labelIds = (sql: Sql): Fragment => sql`array_to_string(array(
+  select cl.label_id from conversation_labels cl where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
+), ' ')`
+
+/** Reads the labels that the rows of a page name. Returns the labels of a row, by name. */
+export async function resolveLabelsOf(
+  sql: Sql,
+  workspaceId: string,
+  rows: readonly { label_ids: string }[],
+): Promise<(ids: string) => Label[]> {
+  const ids = [...new Set(rows.flatMap(({ label_ids }) => splitIds(label_ids)))]
+  if (ids.length === 0) return () => []
+  const labels = await sql<Label[]>`
+    select id, name, color from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+    order by name_key`
+  return createPicker(labels)
+}
 
 export async function listLabels(sql: Sql, workspaceId: string): Promise<Label[]> {
   return sql<Label[]>`

@@ -106,7 +106,7 @@ function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, do
   done(isKnown ? undefined : new ApiError('invalid_request', `channel: must be one of ${channels.join(', ')}`))
 }
 
-export const conversationRoutes = (db: Db) => async (app: App) => {
+export const conversationRoutes = (reads: Db) => async (app: App) => {
   app.get(
     '/conversations',
     {
@@ -121,7 +121,7 @@ export const conversationRoutes = (db: Db) => async (app: App) => {
         response: { 200: ListOf(ConversationSchema) },
       },
     },
-    async ({ caller, query }) => listConversations(db, caller.workspaceId, query, readPosition(query)),
+    async ({ caller, query }) => listConversations(reads, caller.workspaceId, query, readPosition(query)),
   )
   app.get(
     '/conversations/:id',
@@ -136,6 +136,6 @@ export const conversationRoutes = (db: Db) => async (app: App) => {
         response: { 200: DataOf(ConversationSchema) },
       },
     },
-    async ({ caller, params }) => ({ data: await requireConversation(db, caller.workspaceId, params.id) }),
+    async ({ caller, params }) => ({ data: await requireConversation(reads, caller.workspaceId, params.id) }),
   )
 }
