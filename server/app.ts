@@ -143,7 +143,7 @@ export async function createApp(application: Application): Promise<App> {
 async function registerApi(app: App, application: Application, pages: Pages | undefined): Promise<void> {
   const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup } = application
   const { simulator, demoSite } = application
-  const db = pools.general
+  const { general: db, reads } = pools
   const { heartbeatMs, drainTimeoutMs } = { ...defaultLimits, ...application.limits }
   const streaming = { db, live, heartbeatMs, drainTimeoutMs }
   const liveSends = createLiveSendCounter(db, log)
@@ -187,10 +187,10 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       keepAnswers(v1, { sql: db, sealer, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes(db))
-      v1.register(contactRoutes(db, signals))
-      v1.register(segmentRoutes(db, filterFields))
-      v1.register(conversationRoutes(pools.reads))
-      v1.register(messageRoutes({ db, sender, publicUrl }))
+      v1.register(contactRoutes({ db, reads, signals }))
+      v1.register(segmentRoutes({ db, reads, fields: filterFields }))
+      v1.register(conversationRoutes(reads))
+      v1.register(messageRoutes({ reads, sender, publicUrl }))
       v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
       v1.register(broadcastRoutes({ ...acceptContext, signals }))
       v1.register(webhookRoutes({ db, sealer, guard, signals }))

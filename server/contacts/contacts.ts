@@ -13,16 +13,14 @@ import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
 import { type Attributes, changeAttributes, requireAttributes } from './attributes.ts'
 import { type deciders, setOptOut } from './opt-out.ts'
 import { identityOfPhone, requirePhone } from './phone.ts'
-import { contactColumns, emitCreated, recordCreated } from './resource.ts'
-import { readTagNames, replaceTags, resolveTags } from './tags.ts'
+import { contactColumns, contactRowColumns, emitCreated, type Flat, recordCreated, toContacts } from './resource.ts'
+import { readTagNames, replaceTags, resolveTags, type Tag } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
 export type ChannelName = (typeof channels)[number]
 
 /** The longest texts of a contact, in characters. */
 export const contactLimits = { name: 500, email: 320, company: 500 } as const
-
-type Tag = { id: string; name: string; color: string }
 
 export type Contact = {
   id: string
@@ -84,17 +82,16 @@ export async function listChangedContacts(
   filters: ContactFilters,
   position: ChangePosition,
 ): Promise<Page<Contact>> {
-  return listChanges(
-    sql,
-    position,
-    () => sql<(Contact & { changed_us: number })[]>`
-      select ${memberColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
-      from contacts c
-      where c.workspace_id = ${workspaceId} and ${isChangedAfter(sql, sql`c.updated_at`, sql`c.id`, position)}
-        and ${matchesFilters(sql, workspaceId, filters)}
-      order by c.updated_at, c.id
-      limit ${position.limit + 1}`,
-  )
+  return listChanges(sql, position, async () => {
+    const rows = await sql<Flat<Contact & { changed_us: number }>[]>`
+        select ${contactRowColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
+        from contacts c
+        where c.workspace_id = ${workspaceId} and ${isChangedAfter(sql, sql`c.updated_at`, sql`c.id`, position)}
+          and ${matchesFilters(sql, workspaceId, filters)}
+        order by c.updated_at, c.id
+        limit ${position.limit + 1}`
+    return toContacts<Contact & { changed_us: number }>(sql, workspaceId, rows)
+  })
 }
 
 /** One page of the contacts `c` that meet a condition, newest first. */
@@ -104,13 +101,13 @@ export async function listContactsWhere(
   condition: Fragment,
   { limit, before }: Position,
 ): Promise<Page<Contact>> {
-  const rows = await sql<Contact[]>`
-    select ${memberColumns(sql)}
+  const rows = await sql<Flat<Contact>[]>`
+    select ${contactRowColumns(sql)}
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id < ${before} and ${condition}
     order by c.id desc
     limit ${limit + 1}`
-  return toPage(rows, limit)
+  return toPage(await toContacts<Contact>(sql, workspaceId, rows), limit)
 }
 
 /** All contacts `c` that meet a condition, newest first, in chunks. No connection is held between two chunks. */

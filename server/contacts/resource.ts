@@ -1,7 +1,7 @@
 /** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
-import { tagsJson } from './tags.ts'
+import { resolveTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
 
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
@@ -14,6 +14,32 @@ export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
     c.id, c.phone, c.social_username, ${channels ?? stored} as channels, c.name, c.email, c.company, c.avatar_url,
     ${tagsJson(sql)} as tags,
     ${isoTime(sql, sql`c.created_at`)} as created_at, ${isoTime(sql, sql`c.updated_at`)} as updated_at`
+}
+
+/** A contact as flat columns, for pages: the database writes them three times as fast as JSON. */
+export type Flat<Contact> = Omit<Contact, 'channels' | 'tags'> & { channel_names: string; tag_ids: string }
+
+/** The fields of contact `c` for `toContacts`: those that members see. */
+export const contactRowColumns = (sql: Sql): Fragment => sql`
+  c.id, c.phone, c.social_username,
+  array_to_string(array(
+    select distinct i.channel from contact_identities i
+    where i.workspace_id = c.workspace_id and i.contact_id = c.id
+    order by i.channel
+  ), ' ') as channel_names,
+  c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.created_at, c.updated_at, c.attributes,
+  c.opted_out_at, c.opted_out_by`
+
+export async function toContacts<Contact extends { channels: string[]; tags: Tag[] }>(
+  sql: Sql,
+  workspaceId: string,
+  rows: readonly Flat<Contact>[],
+): Promise<Contact[]> {
+  const tagsOf = await resolveTagsOf(sql, workspaceId, rows)
+  return rows.map(({ channel_names, tag_ids, ...contact }) => {
+    const channels = channel_names === '' ? [] : channel_names.split(' ')
+    return { ...contact, channels, tags: tagsOf(tag_ids) } as unknown as Contact
+  })
 }
 
 /** A stored contact as JSON; null when it was erased. */

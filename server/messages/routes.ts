@@ -149,7 +149,7 @@ function readRequest({ workspaceId, defaultCountry }: Caller, body: Static<typeo
 }
 
 export const messageRoutes =
-  ({ db, sender, publicUrl }: { db: Db; sender: Sender; publicUrl: string }) =>
+  ({ reads, sender, publicUrl }: { reads: Db; sender: Sender; publicUrl: string }) =>
   async (app: App) => {
     app.post(
       '/messages',
@@ -203,6 +203,6 @@ export const messageRoutes =
         },
       },
       async ({ caller, params, query }) =>
-        listMessages(db, caller.workspaceId, params.id, publicUrl, readPosition(query)),
+        listMessages(reads, caller.workspaceId, params.id, publicUrl, readPosition(query)),
     )
   }

@@ -151,153 +151,155 @@ export const RemovedMembers = Type.Object(
 
 export const SegmentsQuery = ListQuery({ kind: Type.Optional(OneOf(kinds)) })
 
-export const segmentRoutes = (db: Db, fields: FilterFields) => async (app: App) => {
-  const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
-  const read = { scope: 'contacts:read' }
-  const write = { scope: 'contacts:write' }
+export const segmentRoutes =
+  ({ db, reads, fields }: { db: Db; reads: Db; fields: FilterFields }) =>
+  async (app: App) => {
+    const { Segment, CountedSegment, NewSegment, SegmentChanges } = createSchemas(fields)
+    const read = { scope: 'contacts:read' }
+    const write = { scope: 'contacts:write' }
 
-  app.post(
-    '/segments',
-    {
-      config: write,
-      preValidation: dropStaticFilter,
-      schema: {
-        operationId: 'createSegment',
-        summary: 'Create a segment',
-        description: 'A dynamic segment requires a `filter`. A static segment ignores it.',
-        tags,
-        body: NewSegment,
-        response: { 201: DataOf(CountedSegment) },
+    app.post(
+      '/segments',
+      {
+        config: write,
+        preValidation: dropStaticFilter,
+        schema: {
+          operationId: 'createSegment',
+          summary: 'Create a segment',
+          description: 'A dynamic segment requires a `filter`. A static segment ignores it.',
+          tags,
+          body: NewSegment,
+          response: { 201: DataOf(CountedSegment) },
+        },
       },
-    },
-    async ({ caller: { workspaceId }, body }, reply) => {
-      const segment = await createSegment(db, workspaceId, fields, body)
-      reply.code(201)
-      return { data: await countMembers(db, workspaceId, fields, segment) }
-    },
-  )
-  app.get(
-    '/segments',
-    {
-      config: { ...read, isShared: true },
-      schema: {
-        operationId: 'listSegments',
-        summary: 'List segments',
-        description: 'Newest first.',
-        tags,
-        querystring: SegmentsQuery,
-        response: { 200: ListOf(Segment) },
+      async ({ caller: { workspaceId }, body }, reply) => {
+        const segment = await createSegment(db, workspaceId, fields, body)
+        reply.code(201)
+        return { data: await countMembers(db, workspaceId, fields, segment) }
       },
-    },
-    async ({ caller, query }) => listSegments(db, caller.workspaceId, query, readPosition(query)),
-  )
-  app.get(
-    '/segments/:id',
-    {
-      config: read,
-      schema: {
-        operationId: 'getSegment',
-        summary: 'Read a segment',
-        description: 'One segment, with the exact number of its members.',
-        tags,
-        params: IdParams,
-        response: { 200: DataOf(CountedSegment) },
+    )
+    app.get(
+      '/segments',
+      {
+        config: { ...read, isShared: true },
+        schema: {
+          operationId: 'listSegments',
+          summary: 'List segments',
+          description: 'Newest first.',
+          tags,
+          querystring: SegmentsQuery,
+          response: { 200: ListOf(Segment) },
+        },
       },
-    },
-    async ({ caller: { workspaceId }, params }) => ({
-      data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
-    }),
-  )
-  app.patch(
-    '/segments/:id',
-    {
-      config: write,
-      schema: {
-        operationId: 'updateSegment',
-        summary: 'Change a segment',
-        description: 'Only the fields present change. The kind cannot change.',
-        tags,
-        params: IdParams,
-        body: SegmentChanges,
-        response: { 200: DataOf(CountedSegment) },
+      async ({ caller, query }) => listSegments(reads, caller.workspaceId, query, readPosition(query)),
+    )
+    app.get(
+      '/segments/:id',
+      {
+        config: read,
+        schema: {
+          operationId: 'getSegment',
+          summary: 'Read a segment',
+          description: 'One segment, with the exact number of its members.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(CountedSegment) },
+        },
       },
-    },
-    async ({ caller: { workspaceId }, params, body }) => {
-      const segment = await updateSegment(db, workspaceId, fields, params.id, body)
-      return { data: await countMembers(db, workspaceId, fields, segment) }
-    },
-  )
-  app.delete(
-    '/segments/:id',
-    {
-      config: write,
-      schema: {
-        operationId: 'deleteSegment',
-        summary: 'Delete a segment',
-        description: 'Deletes the segment. Its contacts stay.',
-        tags,
-        params: IdParams,
-        response: { 200: DataOf(Deleted) },
+      async ({ caller: { workspaceId }, params }) => ({
+        data: await countMembers(db, workspaceId, fields, await requireSegment(db, workspaceId, params.id)),
+      }),
+    )
+    app.patch(
+      '/segments/:id',
+      {
+        config: write,
+        schema: {
+          operationId: 'updateSegment',
+          summary: 'Change a segment',
+          description: 'Only the fields present change. The kind cannot change.',
+          tags,
+          params: IdParams,
+          body: SegmentChanges,
+          response: { 200: DataOf(CountedSegment) },
+        },
       },
-    },
-    async ({ caller, params }) => {
-      await deleteSegment(db, caller.workspaceId, params.id)
-      return { data: { id: params.id.toLowerCase(), deleted: true } }
-    },
-  )
-  app.get(
-    '/segments/:id/contacts',
-    {
-      config: { ...read, isShared: true },
-      schema: {
-        operationId: 'listSegmentContacts',
-        summary: 'List the contacts of a segment',
-        description: 'Newest contact first. A dynamic segment is computed on this read.',
-        tags,
-        params: IdParams,
-        querystring: ListQuery({}),
-        response: { 200: ListOf(ContactSchema) },
+      async ({ caller: { workspaceId }, params, body }) => {
+        const segment = await updateSegment(db, workspaceId, fields, params.id, body)
+        return { data: await countMembers(db, workspaceId, fields, segment) }
       },
-    },
-    async ({ caller, params, query }) => listMembers(db, caller.workspaceId, fields, params.id, readPosition(query)),
-  )
-  app.post(
-    '/segments/:id/contacts',
-    {
-      config: write,
-      schema: {
-        operationId: 'addSegmentContacts',
-        summary: 'Add contacts to a static segment',
-        description:
-          'Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a dynamic segment.',
-        tags,
-        params: IdParams,
-        body: ContactIds,
-        response: { 200: DataOf(AddedMembers) },
+    )
+    app.delete(
+      '/segments/:id',
+      {
+        config: write,
+        schema: {
+          operationId: 'deleteSegment',
+          summary: 'Delete a segment',
+          description: 'Deletes the segment. Its contacts stay.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(Deleted) },
+        },
       },
-    },
-    async ({ caller, params, body }) => {
-      const added = await addMembers(db, caller.workspaceId, params.id, body.contact_ids)
-      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
-    },
-  )
-  app.delete(
-    '/segments/:id/contacts',
-    {
-      config: write,
-      schema: {
-        operationId: 'removeSegmentContacts',
-        summary: 'Remove contacts from a static segment',
-        description: 'Ids that are not members are ignored. Returns 400 for a dynamic segment.',
-        tags,
-        params: IdParams,
-        body: ContactIds,
-        response: { 200: DataOf(RemovedMembers) },
+      async ({ caller, params }) => {
+        await deleteSegment(db, caller.workspaceId, params.id)
+        return { data: { id: params.id.toLowerCase(), deleted: true } }
       },
-    },
-    async ({ caller, params, body }) => {
-      const removed = await removeMembers(db, caller.workspaceId, params.id, body.contact_ids)
-      return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
-    },
-  )
-}
+    )
+    app.get(
+      '/segments/:id/contacts',
+      {
+        config: { ...read, isShared: true },
+        schema: {
+          operationId: 'listSegmentContacts',
+          summary: 'List the contacts of a segment',
+          description: 'Newest contact first. A dynamic segment is computed on this read.',
+          tags,
+          params: IdParams,
+          querystring: ListQuery({}),
+          response: { 200: ListOf(ContactSchema) },
+        },
+      },
+      async ({ caller, params, query }) => listMembers(db, caller.workspaceId, fields, params.id, readPosition(query)),
+    )
+    app.post(
+      '/segments/:id/contacts',
+      {
+        config: write,
+        schema: {
+          operationId: 'addSegmentContacts',
+          summary: 'Add contacts to a static segment',
+          description:
+            'Ids of existing members and unknown ids are ignored: compare `added` with `requested`. Returns 400 for a dynamic segment.',
+          tags,
+          params: IdParams,
+          body: ContactIds,
+          response: { 200: DataOf(AddedMembers) },
+        },
+      },
+      async ({ caller, params, body }) => {
+        const added = await addMembers(db, caller.workspaceId, params.id, body.contact_ids)
+        return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, added } }
+      },
+    )
+    app.delete(
+      '/segments/:id/contacts',
+      {
+        config: write,
+        schema: {
+          operationId: 'removeSegmentContacts',
+          summary: 'Remove contacts from a static segment',
+          description: 'Ids that are not members are ignored. Returns 400 for a dynamic segment.',
+          tags,
+          params: IdParams,
+          body: ContactIds,
+          response: { 200: DataOf(RemovedMembers) },
+        },
+      },
+      async ({ caller, params, body }) => {
+        const removed = await removeMembers(db, caller.workspaceId, params.id, body.contact_ids)
+        return { data: { segment_id: params.id.toLowerCase(), requested: body.contact_ids.length, removed } }
+      },
+    )
+  }
