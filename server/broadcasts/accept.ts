@@ -18,12 +18,12 @@ import { lengthOf } from '../lib/text.ts'
 import { parseTime } from '../lib/time.ts'
 import { markUploadsUsed, tokensIn } from '../media/uploads.ts'
 import { requireFilled, requireTemplate } from '../messages/template.ts'
+import { completeContact, expandValues, findValueFault } from '../messages/values.ts'
 import type { FilterFields } from '../segments/filter.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import { type Broadcast, beginSending, getBroadcast, requireBroadcast } from './broadcasts.ts'
 import { addCounts } from './counts.ts'
 import { countMembersOf } from './fill.ts'
-import { completeContact, expandValues, findValueFault } from './values.ts'
 
 export type RecipientInput = { to: string; name: string | undefined; params: TemplateParams | undefined }
 

@@ -5,8 +5,8 @@ import type { Channel, Template, TemplateParams } from '../channels/channel.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
 import type { Sql } from '../lib/db.ts'
 import { type MessageContent, toTemplateContent } from '../messages/template.ts'
+import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
 import { optedOutReason } from './broadcasts.ts'
-import { expandValues, hasFields, type ValuedContact, type ValueField } from './values.ts'
 
 /** The most broadcasts in a batch. */
 const maxBroadcasts = 8

@@ -14,6 +14,7 @@ import { nowIso } from '../lib/clock.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
+import { expandValues, findValueFault, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
   type AcceptContext,
@@ -28,7 +29,6 @@ import {
 import { optedOutReason } from './broadcasts.ts'
 import { type ChosenRecipient, type JudgedRecipient, judgeRecipients, missingFieldReason } from './choose.ts'
 import { noPhoneReason } from './fill.ts'
-import { expandValues, findValueFault, hasFields, type ValuedContact, type ValueField } from './values.ts'
 
 export type Preview = {
   total: number

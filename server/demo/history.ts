@@ -5,12 +5,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readOptOutRequest } from '../accounts/opt-out-words.ts'
-import { expandValues } from '../broadcasts/values.ts'
 import type { Template, TemplateParams } from '../channels/channel.ts'
 import { fillTemplate } from '../channels/msgapp/template.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { pastId, timeOfId } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
+import { expandValues } from '../messages/values.ts'
 import { demoBroadcast, demoPeople, guestList, type PersonKey } from './people.ts'
 import { type DemoLine, type DemoThread, demoThreads } from './texts.ts'
 
