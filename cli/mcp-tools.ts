@@ -1,6 +1,6 @@
 /** The tools of `parley mcp`. Each tool is a call of the public API; tools that send require a dry run first. */
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import type { Listing, Me, Parley, PostOptions } from '../sdk/src/index.ts'
+import type { Interactive, Listing, Me, Parley, PostOptions } from '../sdk/src/index.ts'
 import type { Confirmations } from './confirm.ts'
 import { CommandError } from './target.ts'
 
@@ -136,6 +136,14 @@ export const readTools: readonly Tool[] = [
     run: async ({ parley }) => ({ data: await parley.usage() }),
   }),
   defineTool({
+    name: 'get_message',
+    operation: 'getMessage',
+    description: 'Get a message with its delivery status.',
+    scope: 'messages:read',
+    input: Type.Object({ id: id('message') }),
+    run: async ({ parley }, { id }) => ({ data: await parley.messages.get(id) }),
+  }),
+  defineTool({
     name: 'get_broadcast',
     operation: 'getBroadcast',
     description: 'Get the status and counters of a broadcast.',
@@ -179,17 +187,35 @@ export const sendTools: readonly Tool[] = [
     name: 'send_message',
     output: SendOutput,
     description:
-      'Send a message to a phone number. Text and media require a message from the customer within the last 24 hours; ' +
-      'otherwise use a template. ' +
+      'Send a message to a phone number. Everything but a template requires a message from the customer within the last ' +
+      '24 hours. ' +
       'Call with dry_run: true first.',
     scope: 'messages:send',
     sends: true,
     input: Type.Object({
       to: Type.String({ description: 'A phone number such as +14155550100.' }),
-      type: Type.Optional(oneOf(['text', 'template', 'image', 'video', 'document', 'audio'])),
+      type: Type.Optional(
+        oneOf(['text', 'template', 'image', 'video', 'document', 'audio', 'interactive', 'location']),
+      ),
       text: Type.Optional(Type.String()),
       media_url: Type.Optional(Type.String()),
       template: Type.Optional(template),
+      interactive: Type.Optional(
+        Type.Unsafe<Interactive>({
+          type: 'object',
+          description:
+            'Buttons { kind: "buttons", body, buttons: [{ id, title }] }, a list { kind: "list", body, button, ' +
+            'sections: [{ title, rows: [{ id, title, description? }] }] } or a link { kind: "link", body, text, url }.',
+        }),
+      ),
+      location: Type.Optional(
+        Type.Object({
+          latitude: Type.Number(),
+          longitude: Type.Number(),
+          name: Type.Optional(Type.String()),
+          address: Type.Optional(Type.String()),
+        }),
+      ),
       ...confirmationInput,
     }),
     run: (context, input) =>

@@ -37,6 +37,8 @@ type Schema = {
   items?: Schema
   additionalProperties?: Schema
   anyOf?: Schema[]
+  oneOf?: Schema[]
+  const?: string
   enum?: string[]
   format?: string
   minLength?: number
@@ -83,8 +85,10 @@ const make = {
     const phone = nextPhone()
     for (const from of [oddPhone, phone]) await provider.writes({ from, text: 'hello' })
     const [conversation] = (await api.get('/conversations?limit=1')).body.data
-    return { ...conversation, phone }
+    const [message] = (await api.get(`/conversations/${conversation.id}/messages?limit=1`)).body.data
+    return { ...conversation, phone, message_id: message.id }
   },
+  messages: async (maker: Maker) => ({ id: (await make.conversations(maker)).message_id }),
   /** A workspace has room for a hundred. */
   webhooks: async ({ api }: Maker) => {
     for (const { id } of (await api.get('/webhooks')).body.data.slice(90)) await api.delete(`/webhooks/${id}`)
@@ -145,6 +149,22 @@ const templateParams = {
   cards: [{ headerMediaUrl: 'https://cdn.example/a.png', body: ['One'], bodyNamed: { name: 'Ann' } }],
 }
 
+const choices = {
+  kind: 'buttons',
+  body: 'Keep it?',
+  buttons: [
+    { id: 'yes', title: 'Yes' },
+    { id: 'no', title: 'No' },
+  ],
+}
+const choiceList = {
+  kind: 'list',
+  body: 'Which one?',
+  button: 'Choose',
+  sections: [{ title: 'All', rows: [{ id: 'one', title: 'One', description: 'The first' }] }],
+}
+const link = { kind: 'link', text: 'Open', url: 'https://shop.example/' }
+
 type Body = (subject: Json) => Json
 
 /**
@@ -170,6 +190,17 @@ const bodies: Record<string, Body | Body[]> = {
     name: nextName(),
     template: { name: 'order_confirmed', language: 'en_US', params: templateParams },
   }),
+  replyToConversation: [
+    () => ({ type: 'interactive', text: nextName(), interactive: { ...choices, header: 'Order', footer: 'Acme' } }),
+    () => ({ type: 'interactive', text: nextName(), interactive: choiceList }),
+    () => ({ type: 'interactive', text: nextName(), interactive: { ...link, body: nextName() } }),
+    () => ({
+      type: 'location',
+      text: nextName(),
+      location: { latitude: 1, longitude: 2, name: nextName(), address: nextName() },
+    }),
+    ({ message_id }) => ({ type: 'reaction', text: nextName(), reaction: { message_id, emoji: '' } }),
+  ],
   sendMessage: [
     ({ phone }) => ({
       to: phone,
@@ -330,8 +361,10 @@ function follow(contract: Contract, schema: Record<string, unknown>): Schema {
 }
 
 /** Something a schema describes. */
-function sample({ type, enum: allowed, format, properties = {}, items = {}, anyOf: [option] = [] }: Schema): Json {
+function sample({ type, enum: allowed, format, properties = {}, items = {}, anyOf, oneOf, ...rest }: Schema): Json {
+  const [option] = anyOf ?? oneOf ?? []
   if (option) return sample(option)
+  if (rest.const !== undefined) return rest.const
   const [kind] = [type].flat()
   if (allowed) return allowed[0]
   if (kind === 'object')
@@ -398,6 +431,8 @@ function fieldsOf(schema: Schema, value: Json, steps: Field['steps'] = [], path 
     const own = { steps: [...steps, step], path, schema: part, required, optional }
     return value?.[step] === undefined ? [own] : [own, ...fieldsOf(part, value[step], own.steps, path)]
   }
+  const ofKind = value?.kind && schema.oneOf?.find(({ properties }) => properties?.kind?.const === value.kind)
+  if (ofKind) return fieldsOf(ofKind, value, steps, path)
   if (schema.anyOf) return fieldsOf(schema.anyOf.find((option) => takes(option, value)) ?? {}, value, steps, path)
   if (schema.items) return field(0, `${path}[0]`, schema.items, false)
   const { additionalProperties: named } = schema
@@ -439,8 +474,9 @@ const numbersAndSuch = [
 const containers: unknown[] = [{}, [], [[]], { length: 1 }, ['x'], { toString: 1 }, new Raw('{"__proto__":"x"}')]
 const deep = [`${'['.repeat(100)}${']'.repeat(100)}`, `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`]
 
-function takes({ type = [], anyOf }: Schema, value: unknown): boolean {
-  if (anyOf) return anyOf.some((option) => takes(option, value))
+function takes({ type = [], anyOf, oneOf }: Schema, value: unknown): boolean {
+  const options = type.length === 0 ? (anyOf ?? oneOf) : anyOf
+  if (options) return options.some((option) => takes(option, value))
   const types = [type].flat().map((name) => (name === 'integer' ? 'number' : name))
   const parsed = value instanceof Raw ? JSON.parse(value.text) : value
   return types.includes(parsed === null ? 'null' : Array.isArray(parsed) ? 'array' : typeof parsed)
@@ -536,7 +572,8 @@ function assertKept({ status, text, body: { data } }: Answer, { steps }: Field, 
   assert.ok(status < 300, `${about}: ${text}`)
   const [first] = steps
   const shown = first === 'tags' ? data.tags[0].name : steps.reduce((part, step) => part?.[step], data)
-  if (shown === undefined) return
+  // A message shows its content, not the fields of the request.
+  if (shown === undefined || 'content_type' in data) return
   const isTrimmed = first === 'tags' || (first === 'name' && ('kind' in data || 'total_count' in data))
   const isBlankContact = 'channels' in data && value.trim() === ''
   const kept = isTrimmed || isBlankContact ? value.trim() : value

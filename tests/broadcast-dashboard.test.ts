@@ -378,7 +378,7 @@ test('a test send goes to one number at once, as a message of the member, with t
     [{ template, to: 'nobody' }, 'to: not a phone number'],
     [{ template }, 'to: required'],
     [{ to: phoneOf(0) }, 'template: required'],
-    [{ template: bare, to: phoneOf(5) }, /^to: the contact has no name/],
+    [{ template: bare, to: phoneOf(5) }, /^template\.params: the contact has no name/],
     [
       { template: { name: 'order_confirmed', params: ['{{contact.x}}', 'y'] }, to: phoneOf(0) },
       /unknown field contact\.x/,

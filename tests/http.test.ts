@@ -454,6 +454,7 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       'GET /conversations/{id}/messages messages:read',
       'GET /events/stream webhooks:manage',
       'GET /me ',
+      'GET /messages/{id} messages:read',
       'GET /segments contacts:read',
       'GET /segments/{id} contacts:read',
       'GET /segments/{id}/contacts contacts:read',
@@ -465,6 +466,7 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       'POST /broadcasts broadcasts:send',
       'POST /broadcasts/check broadcasts:send',
       'POST /contacts contacts:write',
+      'POST /conversations/{id}/messages messages:send',
       'POST /messages messages:send',
       'POST /messages/check messages:send',
       'POST /segments contacts:write',
@@ -478,6 +480,7 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
     [
       ['sendMessage', '201 400 401 402 403 429 500 502'],
       ['checkMessage', '200 400 401 402 403 429 500'],
+      ['replyToConversation', '201 400 401 402 403 404 429 500 502'],
       ['createBroadcast', '202 400 401 402 403 404 429 500'],
       ['checkBroadcast', '200 400 401 402 403 404 429 500'],
     ],

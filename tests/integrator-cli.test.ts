@@ -359,6 +359,7 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
     ...[
       'get_broadcast',
       'get_contact',
+      'get_message',
       'get_usage',
       'list_messages',
       'list_segment_members',

@@ -37,6 +37,7 @@ type Estate = {
   webConversations: string
   tag: string
   message: string
+  messages: string
   provider: Provider
   visitor: string
   secrets: Set<string>
@@ -116,6 +117,7 @@ async function furnish({ db, url, connect }: World, api: Api, word: string): Pro
     webConversations: onChannel('web'),
     tag: tag.id,
     message: sent.message_id,
+    messages: sent.message_id,
     provider,
     visitor,
     secrets: new Set([
@@ -182,6 +184,7 @@ async function startNeighbours(t: TestContext) {
 
 /** A body that would succeed on a resource of one's own. */
 const bodies: Record<string, (estate: Estate) => Json> = {
+  replyToConversation: ({ message }) => ({ text: 'Taken', reply_to_message_id: message }),
   createContact: () => ({ phone: '+14155550400', tags: [shared.tag] }),
   updateContact: () => ({ name: 'Taken', tags: ['Taken'] }),
   createSegment: () => ({ name: 'Taken' }),

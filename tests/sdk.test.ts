@@ -124,13 +124,16 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const [message] = (await parley.conversations.listMessages(conversation.id)).data
   assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])
 
+  const reply = await parley.conversations.reply(conversation.id, { type: 'template', template })
+  assert.equal((await parley.messages.get(reply.id)).template_name, 'order_confirmed')
+
   const recipients = [{ to: phone }, { to: 'nowhere' }]
   const counted = await parley.broadcasts.check({ name: 'All', template, recipients })
   assert.deepEqual(counted, { recipient_count: 1, skipped_count: 1 })
   const broadcast = await parley.broadcasts.create({ name: 'All', template, recipients: [{ to: phone }] })
   assert.equal(broadcast.total_count, 1)
   await until('the broadcast', async () => (await parley.broadcasts.get(broadcast.id)).status === 'sent')
-  assert.equal((await provider.sent(phone)).length, 2)
+  assert.equal((await provider.sent(phone)).length, 3)
 
   const webhook = await parley.webhooks.create({ url: 'https://127.0.0.1:1/x', events: ['contact.created'] })
   assert.match(webhook.secret, /^whsec_/)

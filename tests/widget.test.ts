@@ -204,6 +204,68 @@ test('a visitor attaches files by button, paste and drop, and sees those of the 
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC'
 
+test('a visitor taps buttons and rows by mouse and keyboard, opens a link, and sees a location', {
+  skip,
+}, async (t) => {
+  const { page, shop, api } = await openSite(t)
+  await page.goto(shop.url)
+  const { launcher, panel, text, bubbles } = partsOf(page)
+  await launcher.click()
+  await text.fill('Hello')
+  await page.keyboard.press('Enter')
+  const { id } = await until('the conversation', async () => (await api.get('/conversations')).body.data[0])
+  const send = async (body: Json) => {
+    const answer = await api.post(`/conversations/${id}/messages`, body)
+    assert.equal(answer.status, 201, answer.text)
+  }
+  const newestReplyId = async () =>
+    (await api.get(`/conversations/${id}/messages?limit=1`)).body.data[0].interactive_reply_id
+  const choices = [
+    { id: 'keep', title: 'Keep it' },
+    { id: 'cancel', title: 'Cancel it' },
+  ]
+  await send({
+    type: 'interactive',
+    interactive: { kind: 'buttons', header: 'Order A-1', body: 'Keep *it*?', footer: 'Acme', buttons: choices },
+  })
+  const keep = panel.getByRole('button', { name: 'Keep it' })
+  await keep.waitFor()
+  await assertAccessible(page)
+  await keep.focus()
+  await page.keyboard.press('Enter')
+  await until('the tap', async () => (await newestReplyId()) === 'keep')
+  assert.equal(await bubbles.last().textContent(), 'Keep it')
+  assert.equal(await keep.getAttribute('aria-pressed'), 'true')
+  assert.equal(await focused(page), 'choice', 'the focus stays on the button')
+  await panel.getByRole('button', { name: 'Cancel it' }).click({ force: true })
+  const rows = [{ id: 'm9', title: '09:00', description: '30 min' }]
+  await send({
+    type: 'interactive',
+    interactive: { kind: 'list', body: 'Pick a slot', button: 'Slots', sections: [{ title: 'Monday', rows }] },
+  })
+  await panel.getByText('Slots').click()
+  await panel.getByRole('button', { name: '09:00' }).click()
+  await until('the row', async () => (await newestReplyId()) === 'm9')
+  const url = 'https://shop.test/track'
+  await send({ type: 'interactive', interactive: { kind: 'link', body: 'Your parcel', text: 'Track', url } })
+  assert.equal(await panel.getByRole('link', { name: 'Track' }).getAttribute('href'), url)
+  await send({ type: 'location', location: { latitude: 1.5, longitude: -2, name: 'Shop', address: '1 Main St' } })
+  assert.match((await panel.getByRole('link', { name: 'Shop' }).getAttribute('href')) ?? '', /mlat=1\.5&mlon=-2/)
+  await assertAccessible(page)
+
+  // The choice is remembered: a reload shows it, and no second tap is possible.
+  await page.reload()
+  await keep.waitFor()
+  assert.deepEqual(
+    [await keep.getAttribute('aria-pressed'), await keep.getAttribute('aria-disabled')],
+    ['true', 'true'],
+  )
+  const taps = (await api.get(`/conversations/${id}/messages`)).body.data.filter(
+    (one: Json) => one.interactive_reply_id,
+  )
+  assert.equal(taps.length, 2)
+})
+
 test('messages written offline wait in order and are sent once when the connection is back', { skip }, async (t) => {
   const { page, shop, storedTexts, reply, url, siteId } = await openSite(t)
   await page.goto(shop.url)

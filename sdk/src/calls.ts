@@ -25,6 +25,7 @@ import type {
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewReply,
   NewSegment,
   NewWebhook,
   RemoveSegmentContactsResult,
@@ -51,6 +52,7 @@ export type Calls = {
   'GET /conversations/{id}': { params: { id: string }; data: Conversation }
   'GET /conversations/{id}/messages': { params: { id: string }; query: ListMessagesQuery; item: Message }
   'GET /me': { data: Me }
+  'GET /messages/{id}': { params: { id: string }; data: Message }
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
@@ -66,6 +68,7 @@ export type Calls = {
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
   'POST /broadcasts/check': { body: NewBroadcast; data: CheckedBroadcast }
   'POST /contacts': { body: NewContact; data: Contact }
+  'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
   'POST /messages': { body: NewMessage; data: SendResult }
   'POST /messages/check': { body: NewMessage; data: CheckedMessage }
   'POST /segments': { body: NewSegment; data: CountedSegment }

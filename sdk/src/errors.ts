@@ -4,7 +4,7 @@
  * Branch on `code`. Most codes come from the service and are listed in its API reference. The six codes below are the SDK's
  * own; the service uses none of them.
  */
-import type { ErrorBody } from './types.ts'
+import type { ErrorBody, PlatformErrorDetails } from './types.ts'
 
 /** Error codes of the service. */
 export type ServiceErrorCode = ErrorBody['error']['code']
@@ -28,6 +28,7 @@ type ErrorDetails = {
   status?: number | undefined
   requestId?: string | undefined
   retryAfter?: number | undefined
+  details?: PlatformErrorDetails | undefined
   cause?: unknown
 }
 
@@ -40,12 +41,19 @@ export class ParleyError extends Error {
   readonly requestId: string | undefined
   /** The response's `Retry-After` in seconds. */
   readonly retryAfter: number | undefined
+  /** With the code `platform_error` of a send: whether the channel rejected the message, its id, and the channel's code. */
+  readonly details: PlatformErrorDetails | undefined
 
-  constructor(code: ErrorCode, message: string, { status = 0, requestId, retryAfter, cause }: ErrorDetails = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { status = 0, requestId, retryAfter, details, cause }: ErrorDetails = {},
+  ) {
     super(message, cause === undefined ? {} : { cause })
     this.code = code
     this.status = status
     this.requestId = requestId
     this.retryAfter = retryAfter
+    this.details = details
   }
 }

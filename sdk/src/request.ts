@@ -134,7 +134,7 @@ export function parseResponse(response: Response, text: string): Outcome<Respons
     retryAfter: parseRetryAfter(headers.get('retry-after') ?? ''),
   }
   const error = isErrorBody(body)
-    ? new ParleyError(body.error.code, body.error.message, details)
+    ? new ParleyError(body.error.code, body.error.message, { ...details, details: body.error.details })
     : new ParleyError('unexpected_response', `${clientErrors.unexpected_response}: HTTP ${status}`, details)
   const isFinal =
     !retryableStatuses.has(status) ||

@@ -22,6 +22,7 @@ import type {
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewReply,
   NewSegment,
   NewWebhook,
   SecretRotation,
@@ -101,11 +102,15 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Newest first. */
   listMessages: (id: string, query: ListMessagesQuery = {}, options?: CallOptions) =>
     list('GET /conversations/{id}/messages', { params: { id }, query }, options),
+  /** Sends a message on the channel of the conversation and returns it once the channel accepts it. */
+  reply: (id: string, message: NewReply, options?: PostOptions) =>
+    call('POST /conversations/{id}/messages', { params: { id }, body: message }, options),
 })
 
 export const messagesOf = ({ call }: Caller) => ({
   /** Sends a message to a phone number and returns once the channel accepts it. More than 24 hours after the customer's last message, only templates are allowed. */
   send: (message: NewMessage, options?: PostOptions) => call('POST /messages', { body: message }, options),
+  get: (id: string, options?: CallOptions) => call('GET /messages/{id}', { params: { id } }, options),
   /** Runs the checks of `send`, except those of the channel. Sends nothing. */
   check: (message: NewMessage, options?: PostOptions) => call('POST /messages/check', { body: message }, options),
 })

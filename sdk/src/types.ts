@@ -201,6 +201,8 @@ export type ErrorBody = {
     code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "template_malformed" | "platform_error"
     /** For people; may change. */
     message: string
+    /** Present with the code `platform_error`. */
+    details?: PlatformErrorDetails | undefined
   }
 }
 
@@ -228,6 +230,45 @@ export type FilterRule = {
 export type GetTemplateQuery = {
   /** `en_US` when absent. */
   language?: string | undefined
+}
+
+export type Interactive = InteractiveButtons | InteractiveList | InteractiveLink
+
+export type InteractiveButtons = {
+  kind: "buttons"
+  body: string
+  header?: string | undefined
+  footer?: string | undefined
+  buttons: ({
+    /** Returned as `interactive_reply_id` of the message that a tap sends. Unique in the message. */
+    id: string
+    title: string
+  })[]
+}
+
+export type InteractiveLink = {
+  kind: "link"
+  body: string
+  /** The label of the button. */
+  text: string
+  /** An https URL. */
+  url: string
+}
+
+export type InteractiveList = {
+  kind: "list"
+  body: string
+  /** The label of the button that opens the list. */
+  button: string
+  sections: ({
+    title: string
+    rows: ({
+      /** Returned as `interactive_reply_id` of the message that a tap sends. Unique in the message. */
+      id: string
+      title: string
+      description?: string | undefined
+    })[]
+  })[]
 }
 
 export type Label = {
@@ -312,6 +353,13 @@ export type ListWebhookDeliveriesQuery = {
   status?: "pending" | "delivered" | "failed" | "canceled" | undefined
 }
 
+export type Location = {
+  latitude: number
+  longitude: number
+  name?: string | undefined
+  address?: string | undefined
+}
+
 export type Me = {
   account: {
     id: string
@@ -332,7 +380,7 @@ export type Message = {
   content_type: "text" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "button" | "reaction" | "template" | "unsupported"
   /** The text, the caption, the title of a tapped button, an emoji. */
   content_text: string | null
-  /** Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. Otherwise null. */
+  /** Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. For a message that you sent: `interactive` or `location`, as in the request. Otherwise null. */
   content: Record<string, unknown> | null
   /** Null until the media of a customer has been fetched. */
   media_url: string | null
@@ -431,7 +479,7 @@ export type NewMessage = {
   /** A phone number. Without a country code the default country of the workspace applies. */
   to: string
   /** `text` when absent. */
-  type?: "text" | "template" | "image" | "video" | "document" | "audio" | undefined
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | "reaction" | undefined
   /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
   text?: string | undefined
   /** A public URL; required for image, video, document and audio. */
@@ -439,10 +487,30 @@ export type NewMessage = {
   /** Shown in the chat for a document. */
   filename?: string | undefined
   template?: TemplateSend | undefined
+  interactive?: Interactive | undefined
+  location?: Location | undefined
+  reaction?: Reaction | undefined
   /** An earlier message of the same conversation to quote. */
   reply_to_message_id?: string | undefined
   /** The contact's name; replaces the stored name if different. */
   name?: string | undefined
+}
+
+export type NewReply = {
+  /** `text` when absent. */
+  type?: "text" | "template" | "image" | "video" | "document" | "audio" | "interactive" | "location" | "reaction" | undefined
+  /** The text of a text message, at most 4096 characters; the caption of an image, video or document, at most 1024. */
+  text?: string | undefined
+  /** A public URL; required for image, video, document and audio. */
+  media_url?: string | undefined
+  /** Shown in the chat for a document. */
+  filename?: string | undefined
+  template?: TemplateSend | undefined
+  interactive?: Interactive | undefined
+  location?: Location | undefined
+  reaction?: Reaction | undefined
+  /** An earlier message of the same conversation to quote. */
+  reply_to_message_id?: string | undefined
 }
 
 export type NewSegment = {
@@ -458,6 +526,21 @@ export type NewWebhook = {
   url: string
   /** The events to send; duplicates are ignored. */
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
+}
+
+export type PlatformErrorDetails = {
+  /** `rejected`: the channel did not send the message. `unknown`: it may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again. */
+  outcome: "rejected" | "unknown"
+  message_id: string
+  /** The channel's error code, or null if it sent none. */
+  channel_code: string | null
+}
+
+export type Reaction = {
+  /** A message of the same conversation. */
+  message_id: string
+  /** One emoji; empty removes the reaction. */
+  emoji: string
 }
 
 export type Recipient = {

@@ -195,7 +195,7 @@ export const broadcastDashboard =
       async ({ session: { workspaceId, defaultCountry, member }, body, idempotency }, reply) => {
         const { name, language = 'en_US', params } = body.template
         const sent = await sendTest(
-          { sql: db, sender },
+          sender,
           { workspaceId, defaultCountry, memberId: member.id, subject: idempotency?.subject },
           { to: body.to, template: { name, language, params: readParams(params) } },
         )

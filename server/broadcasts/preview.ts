@@ -9,12 +9,10 @@
 import type { Template, TemplateParams } from '../channels/channel.ts'
 import { requireMsgapp } from '../channels/connections.ts'
 import { getTemplate } from '../channels/templates.ts'
-import { identityOfPhone, requirePhone } from '../contacts/phone.ts'
 import { nowIso } from '../lib/clock.ts'
 import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
-import { badRequest } from '../lib/errors.ts'
 import type { Sender, SendRequest, SendResult } from '../messages/send.ts'
-import { expandValues, findValueFault, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
+import { expandValues, hasFields, type ValuedContact, type ValueField } from '../messages/values.ts'
 import { memberCondition, requireSegment } from '../segments/segments.ts'
 import {
   type AcceptContext,
@@ -238,7 +236,7 @@ export type TestSend = { template: NewBroadcast['template']; to: string }
 
 /** Sends the template to one number now, as an ordinary message of a member. */
 export async function sendTest(
-  { sql, sender }: { sql: Sql; sender: Sender },
+  sender: Sender,
   {
     workspaceId,
     defaultCountry,
@@ -247,18 +245,7 @@ export async function sendTest(
   }: PreviewCaller & Pick<SendRequest, 'subject'> & { memberId: string },
   { template, to }: TestSend,
 ): Promise<SendResult> {
-  const { name, language, params } = template
-  const fault = findValueFault(params, 'template.params')
-  if (fault) throw badRequest(fault)
-  const phone = requirePhone(to, defaultCountry, 'to')
-  const identity = identityOfPhone(phone)
-  const contact = (await findContacts(sql, workspaceId, [identity])).get(identity) ?? unknownContact
-  const expanded = expandValues(params, { ...contact, phone: contact.phone ?? phone })
-  if (!expanded.ok) {
-    const { missing } = expanded
-    throw badRequest(`to: ${missingFieldReason(missing)}; add a fallback, as in {{contact.${missing}|there}}`)
-  }
-  const draft = { type: 'template', name, language, params: expanded.params } as const
+  const draft = { type: 'template', ...template } as const
   const message = { to, name: undefined, draft, replyTo: undefined, memberId, subject }
   return sender.sendToPhone({ workspaceId, defaultCountry, ...message })
 }

@@ -188,10 +188,35 @@ export type ShownCard = {
   buttons: { text: string | null }[]
 }
 
+/** Choices or a link below a text. Buttons and rows have ids, which the customer's tap returns. */
+export type Interactive =
+  | {
+      kind: 'buttons'
+      body: string
+      header?: string | undefined
+      footer?: string | undefined
+      buttons: readonly { id: string; title: string }[]
+    }
+  | { kind: 'list'; body: string; button: string; sections: readonly ListSection[] }
+  | { kind: 'link'; body: string; text: string; url: string }
+type ListSection = {
+  title: string
+  rows: readonly { id: string; title: string; description?: string | undefined }[]
+}
+
+export type Location = {
+  latitude: number
+  longitude: number
+  name?: string | undefined
+  address?: string | undefined
+}
+
 export type Content =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; components: unknown[] }
+  | { type: 'interactive'; interactive: Interactive }
+  | { type: 'location'; location: Location }
   /** A reaction to the message `reply_to`. An empty emoji removes it. */
   | { type: 'reaction'; emoji: string }
 

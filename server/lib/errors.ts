@@ -2,7 +2,7 @@
  * The error shape of the API and the table of its codes.
  *
  * A caller's mistake is thrown as an `ApiError`. The HTTP server turns it into `{ error: { code, message } }` with the status
- * below. Codes are public and never change; messages are for people and may change. Any other error is a bug: the response is
+ * below, and with `details` where the code has some. Codes are public and never change; messages are for people and may change. Any other error is a bug: the response is
  * `internal` and reveals no details.
  */
 
@@ -27,12 +27,15 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly headers: Record<string, string>
+  /** For programs: facts of the message, as fields. */
+  readonly details: object | undefined
 
-  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}) {
+  constructor(code: ErrorCode, message: string, headers: Record<string, string> = {}, details?: object) {
     super(message)
     this.code = code
     this.status = statusOf[code]
     this.headers = headers
+    this.details = details
   }
 }
 
@@ -41,4 +44,6 @@ export const forbidden = (message: string) => new ApiError('forbidden', message)
 export const notFound = (what: string) => new ApiError('not_found', `${what} not found`)
 
 /** The body of every error response. */
-export const errorBody = (code: ErrorCode, message: string) => ({ error: { code, message } })
+export const errorBody = (code: ErrorCode, message: string, details?: object) => ({
+  error: { code, message, ...(details ? { details } : {}) },
+})

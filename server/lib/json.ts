@@ -47,6 +47,7 @@ type JsonSchema = {
   required?: string[]
   items?: JsonSchema
   anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
 }
 
 /**
@@ -54,7 +55,7 @@ type JsonSchema = {
  * depth. A required field stays, and the schema refuses it; so does an item of a list.
  */
 export function dropNulls(value: unknown, schema: JsonSchema): void {
-  for (const option of schema.anyOf ?? []) dropNulls(value, option)
+  for (const option of schema.anyOf ?? schema.oneOf ?? []) dropNulls(value, option)
   if (Array.isArray(value)) {
     if (schema.items) for (const item of value) dropNulls(item, schema.items)
   } else if (typeof value === 'object' && value !== null) {
@@ -72,6 +73,7 @@ const takesNull = ({ type, anyOf }: JsonSchema): boolean =>
 
 /** Refuses text that cannot be stored, in fields that the schema knows. Unknown fields are ignored. */
 export function requireStorable(value: unknown, schema: JsonSchema, path = ''): void {
+  for (const option of schema.oneOf ?? []) requireStorable(value, option, path)
   if (typeof value === 'string') {
     const isKnown = schema.type !== undefined || schema.anyOf !== undefined
     if (isKnown && !isStorable(value)) throw badRequest(`${path || 'body'}: contains a character that is not text`)

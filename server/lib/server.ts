@@ -130,6 +130,7 @@ export function createServer({
         removeAdditional: false,
         useDefaults: false,
         allErrors: false,
+        discriminator: true,
         keywords: [documentKeyword],
       },
       onCreate: addFormats,
@@ -225,7 +226,10 @@ export function createServer({
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     if (error instanceof ApiError) {
-      return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message))
+      return reply
+        .code(error.status)
+        .headers(error.headers)
+        .send(errorBody(error.code, error.message, error.details))
     }
     if (error.validation || (error.statusCode ?? 500) < 500) {
       return reply.code(400).send(errorBody('bad_request', describeRequestError(error)))

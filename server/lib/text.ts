@@ -52,6 +52,7 @@ export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
+export const isHttpsUrl = (text: string): boolean => URL.parse(text)?.protocol === 'https:'
 export const isHttpUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
 /** Length in characters (code points), which all limits of the API count. */

@@ -23,6 +23,11 @@ export async function readContent(
     const row = { content_type: 'reaction', content_text: emoji || null, content: null, media_url: null }
     return { content: { type: 'reaction', emoji }, row: { ...row, template_name: null } }
   }
+  if (draft.type === 'interactive' || draft.type === 'location') {
+    const { text, content } = describeStructured(draft)
+    const row = { content_type: draft.type, content_text: text, content, media_url: null, template_name: null }
+    return { content: draft, row }
+  }
   if (draft.type !== 'template') {
     const { type, text, media_url, filename } = draft
     const content = filename ? { filename } : null
@@ -31,6 +36,17 @@ export async function readContent(
   const fill = (template: Template) => channel.fillTemplate?.(template, draft.params)
   const template = await requireTemplate(sql, channel, connection, draft, stored, (one) => fill(one)?.ok === true)
   return toTemplateContent(draft, requireFilled(draft, fill(template)))
+}
+
+/** The line that lists show, and the content as the message's row has it: in the shape of the request. */
+function describeStructured(draft: Extract<Draft, { type: 'interactive' | 'location' }>) {
+  if (draft.type === 'interactive') {
+    const { interactive } = draft
+    return { text: interactive.body, content: { interactive } }
+  }
+  const { location } = draft
+  const words = [location.name, location.address].filter((part) => part !== undefined)
+  return { text: words.join(', ') || `${location.latitude}, ${location.longitude}`, content: { location } }
 }
 
 /**

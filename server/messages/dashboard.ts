@@ -10,7 +10,7 @@ import { badRequest } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, IdParams, ListOf, ListQuery, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { readDraft, readParams, replyFields, TemplateSchema } from './draft.ts'
+import { draftFields, readDraft, readParams, TemplateSchema } from './draft.ts'
 import { directions } from './messages.ts'
 import { previewTemplate } from './preview.ts'
 import { messageFields } from './routes.ts'
@@ -62,7 +62,7 @@ export const MemberMessage = Type.Object(
   { title: 'MemberMessage' },
 )
 
-const Reply = Type.Object(replyFields)
+const Reply = Type.Object(draftFields)
 
 const HeaderMedia = Type.Unsafe<{ format: string; url: string | null } | null>({
   type: ['object', 'null'],
@@ -113,7 +113,7 @@ export const messageDashboard =
         const { subject } = idempotency ?? {}
         const draft = readDraft(body)
         const { id: conversationId, channel } = await requireConversation(db, workspaceId, params.id)
-        const replyTo = draft.type === 'reaction' ? draft.message_id : body.reply_to_message_id
+        const replyTo = body.reply_to_message_id
         const id = await sender.reply({ workspaceId, conversationId, memberId: member.id, draft, replyTo, subject })
         reply.code(201)
         return { data: await requireMemberMessage(db, workspaceId, context, { channel, id }) }

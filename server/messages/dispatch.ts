@@ -11,7 +11,7 @@ import { recordConnectionOutcome } from '../channels/connections.ts'
 import { enrichPeople, identitiesOf, type PersonDetails } from '../contacts/people.ts'
 import { type Batch, createBatch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
-import { ApiError } from '../lib/errors.ts'
+import { platformError } from './platform-error.ts'
 import type { OutboundMessage } from './prepare.ts'
 import { type SendOutcome, toOutcome } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
@@ -54,10 +54,9 @@ export function createDispatcher({ sql, settle, signals, onSend }: DispatchOptio
     await recordAnswer(connection, contactId, outgoing.to, sent)
     if (sent.ok) return sent.external_id
     const unknown = 'the outcome is unknown, so the message is not sent again'
-    throw new ApiError(
-      'platform_error',
-      sent.outcome === 'rejected' ? sent.message : `${sent.message.replace(/\.$/, '')}; ${unknown}`,
-    )
+    throw sent.outcome === 'rejected'
+      ? platformError(sent.message, { id: message.id, outcome: 'rejected' })
+      : platformError(`${sent.message.replace(/\.$/, '')}; ${unknown}`, { id: message.id, outcome: 'unknown' })
   }
 }
 

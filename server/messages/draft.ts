@@ -1,8 +1,9 @@
 /** The body of a send request: its schema, and the rules between its fields. Needs neither the database nor the channel. */
-import type { TemplateParams } from '../channels/channel.ts'
+import type { Interactive, Location, TemplateParams } from '../channels/channel.ts'
 import { badRequest } from '../lib/errors.ts'
 import { inDocument, OneOf, type Static, Type } from '../lib/schema.ts'
 import { isHttpUrl, lengthOf } from '../lib/text.ts'
+import { InteractiveSchema, LocationSchema, readInteractive, readLocation } from './interactive.ts'
 
 const maxTextLength = 4096
 const maxCaptionLength = 1024
@@ -62,7 +63,26 @@ export const TemplateSchema = Type.Object(
 export const readParams = (params: Static<typeof ParamsSchema> = {}): TemplateParams =>
   Array.isArray(params) ? { body: params } : params
 
-const sendTypes = ['text', 'template', 'image', 'video', 'document', 'audio'] as const
+const sendTypes = [
+  'text',
+  'template',
+  'image',
+  'video',
+  'document',
+  'audio',
+  'interactive',
+  'location',
+  'reaction',
+] as const
+
+/** A reaction to a message of the conversation. */
+const ReactionSchema = Type.Object(
+  {
+    message_id: Type.String({ format: 'uuid', description: 'A message of the same conversation.' }),
+    emoji: Type.String({ maxLength: 100, description: 'One emoji; empty removes the reaction.' }),
+  },
+  { title: 'Reaction' },
+)
 
 export const draftFields = {
   type: Type.Optional(OneOf(sendTypes, { description: '`text` when absent.' })),
@@ -80,33 +100,22 @@ export const draftFields = {
   ),
   filename: Type.Optional(Type.String({ maxLength: 255, description: 'Shown in the chat for a document.' })),
   template: Type.Optional(TemplateSchema),
+  interactive: Type.Optional(InteractiveSchema),
+  location: Type.Optional(LocationSchema),
+  reaction: Type.Optional(ReactionSchema),
   reply_to_message_id: Type.Optional(
     Type.String({ format: 'uuid', description: 'An earlier message of the same conversation to quote.' }),
   ),
 }
 
-/** A reaction to a message of the conversation. */
-const ReactionSchema = Type.Object(
-  {
-    message_id: Type.String({ format: 'uuid' }),
-    emoji: Type.String({ maxLength: 100, description: 'One emoji; empty removes the reaction.' }),
-  },
-  { title: 'Reaction' },
-)
-
-/** The body of a member's reply: also a reaction. */
-export const replyFields = {
-  ...draftFields,
-  type: Type.Optional(OneOf([...sendTypes, 'reaction'], { description: '`text` when absent.' })),
-  reaction: Type.Optional(ReactionSchema),
-}
-
-const Draft = Type.Object(replyFields)
+const Draft = Type.Object(draftFields)
 
 export type Draft =
   | { type: 'text'; text: string }
   | { type: 'image' | 'video' | 'document' | 'audio'; media_url: string; text: string | null; filename: string | null }
   | { type: 'template'; name: string; language: string; params: TemplateParams }
+  | { type: 'interactive'; interactive: Interactive }
+  | { type: 'location'; location: Location }
   | { type: 'reaction'; message_id: string; emoji: string }
 
 /** Applies the rules between the fields of a request. 400 names the field and the rule. */
@@ -118,6 +127,14 @@ export function readDraft(body: Static<typeof Draft>): Draft {
     if (!template) throw badRequest('template: required')
     const { name, language = 'en_US', params } = template
     return { type, name, language, params: readParams(params) }
+  }
+  if (type === 'interactive') {
+    if (!body.interactive) throw badRequest('interactive: required')
+    return { type, interactive: readInteractive(body.interactive) }
+  }
+  if (type === 'location') {
+    if (!body.location) throw badRequest('location: required')
+    return { type, location: readLocation(body.location) }
   }
   if (type === 'reaction') {
     if (!body.reaction) throw badRequest('reaction: required')
@@ -139,6 +156,14 @@ export function readDraft(body: Static<typeof Draft>): Draft {
     text: text || null,
     filename: type === 'document' ? body.filename || null : null,
   }
+}
+
+/** The message that a request quotes or reacts to, and the field that names it. */
+export type Quote = { id: string; field: 'reply_to_message_id' | 'reaction.message_id' }
+
+export function readQuote(draft: Draft, replyTo: string | undefined): Quote | undefined {
+  if (draft.type === 'reaction') return { id: draft.message_id, field: 'reaction.message_id' }
+  return replyTo === undefined ? undefined : { id: replyTo, field: 'reply_to_message_id' }
 }
 
 /** One emoji, which may be a sequence: with a skin tone, joined, a flag or a keycap. */

@@ -33,6 +33,7 @@ export async function applyEcho(
   const id = newId()
   const { media_id, media_source, media_token, mime_type, filename } = toMediaColumns(echo.media)
   const isUnreadable = echo.content_type === 'unsupported'
+  const ownTypes = echo.content_type === 'text' ? ['text', 'interactive'] : [echo.content_type]
   const applied = await db.begin(async (sql): Promise<boolean | undefined> => {
     // The lock serializes the echoes of a conversation.
     const [locked] = await sql`
@@ -41,13 +42,14 @@ export async function applyEcho(
     const [known] = await sql`
       select 1 from messages where workspace_id = ${workspaceId} and external_id = ${echo.external_id}`
     if (known) return true
-    // A send of ours that has no id of the channel yet: with the same text, or any when the echo is unreadable.
+    // A send of ours that has no id of the channel yet: with the same text, or any when the echo is unreadable. The echo of
+    // buttons is a text.
     const [own] = await sql<{ id: string; is_answered: boolean }[]>`
       select id, created_at < now() - make_interval(secs => ${echoTimeoutSeconds}) as is_answered
       from messages
       where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and direction = 'outbound'
         and external_id is null and status = 'pending' and (${isUnreadable}
-          or content_type = ${echo.content_type} and content_text is not distinct from ${echo.content_text})
+          or content_type = any(${ownTypes}) and content_text is not distinct from ${echo.content_text})
       order by id
       limit 1
       for no key update`

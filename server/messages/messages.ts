@@ -6,7 +6,7 @@
  */
 import type { ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
-import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
+import { type Fragment, isoTime, type Sql, sharedFragment } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { bottom, type Page, type Position, toPage, top } from '../lib/page.ts'
@@ -70,6 +70,24 @@ export async function listMessages(
     limit ${limit + 1}`
   return toPage(rows, limit)
 }
+
+/**
+ * One message of any conversation. Found by its id alone: merging two contacts moves a message to another conversation. For a
+ * pool with prepared statements.
+ */
+export async function requireMessage(sql: Sql, workspaceId: string, id: string, publicUrl: string): Promise<Message> {
+  const [message] = isUuid(id)
+    ? await sql<Message[]>`
+        select ${publicColumns(sql, publicUrl)}
+        from messages m
+        join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
+        where m.workspace_id = ${workspaceId} and m.id = ${id}`
+    : []
+  if (!message) throw notFound('message')
+  return message
+}
+
+const publicColumns = sharedFragment((sql, publicUrl) => messageColumns(sql, sql`v.channel`, publicUrl))
 
 export async function getMessage(
   sql: Sql,

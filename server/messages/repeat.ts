@@ -7,9 +7,9 @@ import type { Signals } from '../accounts/signals.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Batch } from '../lib/batch.ts'
 import type { Sql } from '../lib/db.ts'
-import { ApiError } from '../lib/errors.ts'
 import { getMessage, type Message, type MessageStatus } from './messages.ts'
-import type { SendOutcome } from './settle.ts'
+import { platformError } from './platform-error.ts'
+import { isSweptError, type SendOutcome } from './settle.ts'
 import { signalMessages } from './signal-messages.ts'
 
 /** How long a repeated request waits for the outcome of the first. */
@@ -42,10 +42,13 @@ export function createRepeatReader({
       if (!message) return undefined
       // The channel gave the message an id, so it accepted it, whatever its status is now.
       if (message.message_id !== id || acceptedStatuses.has(message.status)) return message
-      if (message.status === 'failed')
-        throw new ApiError('platform_error', message.error_text ?? 'the channel refused the message')
+      if (message.status === 'failed') {
+        const reason = message.error_text ?? 'the channel refused the message'
+        throw platformError(reason, { id, outcome: isSweptError(message.error_text) ? 'unknown' : 'rejected' })
+      }
       if (performance.now() > deadline) {
-        throw new ApiError('platform_error', 'the outcome of this message is not known yet, so it is not sent again')
+        const unknown = 'the outcome of this message is not known yet, so it is not sent again'
+        throw platformError(unknown, { id, outcome: 'unknown' })
       }
       if (channel === 'web') {
         // Storing a web message is sending it, and no report will come: only its status was not written.

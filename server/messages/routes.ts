@@ -1,5 +1,5 @@
 /**
- * `/messages`: send. `/conversations/{id}/messages`: read.
+ * `/messages`: send, read one. `/conversations/{id}/messages`: reply, list.
  *
  * The journey of a send, file by file: `routes.ts` (HTTP) → `draft.ts` (the fields of the request) → `send.ts` → `repeat.ts`
  * (a repeated request) → `sendable.ts` (window, channel, quoted message) → `content.ts`, `template.ts` (what is sent) →
@@ -25,7 +25,14 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { draftFields, readDraft } from './draft.ts'
-import { directions, listMessages, type MessageError, messageStatuses, senderTypes } from './messages.ts'
+import {
+  directions,
+  listMessages,
+  type MessageError,
+  messageStatuses,
+  requireMessage,
+  senderTypes,
+} from './messages.ts'
 import type { Sender } from './send.ts'
 
 const tags = ['Messages']
@@ -41,7 +48,7 @@ export const messageFields = {
     type: ['object', 'null'],
     additionalProperties: true,
     description:
-      'Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. Otherwise null.',
+      'Structured content in the format of the channel: an order, a form response, contact cards, coordinates, a referral, a shared link. For a message that you sent: `interactive` or `location`, as in the request. Otherwise null.',
   }),
   media_url: NullableText({ format: 'uri', description: 'Null until the media of a customer has been fetched.' }),
   template_name: NullableText(),
@@ -113,6 +120,23 @@ const NewMessage = Type.Object(
   },
 )
 
+const Reply = Type.Object(draftFields, {
+  title: 'NewReply',
+  examples: [
+    {
+      type: 'interactive',
+      interactive: {
+        kind: 'buttons',
+        body: 'Do you want to keep your order?',
+        buttons: [
+          { id: 'keep', title: 'Keep it' },
+          { id: 'cancel', title: 'Cancel it' },
+        ],
+      },
+    },
+  ],
+})
+
 const SendResult = Type.Object(
   {
     message_id: Uuid,
@@ -159,7 +183,7 @@ export const messageRoutes =
           operationId: 'sendMessage',
           summary: 'Send a message',
           description:
-            'Finds or creates the contact and the conversation, then sends. Text and media can be sent only within 24 hours of the last message of the customer; after that, use an approved template. 201 means that the channel accepted the message.',
+            'Finds or creates the contact and the conversation, then sends. Everything but a template can be sent only within 24 hours of the last message of the customer. Template values may contain contact fields, such as `{{contact.name|there}}`. 201 means that the channel accepted the message.',
           tags,
           body: NewMessage,
           response: { 201: DataOf(SendResult, 'The channel accepted the message.') },
@@ -187,6 +211,46 @@ export const messageRoutes =
       async ({ caller, body }) => ({
         data: await sender.checkToPhone({ ...readRequest(caller, body), subject: undefined }),
       }),
+    )
+    app.get(
+      '/messages/:id',
+      {
+        config: { scope: 'messages:read' },
+        schema: {
+          operationId: 'getMessage',
+          summary: 'Read a message',
+          description: 'One message of any conversation, with its delivery status.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(MessageSchema) },
+        },
+      },
+      async ({ caller, params }) => ({
+        data: await requireMessage(reads, caller.workspaceId, params.id, publicUrl),
+      }),
+    )
+    app.post(
+      '/conversations/:id/messages',
+      {
+        config: { scope: 'messages:send', failures: [402, 502], isQuiet: true },
+        schema: {
+          operationId: 'replyToConversation',
+          summary: 'Send a message in a conversation',
+          description:
+            'Takes the body of `POST /messages` without `to` and `name`, and sends on the channel of the conversation. `msgapp` and `social` accept free-form messages only within 24 hours of the last message of the customer. A type that the channel does not support is a 400. 201 means that the channel accepted the message.',
+          tags,
+          params: IdParams,
+          body: Reply,
+          response: { 201: DataOf(MessageSchema, 'The channel accepted the message.') },
+        },
+      },
+      async ({ caller: { workspaceId }, params, body, idempotency }, reply) => {
+        const draft = readDraft(body)
+        const request = { workspaceId, conversationId: params.id, draft, replyTo: body.reply_to_message_id }
+        const id = await sender.reply({ ...request, subject: idempotency?.subject })
+        reply.code(201)
+        return { data: await requireMessage(reads, workspaceId, id, publicUrl) }
+      },
     )
     app.get(
       '/conversations/:id/messages',

@@ -1,5 +1,5 @@
 /**
- * Sends one message: `POST /v1/messages`, and a member's reply in a conversation. The header of `routes.ts` lists the files
+ * Sends one message: to a phone number, or in a conversation. The header of `routes.ts` lists the files
  * of the journey. Every check runs before anything is written or counted.
  */
 import { requireQuota } from '../accounts/quota.ts'
@@ -20,13 +20,14 @@ import { newId } from '../lib/id.ts'
 import { createTtlCache } from '../lib/ttl-cache.ts'
 import { linkUploads, readContent } from './content.ts'
 import { createDispatcher } from './dispatch.ts'
-import type { Draft } from './draft.ts'
+import { type Draft, readQuote } from './draft.ts'
 import { createPreparer } from './prepare.ts'
 import { requestReindex } from './reindex-requests.ts'
 import { createRepeatReader } from './repeat.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { createSettler } from './settle.ts'
 import type { StatusFollower } from './status-follower.ts'
+import { fillContactFields, type TemplateRecipient } from './template.ts'
 
 export type SenderOptions = {
   pools: { messages: Db; settle: Db }
@@ -66,7 +67,8 @@ export type SendResult = {
 type ReplyRequest = {
   workspaceId: string
   conversationId: string
-  memberId: string
+  /** The member who sends it; undefined when an API key does. */
+  memberId?: string
   draft: Draft
   replyTo: string | undefined
   subject: Subject | undefined
@@ -84,7 +86,7 @@ export type Sender = {
   sendToPhone(request: SendRequest): Promise<SendResult>
   /** Applies the checks of `sendToPhone`. Changes nothing and does not call the channel. */
   checkToPhone(request: SendRequest): Promise<CheckResult>
-  /** Sends a member's reply on the channel of the conversation. Returns the message's id. */
+  /** Sends a reply on the channel of the conversation. Returns the message's id. */
   reply(request: ReplyRequest): Promise<string>
 }
 
@@ -121,12 +123,21 @@ export function createSender(options: SenderOptions): Sender {
 
   type Target = Awaited<ReturnType<typeof readTarget>>
 
-  async function requireAllowed(request: SendRequest, { found, connection, template }: Target) {
-    const { workspaceId, draft, replyTo } = request
+  async function requireAllowed(request: SendRequest, { phone, newName, found, connection, template }: Target) {
+    const { workspaceId, replyTo } = request
     const channel = channels.msgapp
-    const quoted = await requireQuoted(sql, workspaceId, channel, found?.conversation_id, replyTo)
-    if (draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
-    return { quoted, message: await readContent(sql, channel, connection, draft, template) }
+    const quote = readQuote(request.draft, replyTo)
+    const quoted = await requireQuoted(sql, workspaceId, channel, found?.conversation_id, quote)
+    if (request.draft.type !== 'template') requireWindow(channel, found?.last_inbound_at ?? null, false)
+    const recipient = { id: found?.contact_id, phone: found?.phone ?? phone, name: newName }
+    const draft = await fillDraft(workspaceId, request.draft, recipient)
+    const message = await readContent(sql, channel, connection, draft, template)
+    return { quoted, quotedId: quote?.id ?? null, message }
+  }
+
+  async function fillDraft(workspaceId: string, draft: Draft, recipient: TemplateRecipient): Promise<Draft> {
+    if (draft.type !== 'template') return draft
+    return { ...draft, params: await fillContactFields(sql, workspaceId, draft.params, recipient) }
   }
 
   async function checkToPhone(request: SendRequest): Promise<CheckResult> {
@@ -158,7 +169,7 @@ export function createSender(options: SenderOptions): Sender {
       ...row,
       workspace_id: workspaceId,
       id,
-      reply_to_message_id: request.replyTo ?? null,
+      reply_to_message_id: allowed.quotedId,
       broadcast_id: null,
       sender_type: 'agent',
       sender_id: request.memberId ?? null,
@@ -188,7 +199,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   async function reply(request: ReplyRequest): Promise<string> {
-    const { workspaceId, conversationId, memberId, draft, replyTo, subject } = request
+    const { workspaceId, conversationId, memberId, subject } = request
     const conversation = await requireConversation(sql, workspaceId, conversationId)
     const channel = channels[conversation.channel]
     const id = subject?.id ?? newId()
@@ -200,9 +211,13 @@ export function createSender(options: SenderOptions): Sender {
         ? await requireMsgapp(sql, sealer, workspaceId)
         : await getConnection(sql, sealer, workspaceId, channel.name)
     if (!connection) throw badRequest(`the workspace has no ${channel.name} connection`)
-    requireSendable(channel.name, draft)
-    const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, replyTo)
-    const isLate = draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, true)
+    requireSendable(channel.name, request.draft)
+    const quote = readQuote(request.draft, request.replyTo)
+    const quoted = await requireQuoted(sql, workspaceId, channel, conversationId, quote)
+    const isByMember = memberId !== undefined
+    const isLate = request.draft.type !== 'template' && requireWindow(channel, conversation.last_inbound_at, isByMember)
+    const { id: contactId, phone, name } = conversation.contact
+    const draft = await fillDraft(workspaceId, request.draft, { id: contactId, phone, name })
     const template =
       draft.type === 'template' ? await getTemplate(sql, workspaceId, draft.name, draft.language) : undefined
     const checked = await readContent(sql, channel, connection, draft, template)
@@ -214,10 +229,10 @@ export function createSender(options: SenderOptions): Sender {
     await preparer.prepare({
       ...row,
       ...message,
-      reply_to_message_id: replyTo ?? null,
+      reply_to_message_id: quote?.id ?? null,
       broadcast_id: null,
       sender_type: 'agent',
-      sender_id: memberId,
+      sender_id: memberId ?? null,
     })
     await dispatch({
       channel,

@@ -1,5 +1,5 @@
 /** Checks whether a message may be sent: the window, the channel's limits, the quoted message, the recipient. */
-import type { Channel, Person } from '../channels/channel.ts'
+import type { Channel, Interactive, Person } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { identityOfPhone } from '../contacts/phone.ts'
 import { windowOf } from '../conversations/window.ts'
@@ -7,7 +7,8 @@ import { nowMs } from '../lib/clock.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import type { Draft } from './draft.ts'
+import { lengthOf } from '../lib/text.ts'
+import type { Draft, Quote } from './draft.ts'
 
 /** Throws 400 when the window is closed. Returns whether only a member may still write (the late window). */
 export function requireWindow(channel: Channel, lastInboundAt: string | null, byMember: boolean): boolean {
@@ -34,12 +35,33 @@ export function requireSendable(channel: ChannelName, draft: Draft): void {
     if (!isHeart) throw badRequest('reaction.emoji: the social channel supports only ❤️')
     return
   }
-  if (channel === 'social' && draft.type !== 'text' && draft.text) {
-    throw badRequest('text: the social channel has no captions')
+  if (channel === 'social') requireSocial(draft)
+}
+
+const maxSocialBytes = 1_000
+const maxSocialLinkText = 640
+
+function requireSocial(draft: Exclude<Draft, { type: 'template' | 'reaction' }>): void {
+  if (draft.type === 'location') throw badRequest('type: the social channel has no locations')
+  if (draft.type === 'text') requireBytes(draft.text, 'text')
+  else if (draft.type === 'interactive') requireSocialChoices(draft.interactive)
+  else if (draft.text) throw badRequest('text: the social channel has no captions')
+}
+
+function requireSocialChoices(interactive: Interactive): void {
+  if (interactive.kind === 'list') throw badRequest('interactive.kind: the social channel has no lists')
+  if (interactive.kind === 'link') {
+    if (lengthOf(interactive.body) <= maxSocialLinkText) return
+    throw badRequest(`interactive.body: the social channel accepts at most ${maxSocialLinkText} characters with a link`)
   }
-  if (channel === 'social' && draft.type === 'text' && Buffer.byteLength(draft.text) > 1_000) {
-    throw badRequest('text: the social channel accepts at most 1000 bytes')
-  }
+  if (interactive.header !== undefined) throw badRequest('interactive.header: the social channel has no headers')
+  if (interactive.footer !== undefined) throw badRequest('interactive.footer: the social channel has no footers')
+  requireBytes(interactive.body, 'interactive.body')
+}
+
+function requireBytes(text: string, field: string): void {
+  if (Buffer.byteLength(text) <= maxSocialBytes) return
+  throw badRequest(`${field}: the social channel accepts at most ${maxSocialBytes} bytes`)
 }
 
 /** The channel's id of the message to quote. 400 when it is not in the conversation or the channel has no id for it. */
@@ -48,20 +70,20 @@ export async function requireQuoted(
   workspaceId: string,
   channel: Channel,
   conversationId: string | null | undefined,
-  id: string | undefined,
+  quote: Quote | undefined,
 ): Promise<string | null> {
-  if (id === undefined) return null
+  if (quote === undefined) return null
+  const { id, field } = quote
   const [message] =
     conversationId && isUuid(id)
       ? await sql<{ external_id: string | null; is_sent: boolean }[]>`
           select external_id, status not in ('pending', 'failed') as is_sent from messages
           where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
       : []
-  if (!message) throw badRequest('reply_to_message_id: not a message of this conversation')
+  if (!message) throw badRequest(`${field}: not a message of this conversation`)
   const { external_id, is_sent } = message
   const quoted = channel.quotableId ? channel.quotableId(external_id, is_sent ? id : null) : external_id
-  if (quoted === null)
-    throw badRequest('reply_to_message_id: the channel has no id for this message, so it cannot be quoted')
+  if (quoted === null) throw badRequest(`${field}: the channel has no id for this message, so it cannot be quoted`)
   return quoted
 }
 

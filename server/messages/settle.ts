@@ -157,6 +157,10 @@ export async function failUnsent(
 
 /** A message without a report for this long has failed. */
 const reportTimeoutMinutes = 15
+const noReport = `no report from the channel within ${reportTimeoutMinutes} minutes`
+
+/** Whether the sweep failed the message with this error: the channel may still have accepted it. */
+export const isSweptError = (error: string | null): boolean => error?.endsWith(noReport) ?? false
 
 /**
  * Fails messages that are at most `maxAgeDays` old and had no report in time; a later report still moves them. Returns
@@ -174,7 +178,7 @@ export async function sweepPending(
     with settled_messages as (
       update messages m set
         status = 'failed',
-        error = coalesce(m.error || '; ', '') || ${`no report from the channel within ${reportTimeoutMinutes} minutes`}
+        error = coalesce(m.error || '; ', '') || ${noReport}
       where m.external_id is null and m.direction = 'outbound' and m.status = 'pending'
         and m.created_at > now() - make_interval(days => ${maxAgeDays})
         and m.created_at <= now() - make_interval(mins => ${reportTimeoutMinutes})

@@ -89,8 +89,8 @@ async function insertMessages(
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
-        content jsonb, media_url text, external_id text, reply_to text, interactive_reply_id text, sent_at timestamptz, created_at timestamptz,
-        channel text, identity text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
+        content jsonb, media_url text, external_id text, reply_to text, reply_to_message_id uuid,
+        interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, identity text, media_id uuid, media_source jsonb, media_token text, mime_type text, filename text
       )
     ),
     -- Their conversations, locked first and in the order of their ids: two batches with the same message wait here.
@@ -107,7 +107,7 @@ async function insertMessages(
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
         content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
       select i.workspace_id, i.conversation_id, i.id, 'inbound', 'customer', i.content_type, i.content_text, i.content,
-        i.media_url, i.external_id, 'received', coalesce((
+        i.media_url, i.external_id, 'received', coalesce(i.reply_to_message_id, (
           select m.id from messages m
           where m.workspace_id = i.workspace_id and m.external_id = i.reply_to
             and m.conversation_id = i.conversation_id
@@ -229,7 +229,9 @@ function toRow(
     media_url: media_url ?? null,
     // A web message has an external id only when the visitor's page gave it a `client_id`.
     external_id: channel === 'web' && !isVisitMessageId(external_id) ? null : external_id,
-    reply_to: written.reply_to,
+    // The web channel has no ids of its own for our messages.
+    reply_to: channel === 'web' ? null : written.reply_to,
+    reply_to_message_id: channel === 'web' ? written.reply_to : null,
     interactive_reply_id: written.interactive_reply_id,
     sent_at: at,
     created_at: timeOfId(id),

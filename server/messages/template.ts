@@ -1,15 +1,44 @@
 /** Template messages: requires an approved template, fills in its values, and returns the content to send and store. */
-import type { Channel, Connection, Content, FillResult, Template } from '../channels/channel.ts'
+import type { Channel, Connection, Content, FillResult, Template, TemplateParams } from '../channels/channel.ts'
 import { getTemplate, refreshTemplates } from '../channels/templates.ts'
 import type { Sql } from '../lib/db.ts'
 import { ApiError, badRequest } from '../lib/errors.ts'
 import type { OutboundMessage } from './prepare.ts'
+import { expandValues, findValueFault, hasFields, type ValuedContact } from './values.ts'
 
 export type TemplateName = { name: string; language: string }
 export type FilledTemplate = Extract<FillResult, { ok: true }>
 export type MessageContent = {
   content: Content
   row: Pick<OutboundMessage, 'content_type' | 'content_text' | 'content' | 'media_url' | 'template_name'>
+}
+
+/** The recipient of a template. A new contact has no id yet. */
+export type TemplateRecipient = { id: string | undefined; phone: string | null; name: string | null }
+
+/**
+ * Replaces contact fields in the values of a template, such as `{{contact.name|there}}`. 400 for an unknown field, and for an
+ * empty field without a fallback.
+ */
+export async function fillContactFields(
+  sql: Sql,
+  workspaceId: string,
+  params: TemplateParams,
+  { id, phone, name }: TemplateRecipient,
+): Promise<TemplateParams> {
+  if (!hasFields(params)) return params
+  const fault = findValueFault(params, 'template.params')
+  if (fault) throw badRequest(fault)
+  const [stored] = id
+    ? await sql<ValuedContact[]>`
+        select name, phone, email, company from contacts where workspace_id = ${workspaceId} and id = ${id}`
+    : []
+  const { email = null, company = null } = stored ?? {}
+  const contact = { email, company, name: name ?? stored?.name ?? null, phone: phone ?? stored?.phone ?? null }
+  const expanded = expandValues(params, contact)
+  if (expanded.ok) return expanded.params
+  const { missing } = expanded
+  throw badRequest(`template.params: the contact has no ${missing}; add a fallback, as in {{contact.${missing}|there}}`)
 }
 
 /**

@@ -7,6 +7,7 @@
 import type { RouteOptions } from 'fastify'
 import { type ErrorCode, statusOf } from '../lib/errors.ts'
 import { documentKeyword, Type, type WebhookOperation } from '../lib/schema.ts'
+import { PlatformErrorDetails } from '../messages/platform-error.ts'
 
 type Json = { [key: string]: unknown }
 type Document = { [key: string]: unknown; paths: Record<string, Record<string, Json>>; webhooks: Record<string, Json> }
@@ -81,6 +82,7 @@ const ErrorSchema = Type.Object(
     error: Type.Object({
       code: Type.String({ enum: Object.keys(statusOf), description: 'Stable; branch on this.' }),
       message: Type.String({ description: 'For people; may change.' }),
+      details: Type.Optional(PlatformErrorDetails),
     }),
   },
   { title: 'Error' },
@@ -94,10 +96,10 @@ const failureMeanings: Record<number, string> = {
   404: 'The resource does not exist, or belongs to another workspace.',
   429: 'More than 120 requests in a minute with this key.',
   500: 'A fault of the service. Quote the request id.',
-  502: 'The channel rejected the message. `message` quotes its error.',
+  502: 'The channel rejected the message, or its outcome is unknown. `message` quotes the error of the channel.',
 }
 
-const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string }> = {
+const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string; details?: object }> = {
   400: () => ({ code: 'bad_request', message: 'name: must have at most 80 characters' }),
   401: () => ({ code: 'unauthorized', message: 'a valid API key is required' }),
   402: () => ({ code: 'plan_limit_reached', message: 'the plan allows 1000 messages a month, and they are used up' }),
@@ -105,7 +107,11 @@ const failureExamples: Record<number, (scope: string) => { code: ErrorCode; mess
   404: () => ({ code: 'not_found', message: 'resource not found' }),
   429: () => ({ code: 'rate_limited', message: 'over 120 requests per minute; try again in 14 s' }),
   500: () => ({ code: 'internal', message: 'something went wrong on our side' }),
-  502: () => ({ code: 'platform_error', message: '131026: Message undeliverable' }),
+  502: () => ({
+    code: 'platform_error',
+    message: '131026: Message undeliverable',
+    details: { outcome: 'rejected', message_id: '0199c1d2-9e40-7a63-88d4-7a0b1c2d3e4f', channel_code: '131026' },
+  }),
 }
 
 /** The headers of a response with this status. A request without a valid key has no rate window. */

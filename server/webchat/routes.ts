@@ -35,6 +35,7 @@ import { markVisitorFileUsed } from '../media/uploads.ts'
 import { requireText } from '../messages/draft.ts'
 import { toInbound } from '../messages/inbound.ts'
 import type { Intake } from '../messages/intake.ts'
+import { findChoice } from '../messages/interactive.ts'
 import { getMessage, getMessageNamed, listMessages } from '../messages/messages.ts'
 import { messageFields } from '../messages/routes.ts'
 import { visitorFileRoutes } from './files.ts'
@@ -79,11 +80,21 @@ const WidgetSettings = Type.Object({
   position: OneOf(positions),
   ask_details: OneOf(detailPolicies),
 })
-const { content: _, error: __, broadcast_id: ___, ...visitorFields } = messageFields
-const VisitorMessage = Type.Object({ ...visitorFields, client_id: Type.Optional(Uuid) })
+const { content, error: _, broadcast_id: __, ...visitorFields } = messageFields
+const VisitorMessage = Type.Object({
+  ...visitorFields,
+  content: Type.Optional(content),
+  client_id: Type.Optional(Uuid),
+})
 const NewVisitorMessage = Type.Object({
   text: Type.Optional(Type.String()),
   file: Type.Optional(Type.String({ maxLength: 100, description: 'A file of the visitor, from `POST …/files`.' })),
+  tap: Type.Optional(
+    Type.Object(
+      { message_id: Uuid, id: Type.String({ maxLength: 1_000 }) },
+      { description: 'A tapped button or row of a message. Its title is the text of the new message.' },
+    ),
+  ),
   name: Type.Optional(Type.String({ maxLength: 500 })),
   email: Type.Optional(Type.String({ maxLength: 320 })),
   client_id: Type.Optional(Uuid),
@@ -140,6 +151,16 @@ export const webChatRoutes =
       if (await recordVisit(db, workspaceId, visitorId, { ...page, userAgent })) signals.changed(workspaceId)
     }
 
+    /** The button or row that the visitor tapped, in a message of their own conversation. */
+    const requireTap = async (site: Connection, visitorId: string, tap: { message_id: string; id: string }) => {
+      const conversationId = await findConversation(db, site, visitorId)
+      const where = { conversationId: conversationId ?? '', id: tap.message_id, channel: 'web' } as const
+      const message = conversationId ? await getMessage(db, site.workspace_id, where, publicUrl) : undefined
+      const choice = message?.direction === 'outbound' ? findChoice(message.content, tap.id) : undefined
+      if (!choice) throw badRequest('tap: no such button or row in the conversation')
+      return { ...choice, message_id: tap.message_id }
+    }
+
     await app.register(
       visitorFileRoutes({
         db,
@@ -174,14 +195,18 @@ export const webChatRoutes =
       { schema: { params: Site, body: NewVisitorMessage, response: { 201: DataOf(VisitorMessage) } } },
       async (request, reply) => {
         const { file, client_id } = request.body
-        if (request.body.text === undefined && file === undefined) throw badRequest('text: required')
-        const text = request.body.text ?? ''
+        const isTap = request.body.tap !== undefined
+        if (request.body.text === undefined && file === undefined && !isTap) throw badRequest('text: required')
+        if (isTap && file !== undefined) throw badRequest('tap: not together with file')
         const name = request.body.name?.trim() || null
         const email = request.body.email?.trim() || null
-        if (text !== '' || file === undefined) requireText(text)
+        const written = request.body.text ?? ''
+        if (!isTap && (written !== '' || file === undefined)) requireText(written)
         const { site } = request.visit
         const visitorId = requireVisitor(request.visit, request.headers['x-visitor-token'])
         await countMessage(db, site.id, visitorId, request.clientAddress)
+        const tap = request.body.tap && (await requireTap(site, visitorId, request.body.tap))
+        const text = tap?.title ?? written
         const message_id = client_id ? toVisitMessageId(visitorId, client_id) : newId()
         const repeated = () => getMessageNamed(db, site.workspace_id, { name: message_id, channel: 'web' }, publicUrl)
         const earlier = file === undefined || !client_id ? undefined : await repeated()
@@ -193,7 +218,7 @@ export const webChatRoutes =
           file === undefined
             ? { type: undefined, path: undefined }
             : await markVisitorFileUsed(db, site.workspace_id, { visitorId, token: file })
-        const body = { visitor_id: visitorId, message_id, text, name, at: nowIso(), type }
+        const body = { visitor_id: visitorId, message_id, text, name, at: nowIso(), type, tap }
         const [report] = web.parse(site, body)
         if (report?.kind !== 'message') throw badRequest('text: cannot be stored')
         const inbound = toInbound(site.workspace_id, 'web', report, { email })

@@ -43,13 +43,19 @@ export type StreamStart = {
 
 export const visitorTopic = (visitorId: string) => `visitor:${visitorId}`
 
-/** A message as the visitor sees it, without the fields for members and API keys. */
+/**
+ * A message as the visitor sees it, without the fields for members and API keys. Of the content only what we sent for the
+ * visitor to see: buttons, lists, links and locations.
+ */
 export function toVisible(row: Message & MessageDetails) {
   const { error, content, broadcast_id, error_text, full_content, sender_id, client_id, ...message } = row
-  return client_id === null ? message : { ...message, client_id }
+  const isShown = row.direction === 'outbound' && shownContents.includes(row.content_type)
+  return { ...message, ...(isShown ? { content } : {}), ...(client_id === null ? {} : { client_id }) }
 }
 
-const hiddenFields = ['error', 'content', 'broadcast_id', 'error_text', 'full_content', 'sender_id']
+const shownContents: readonly string[] = ['interactive', 'location']
+
+const hiddenFields = ['error', 'broadcast_id', 'error_text', 'full_content', 'sender_id']
 
 /**
  * A page of messages after an id as `toVisible` shows them, oldest first, without skipped and pending messages. The database
@@ -64,6 +70,7 @@ async function listVisible(
   return sql<{ id: string; json: string }[]>`
     select v.id, (
       to_jsonb(v) - ${hiddenFields}::text[] - case when v.client_id is null then 'client_id' else '' end
+        - case when v.direction = 'outbound' and v.content_type = any(${shownContents}) then '' else 'content' end
     )::text as json
     from (
       select ${allColumns(sql, 'web', publicUrl)}

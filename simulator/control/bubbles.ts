@@ -90,7 +90,9 @@ function renderInteractive({ header, body, footer, action }: Json): RenderedTemp
     ? actions.buttons.filter(isObject).map(({ reply }) => (isObject(reply) ? reply : {}))
     : []
   const sections = Array.isArray(actions.sections) ? actions.sections.filter(isObject) : []
-  const rows = sections.flatMap((section) => (Array.isArray(section.rows) ? section.rows.filter(isObject) : []))
+  const rows = sections.flatMap((section) =>
+    (Array.isArray(section.rows) ? section.rows.filter(isObject) : []).map((row) => ({ row, section })),
+  )
   const link = isObject(actions.parameters) ? actions.parameters : undefined
   return {
     name: '',
@@ -101,9 +103,14 @@ function renderInteractive({ header, body, footer, action }: Json): RenderedTemp
       ? [{ index: 0, type: 'URL', text: textOr(link.display_text) ?? '', url: textOr(link.url) ?? '' }]
       : [
           ...buttons.map((reply, index) => tap('QUICK_REPLY', reply, index)),
-          ...rows.map((reply, index) => tap('LIST_REPLY', reply, buttons.length + index)),
+          ...rows.map(({ row, section }, index) => ({
+            ...tap('LIST_REPLY', row, buttons.length + index),
+            section: textOr(section.title) ?? '',
+            description: textOr(row.description) ?? '',
+          })),
         ],
     cards: null,
+    list_label: textOr(actions.button) ?? '',
   }
 }
 

@@ -160,6 +160,8 @@ function checkSocial(state: AccountState, body: Json, userId: string, now: numbe
   if (text !== undefined) {
     if (!isText(text) || text === '') return invalid('message.text: a string that is not empty')
     if (Buffer.byteLength(text) > 1000) return invalid('message.text: at most 1000 bytes in UTF-8')
+    const error = message.quick_replies === undefined ? undefined : checkQuickReplies(message.quick_replies)
+    if (error) return error
   } else {
     const error = checkAttachments(state, attachmentsOf(message))
     if (error) return error
@@ -188,7 +190,8 @@ function checkAttachments(state: AccountState, attachments: readonly Json[]): Fa
   return undefined
 }
 
-const isTextUpTo = (value: unknown, max: number): boolean => isText(value) && value !== '' && value.length <= max
+const isTextUpTo = (value: unknown, max: number): boolean =>
+  isText(value) && value !== '' && [...value.slice(0, 2 * max + 1)].length <= max
 
 /** A generic template has up to ten cards, a button template a text with up to three buttons. */
 function checkTemplate({ template_type: type, elements, text, buttons }: Json): Failure | undefined {
@@ -219,6 +222,17 @@ function checkButtons(buttons: unknown): Failure | undefined {
     if (type === 'web_url' && isText(url) && /^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue
     if (type === 'postback' && isTextUpTo(payload, 1000)) continue
     return invalid('buttons: web_url with a url, or postback with a payload')
+  }
+  return undefined
+}
+
+/** Replies that the customer can tap below a text. */
+function checkQuickReplies(replies: unknown): Failure | undefined {
+  if (!Array.isArray(replies) || replies.length === 0 || replies.length > 13) return invalid('quick_replies: 1 to 13')
+  for (const { content_type: type, title, payload } of replies.map((each) => (isObject(each) ? each : {}))) {
+    if (type !== 'text') return invalid('quick_replies.content_type: only text')
+    if (!isTextUpTo(title, 20)) return invalid('quick_replies.title: 1 to 20 characters')
+    if (!isTextUpTo(payload, 1000)) return invalid('quick_replies.payload: 1 to 1000 characters')
   }
   return undefined
 }

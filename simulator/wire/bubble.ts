@@ -42,8 +42,17 @@ export type RenderedButton = {
   url?: string
   code?: string
   payload?: string
+  /** Of a row in a list. */
+  section?: string
+  description?: string
 }
 
 export type RenderedCard = { header: RenderedHeader | null; body: string; buttons: RenderedButton[] }
 
-export type RenderedTemplate = RenderedCard & { name: string; footer: string | null; cards: RenderedCard[] | null }
+export type RenderedTemplate = RenderedCard & {
+  name: string
+  footer: string | null
+  cards: RenderedCard[] | null
+  /** The label of the button that opens a list. */
+  list_label?: string
+}

@@ -18,6 +18,9 @@ export const idOf = (value: unknown): string | undefined =>
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
+/** Whether a text has more characters (code points). */
+const exceeds = (text: string, max: number): boolean => text.length > max && [...text].length > max
+
 const missing = (name: string) => failure(131008, `${name} is required`)
 const invalid = (reason: string) => failure(131009, reason)
 const tooLong = (name: string, max: number) =>
@@ -73,7 +76,7 @@ type Check = (content: unknown, type: string, isMedia: IsMedia, body: Json) => F
 const checks: Record<string, Check> = {
   text(content) {
     if (!isObject(content) || !isText(content.body) || content.body === '') return missing("text['body']")
-    return content.body.length > 4096 && [...content.body].length > 4096 ? tooLong("text['body']", 4096) : undefined
+    return exceeds(content.body, 4096) ? tooLong("text['body']", 4096) : undefined
   },
   location(content) {
     if (!isObject(content)) return missing('location')
@@ -109,7 +112,7 @@ function checkMedia(content: unknown, type: string, isMedia: IsMedia): Failure |
   if (caption !== undefined) {
     if (type === 'audio' || type === 'sticker') return unexpected('caption', type)
     if (!isText(caption)) return invalid(`${type}['caption']: a string`)
-    if (caption.length > 1024 && [...caption].length > 1024) return tooLong(`${type}['caption']`, 1024)
+    if (exceeds(caption, 1024)) return tooLong(`${type}['caption']`, 1024)
   }
   if (filename !== undefined && type !== 'document') return unexpected('filename', type)
   return undefined
@@ -123,39 +126,51 @@ function checkInteractive(content: unknown): Failure | undefined {
   const text = isObject(body) ? body.text : undefined
   if (type !== 'product' && (!isText(text) || text === '')) return missing("interactive['body']['text']")
   const max = type === 'list' ? 4096 : 1024
-  if (isText(text) && text.length > max) return tooLong("interactive['body']['text']", max)
+  if (isText(text) && exceeds(text, max)) return tooLong("interactive['body']['text']", max)
   for (const [name, part] of [
     ['header', header],
     ['footer', footer],
   ] as const) {
     const partText = isObject(part) ? part.text : undefined
-    if (isText(partText) && partText.length > 60) return tooLong(`interactive['${name}']['text']`, 60)
+    if (isText(partText) && exceeds(partText, 60)) return tooLong(`interactive['${name}']['text']`, 60)
   }
   if (type === 'button') return checkReplyButtons(action.buttons)
   if (type === 'list') return checkList(action)
-  if (type === 'cta_url' && !isObject(action.parameters)) return missing("interactive['action']['parameters']")
+  if (type === 'cta_url') return checkLink(action.parameters)
   return undefined
+}
+
+function checkLink(parameters: unknown): Failure | undefined {
+  if (!isObject(parameters)) return missing("interactive['action']['parameters']")
+  const { display_text: label, url } = parameters
+  if (!isText(label) || label === '') return missing("parameters['display_text']")
+  if (exceeds(label, 20)) return tooLong("parameters['display_text']", 20)
+  if (!isText(url) || url === '') return missing("parameters['url']")
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? undefined : invalid("parameters['url'] is not a URL")
 }
 
 function checkReplyButtons(buttons: unknown): Failure | undefined {
   if (!Array.isArray(buttons) || buttons.length === 0) return missing("interactive['action']['buttons']")
   if (buttons.length > 3) return invalid("interactive['action']['buttons']: at most 3")
   const ids = new Set<string>()
+  const titles = new Set<string>()
   for (const button of buttons) {
     const reply = isObject(button) && isObject(button.reply) ? button.reply : {}
     const id = idOf(reply.id)
     if (id === undefined || !isText(reply.title) || reply.title === '') return missing('reply.id and reply.title')
-    if (reply.title.length > 20) return tooLong('reply.title', 20)
-    if (id.length > 256) return tooLong('reply.id', 256)
+    if (exceeds(reply.title, 20)) return tooLong('reply.title', 20)
+    if (exceeds(id, 256)) return tooLong('reply.id', 256)
     if (ids.has(id)) return invalid(`reply.id ${id} occurs twice`)
+    if (titles.has(reply.title)) return invalid(`reply.title ${reply.title} occurs twice`)
     ids.add(id)
+    titles.add(reply.title)
   }
   return undefined
 }
 
 function checkList(action: Json): Failure | undefined {
   if (!isText(action.button) || action.button === '') return missing("interactive['action']['button']")
-  if (action.button.length > 20) return tooLong("interactive['action']['button']", 20)
+  if (exceeds(action.button, 20)) return tooLong("interactive['action']['button']", 20)
   const sections = Array.isArray(action.sections) ? action.sections.filter(isObject) : []
   if (sections.length === 0) return missing("interactive['action']['sections']")
   if (sections.length > 10) return invalid("interactive['action']['sections']: at most 10")
@@ -163,15 +178,19 @@ function checkList(action: Json): Failure | undefined {
   if (rows.length === 0) return missing('rows')
   if (rows.length > 10) return invalid('rows: at most 10 in all sections')
   for (const section of sections) {
-    if (isText(section.title) && section.title.length > 24) return tooLong("section['title']", 24)
+    if (isText(section.title) && exceeds(section.title, 24)) return tooLong("section['title']", 24)
+    if (sections.length > 1 && (!isText(section.title) || section.title === '')) return missing("section['title']")
   }
+  const ids = new Set<string>()
   for (const row of rows) {
     const id = isObject(row) ? idOf(row.id) : undefined
     if (!isObject(row) || id === undefined || !isText(row.title) || row.title === '')
       return missing('row.id and row.title')
-    if (id.length > 200) return tooLong('row.id', 200)
-    if (row.title.length > 24) return tooLong('row.title', 24)
-    if (isText(row.description) && row.description.length > 72) return tooLong('row.description', 72)
+    if (exceeds(id, 200)) return tooLong('row.id', 200)
+    if (exceeds(row.title, 24)) return tooLong('row.title', 24)
+    if (isText(row.description) && exceeds(row.description, 72)) return tooLong('row.description', 72)
+    if (ids.has(id)) return invalid(`row.id ${id} occurs twice`)
+    ids.add(id)
   }
   return undefined
 }

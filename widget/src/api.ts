@@ -7,6 +7,24 @@ export type Settings = {
   ask_details: 'never' | 'optional' | 'required'
 }
 
+/** Content that the visitor sees besides the text: choices, a link, a location. */
+export type MessageContent = {
+  interactive?: {
+    header?: string
+    footer?: string
+    buttons?: { id: string; title: string }[]
+    /** The label of a list, and its rows. */
+    button?: string
+    sections?: { title: string; rows: { id: string; title: string; description?: string }[] }[]
+    text?: string
+    url?: string
+  }
+  location?: { latitude: number; longitude: number; name?: string; address?: string }
+}
+
+/** A tapped button or row of a message. */
+export type Tap = { message_id: string; id: string }
+
 export type Message = {
   id: string
   direction: 'inbound' | 'outbound'
@@ -14,6 +32,9 @@ export type Message = {
   content_text: string | null
   media_url: string | null
   status: string
+  content?: MessageContent | null
+  reply_to_message_id: string | null
+  interactive_reply_id: string | null
   deleted_at: string | null
   created_at: string
   /** The idempotency id that this browser chose. Only the visitor's own messages have one. */
@@ -25,7 +46,7 @@ type Result<Data> =
   /** `status` is 0 when there was no response. Browsers also hide the response of a CORS refusal. */
   | { ok: false; status: number; retryMs: number | undefined }
 
-type NewMessage = { text: string; client_id: string; file?: string; name?: string; email?: string }
+type NewMessage = { text: string; client_id: string; file?: string; tap?: Tap; name?: string; email?: string }
 
 export type Api = {
   getSettings(): Promise<Result<Settings>>

@@ -13,6 +13,8 @@ export type Chat = {
   view(): ChatView
   start(): void
   send(text: string, details?: { name: string; email: string }): void
+  /** Sends the title of a button or row that the visitor tapped. */
+  tap(messageId: string, choice: { id: string; title: string }): void
   /** Uploads a file and sends it as a message of its own. A file that is not uploaded yet is lost with the page. */
   sendFile(file: File, details?: { name: string; email: string }): void
   /** Sends a failed message again. */
@@ -114,7 +116,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
   const nextQueued = () => store.read().queue.find(({ client_id }) => !failedIds.has(client_id))
 
   /** Returns the delay before the next attempt, or undefined when the message is settled. */
-  async function sendQueued({ client_id, text, file }: QueuedMessage): Promise<number | undefined> {
+  async function sendQueued({ client_id, text, file, tap }: QueuedMessage): Promise<number | undefined> {
     const token = await resolveToken()
     if (typeof token !== 'string') {
       if (!token.isFinal) return token.retryMs ?? sendBackoff.next()
@@ -125,6 +127,7 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
     const result = await api.sendMessage(token, {
       ...{ text, client_id },
       ...(file ? { file } : {}),
+      ...(tap ? { tap } : {}),
       ...(name ? { name } : {}),
       ...(email ? { email } : {}),
     })
@@ -257,6 +260,13 @@ export function createChat({ api, store, onChange, onReply }: ChatOptions): Chat
         queue: [...queue, message],
         ...(details ? { ...details, introduced: true } : {}),
       }))
+      onChange()
+      void flush()
+    },
+    tap(messageId, { id, title }) {
+      const tap = { message_id: messageId, id }
+      const message = { client_id: newId(), text: title, at: new Date().toISOString(), tap }
+      store.update(({ queue }) => ({ queue: [...queue, message] }))
       onChange()
       void flush()
     },

@@ -41,6 +41,7 @@ export function createPanel({ host, settings, words, chat, store }: PanelOptions
     words,
     greeting: settings.greeting ?? words.greeting,
     onRetry: chat.retry,
+    onTap: chat.tap,
     onLoadEarlier: () => void chat.loadEarlier(),
   })
   const composer = createComposer({ words, askDetails, onSend: chat.send, onFile: chat.sendFile })

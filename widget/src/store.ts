@@ -4,7 +4,7 @@
  * All tabs of a site share the entry, so every update reads it first. If a write fails (storage blocked or full), the state
  * stays in memory until the page closes, and the stale entry in storage is ignored.
  */
-import type { Settings } from './api.ts'
+import type { Settings, Tap } from './api.ts'
 
 export type QueuedMessage = {
   /** Idempotency id: the service stores the message once, even if the widget sends it several times. */
@@ -14,6 +14,8 @@ export type QueuedMessage = {
   /** An uploaded file, and its name. */
   file?: string
   name?: string
+  /** The button or row whose title is the text. */
+  tap?: Tap
 }
 
 type StoredState = {

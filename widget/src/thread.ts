@@ -4,6 +4,8 @@
  * Each message keeps its element, which changes only when the message changes. Text selection survives new messages, and a
  * replay of 1,000 messages stays cheap.
  */
+import type { MessageContent } from './api.ts'
+import { type Choice, createChoices } from './choices.ts'
 import { element, setAttribute } from './dom.ts'
 import { findLinks, toHref } from './links.ts'
 import { findMarks } from './marks.ts'
@@ -12,12 +14,18 @@ import type { Words } from './words.ts'
 
 export type Thread = { root: HTMLElement; render(view: ChatView): void; scrollToEnd(): void }
 
-type ThreadOptions = { words: Words; greeting: string; onRetry: (key: string) => void; onLoadEarlier: () => void }
+type ThreadOptions = {
+  words: Words
+  greeting: string
+  onRetry: (key: string) => void
+  onTap: (messageId: string, choice: Choice) => void
+  onLoadEarlier: () => void
+}
 
 /** Within this distance of the end, new messages scroll the thread. */
 const nearEndPx = 60
 
-export function createThread({ words, greeting, onRetry, onLoadEarlier }: ThreadOptions): Thread {
+export function createThread({ words, greeting, onRetry, onTap, onLoadEarlier }: ThreadOptions): Thread {
   const rows = new Map<string, Row>()
   const earlier = element('button', { type: 'button', class: 'earlier', hidden: true }, words.earlier)
   earlier.addEventListener('click', onLoadEarlier)
@@ -48,7 +56,7 @@ export function createThread({ words, greeting, onRetry, onLoadEarlier }: Thread
       }
       let previous: Element | null = null
       for (const message of messages) {
-        const row = rows.get(message.key) ?? createRow(message, words, () => onRetry(message.key))
+        const row = rows.get(message.key) ?? createRow(message, words, () => onRetry(message.key), onTap)
         rows.set(message.key, row)
         row.render(message)
         const current: Element | null = previous ? previous.nextElementSibling : log.firstElementChild
@@ -65,7 +73,12 @@ export function createThread({ words, greeting, onRetry, onLoadEarlier }: Thread
 
 type Row = { root: HTMLElement; render(message: MessageView): void }
 
-function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void): Row {
+function createRow(
+  { isOwn, at, id = '', content }: MessageView,
+  words: Words,
+  onRetry: () => void,
+  onTap: ThreadOptions['onTap'],
+): Row {
   const bubble = element('p', { class: 'bubble', dir: 'auto' })
   const time = element('time', { datetime: at, dir: 'auto' })
   const state = element('span')
@@ -73,7 +86,9 @@ function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void
   retry.addEventListener('click', onRetry)
   const sender = element('span', { class: 'visually-hidden' }, isOwn ? words.you : words.reply)
   const meta = element('div', { class: 'meta' }, time, state, retry)
-  const root = element('div', { class: isOwn ? 'row own' : 'row' }, sender, bubble, meta)
+  const choices = content && createChoices(content, (choice) => onTap(id, choice))
+  const root = element('div', { class: isOwn ? 'row own' : 'row' }, sender, bubble)
+  root.append(...(choices ? [choices.root] : []), meta)
   let rendered: string | undefined
   return {
     root,
@@ -82,6 +97,8 @@ function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void
       if (json === rendered) return
       rendered = json
       bubble.replaceChildren(...contentOf(message, words))
+      choices?.render(message)
+      if (choices) choices.root.hidden = message.isDeleted
       setAttribute(bubble, 'data-deleted', message.isDeleted)
       setAttribute(root, 'data-state', message.state)
       setAttribute(time, 'datetime', message.at)
@@ -92,12 +109,30 @@ function createRow({ isOwn, at }: MessageView, words: Words, onRetry: () => void
   }
 }
 
-function contentOf({ text, media_url, type, name, isDeleted }: MessageView, words: Words): (Node | string)[] {
+function contentOf({ text, media_url, type, name, isDeleted, content }: MessageView, words: Words): (Node | string)[] {
   if (isDeleted) return [words.deleted]
-  const parts = findLinks(text ?? '').flatMap(({ text, href }) => (href ? link(text, href) : formatted(text)))
+  if (content?.location) return locationOf(content.location)
+  const { header, footer } = content?.interactive ?? {}
+  const body = findLinks(text ?? '').flatMap(({ text, href }) => (href ? link(text, href) : formatted(text)))
+  const parts = [
+    ...(header ? [element('strong', {}, header), '\n'] : []),
+    ...body,
+    ...(footer ? ['\n', element('small', {}, footer)] : []),
+  ]
   const href = media_url && toHref(media_url)
   const file = href ? fileOf(href, type, nameIn(href) ?? words.file) : name
   return file ? [file, ...(parts.length > 0 ? ['\n', ...parts] : [])] : parts
+}
+
+/** A link to a map, and the address. */
+function locationOf({
+  latitude,
+  longitude,
+  name,
+  address,
+}: NonNullable<MessageContent['location']>): (Node | string)[] {
+  const map = `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`
+  return [link(name ?? `${latitude}, ${longitude}`, map), ...(address ? [`\n${address}`] : [])]
 }
 
 const formatted = (text: string): (Node | string)[] =>

@@ -1,5 +1,5 @@
 /** The view model of the conversation: stored messages in the service's order, then the queued messages. */
-import type { Message } from './api.ts'
+import type { Message, MessageContent } from './api.ts'
 import type { Store } from './store.ts'
 
 export type MessageView = {
@@ -15,6 +15,11 @@ export type MessageView = {
   name?: string | undefined
   isDeleted: boolean
   at: string
+  /** The id and content of a message with choices or a location. */
+  id?: string
+  content?: MessageContent | undefined
+  /** The button or row that the visitor tapped in this message. */
+  tappedId?: string | undefined
 }
 
 export type ChatView = { messages: MessageView[]; unreadCount: number; isOffline: boolean; hasEarlier: boolean }
@@ -34,6 +39,9 @@ export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatSt
   const { queue, seen = '' } = store.read()
   const sent = [...thread.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
   const sentIds = new Set(sent.map(({ client_id }) => client_id))
+  const taps = new Map<string | null, string>()
+  for (const { reply_to_message_id: id, interactive_reply_id: tapped } of sent) if (tapped) taps.set(id, tapped)
+  for (const { tap } of queue) if (tap) taps.set(tap.message_id, tap.id)
   return {
     messages: [
       ...sent.map(
@@ -46,6 +54,7 @@ export function toView({ thread, failedIds, hasEarlier, uploads, store }: ChatSt
           type: message.content_type,
           isDeleted: message.deleted_at !== null,
           at: message.created_at,
+          ...(message.content ? { id: message.id, content: message.content, tappedId: taps.get(message.id) } : {}),
         }),
       ),
       ...queue

@@ -5,7 +5,16 @@
  * lost. The answer to a send means accepted, not delivered.
  */
 import type { Http } from '../../lib/http.ts'
-import type { Channel, Connection, Content, OutgoingMessage, Person, SendAnswer, Template } from '../channel.ts'
+import type {
+  Channel,
+  Connection,
+  Content,
+  Interactive,
+  OutgoingMessage,
+  Person,
+  SendAnswer,
+  Template,
+} from '../channel.ts'
 import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import {
@@ -98,6 +107,10 @@ function toWire(content: Content, replyTo: string | null): Json {
       const { name, language, components } = content
       return { name, language: { code: language }, ...(components.length > 0 ? { components } : {}) }
     }
+    case 'interactive':
+      return toInteractive(content.interactive)
+    case 'location':
+      return { ...content.location }
     case 'audio':
       return { link: content.media_url }
     default: {
@@ -107,6 +120,30 @@ function toWire(content: Content, replyTo: string | null): Json {
         ...(type === 'document' && filename ? { filename } : {}),
         ...(text ? { caption: text } : {}),
       }
+    }
+  }
+}
+
+function toInteractive(interactive: Interactive): Json {
+  const body = { text: interactive.body }
+  switch (interactive.kind) {
+    case 'buttons': {
+      const { header, footer, buttons } = interactive
+      return {
+        type: 'button',
+        ...(header === undefined ? {} : { header: { type: 'text', text: header } }),
+        body,
+        ...(footer === undefined ? {} : { footer: { text: footer } }),
+        action: { buttons: buttons.map(({ id, title }) => ({ type: 'reply', reply: { id, title } })) },
+      }
+    }
+    case 'list': {
+      const { button, sections } = interactive
+      return { type: 'list', body, action: { button, sections } }
+    }
+    case 'link': {
+      const parameters = { display_text: interactive.text, url: interactive.url }
+      return { type: 'cta_url', body, action: { name: 'cta_url', parameters } }
     }
   }
 }

@@ -147,6 +147,10 @@ function readWritten(message: Json, mid: string, at: string): WrittenMessage[] {
   const payload = textOf(recordOf(message.quick_reply)?.payload, 1_000)
   if (message.quick_reply && (text ?? payload) !== null)
     return toMessages('interactive', { interactive_reply_id: payload })
+  // An echo of our own link. Its text is in the template.
+  const linkText = textOf(recordOf(recordOf(attachmentsOf(message)[0])?.payload)?.text)
+  if (message.is_echo === true && text === null && linkText !== null)
+    return toMessages('interactive', { content_text: linkText }, first?.content)
   if (first?.media) return toMessages(first.content_type, { media: first.media }, first.content)
   if (text !== null) return toMessages('text', {}, first?.content)
   if (first) return toMessages('unsupported', {}, first.content)

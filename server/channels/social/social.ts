@@ -5,7 +5,7 @@
  * message id: a send whose answer was lost is found by its echo.
  */
 import type { Http } from '../../lib/http.ts'
-import type { Channel, Connection, Content, OutgoingMessage, Profile, SendAnswer } from '../channel.ts'
+import type { Channel, Connection, Content, Interactive, OutgoingMessage, Profile, SendAnswer } from '../channel.ts'
 import { callProvider, checkReads, errorOf, refuse, toSendAnswer } from '../graph.ts'
 import { fetchMedia } from '../media.ts'
 import { idOf, type Json, maxName, personOf, recordOf, textOf, usernameOf } from '../reading.ts'
@@ -49,13 +49,15 @@ async function send(http: Http, connection: Connection, outgoing: OutgoingMessag
   }
   const recipient = { id: to.user_id }
   if (content.type === 'reaction') return sendReaction(http, connection, recipient, content.emoji, reply_to)
+  const message = toWire(content)
+  if (!message) return refuse('this channel has no locations and no lists')
   const answer = await callProvider(http, connection, {
     method: 'POST',
     path: [connection.account_id, 'messages'],
     body: {
       recipient,
       ...(late_reply ? { messaging_type: 'MESSAGE_TAG', tag: 'HUMAN_AGENT' } : { messaging_type: 'RESPONSE' }),
-      message: toWire(content),
+      message,
       ...(reply_to === null ? {} : { reply_to: { mid: reply_to } }),
     },
     timeoutMs: 15_000,
@@ -91,12 +93,27 @@ async function sendReaction(
   )
 }
 
-/** Images are sent as a list, other types alone. The channel has no captions. */
-function toWire(content: Exclude<Content, { type: 'template' | 'reaction' }>): Json {
+/** Images are sent as a list, other types alone. The channel has no captions. Undefined for what it does not support. */
+function toWire(content: Exclude<Content, { type: 'template' | 'reaction' }>): Json | undefined {
   if (content.type === 'text') return { text: content.text }
+  if (content.type === 'location') return undefined
+  if (content.type === 'interactive') return toInteractive(content.interactive)
   const type = content.type === 'document' ? 'file' : content.type
   const attachment = { type, payload: { url: content.media_url } }
   return type === 'image' ? { attachments: [attachment] } : { attachment }
+}
+
+/** Buttons are quick replies, a link is a template with one button. There are no lists. */
+function toInteractive(interactive: Interactive): Json | undefined {
+  const { body } = interactive
+  if (interactive.kind === 'list') return undefined
+  if (interactive.kind === 'link') {
+    const button = { type: 'web_url', title: interactive.text, url: interactive.url }
+    const payload = { template_type: 'button', text: body, buttons: [button] }
+    return { attachment: { type: 'template', payload } }
+  }
+  const quick_replies = interactive.buttons.map(({ id, title }) => ({ content_type: 'text', title, payload: id }))
+  return { text: body, quick_replies }
 }
 
 /** A person's name and picture, or undefined when the provider does not answer. The URL of the picture expires after days. */

@@ -5,7 +5,7 @@
  * endpoint, already validated, and is parsed like a provider's report, so that all channels share the code behind it.
  */
 import type { Channel, Report } from '../channel.ts'
-import { idOf, ignored, personOf, recordOf, textOf, timeOf } from '../reading.ts'
+import { contentOf, idOf, ignored, personOf, recordOf, textOf, timeOf } from '../reading.ts'
 
 /** The id of a message with a page's `client_id`. It includes the visitor, so two visitors' pages cannot collide. */
 export const toVisitMessageId = (visitorId: string, clientId: string): string =>
@@ -37,11 +37,12 @@ export function createWeb(): Channel {
 const fileTypes = ['image', 'video', 'audio', 'document'] as const
 
 function readVisit(body: unknown): Report {
-  const { visitor_id, message_id, text, name, at, type } = recordOf(body) ?? {}
+  const { visitor_id, message_id, text, name, at, type, tap } = recordOf(body) ?? {}
   const external_id = idOf(message_id)
   const visitor = idOf(visitor_id)
   const content_text = textOf(text)
-  const content_type = fileTypes.find((each) => each === type) ?? 'text'
+  const tapped = recordOf(tap)
+  const content_type = tapped ? 'interactive' : (fileTypes.find((each) => each === type) ?? 'text')
   const isEmpty = content_text === null && content_type === 'text'
   if (!external_id || !visitor || isEmpty) return ignored('a visit without visitor, message id, text or file')
   return {
@@ -52,8 +53,8 @@ function readVisit(body: unknown): Report {
     content_type,
     content_text,
     media: null,
-    reply_to: null,
-    interactive_reply_id: null,
-    content: null,
+    reply_to: idOf(tapped?.message_id) ?? null,
+    interactive_reply_id: textOf(tapped?.id, 1_000),
+    content: contentOf({ description: textOf(tapped?.description) }),
   }
 }

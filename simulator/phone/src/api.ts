@@ -31,7 +31,7 @@ export type InboundMessage = {
   media?: Record<string, string>
   location?: Location
   reply_to?: string
-  button?: { id: string; title: string }
+  button?: { id: string; title: string; description?: string | undefined }
 }
 export type Answer<Data> = { ok: true; data: Data } | { ok: false; message: string }
 

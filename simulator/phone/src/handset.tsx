@@ -50,8 +50,8 @@ export const Handset = memo(function Handset({ phone, workspace, onHide, onSelec
         target?.scrollIntoView({ block: 'center' })
         target?.focus({ preventScroll: true })
       },
-      tap(bubble, { type, text, payload }) {
-        const button = { id: payload || text, title: text }
+      tap(bubble, { type, text, payload, description }) {
+        const button = { id: payload || text, title: text, description: description || undefined }
         send({ type: type === 'LIST_REPLY' ? 'list' : 'button', text, button, reply_to: bubble.id })
       },
       async react(bubble, emoji) {

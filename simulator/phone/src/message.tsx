@@ -81,7 +81,9 @@ export const Message = memo(function Message(props: MessageProps) {
             <time dateTime={bubble.at}>{timeOf(bubble.at)}</time>
             <Tick bubble={bubble} />
           </span>
-          {template && <TemplateButtons buttons={template.buttons} tapped={tapped} onTap={onTap} />}
+          {template && (
+            <TemplateButtons buttons={template.buttons} listLabel={template.list_label} tapped={tapped} onTap={onTap} />
+          )}
         </div>
         <ReactionBadges {...props} />
         {!isLocal(id) && <Toolbar {...props} />}

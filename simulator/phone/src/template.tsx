@@ -21,18 +21,66 @@ export function TemplateHeader({ header, hasMarks }: { header: RenderedHeader; h
   )
 }
 
-export function TemplateButtons({
-  buttons,
-  tapped,
-  onTap,
-}: Omit<TapProps, 'hasMarks'> & { buttons: readonly RenderedButton[] }) {
+type ButtonsProps = Omit<TapProps, 'hasMarks'> & {
+  buttons: readonly RenderedButton[]
+  listLabel?: string | undefined
+}
+
+export function TemplateButtons({ buttons, listLabel, tapped, onTap }: ButtonsProps) {
+  const rows = buttons.filter(({ type }) => type === 'LIST_REPLY')
   if (buttons.length === 0) return null
   return (
     <div className="taps">
-      {buttons.map((button) => (
-        <TemplateButton key={button.index} button={button} isTapped={tapped?.has(button.text) ?? false} onTap={onTap} />
-      ))}
+      {buttons
+        .filter(({ type }) => type !== 'LIST_REPLY')
+        .map((button) => (
+          <TemplateButton
+            key={button.index}
+            button={button}
+            isTapped={tapped?.has(button.text) ?? false}
+            onTap={onTap}
+          />
+        ))}
+      {rows.length > 0 && <ListRows rows={rows} label={listLabel || 'Options'} tapped={tapped} onTap={onTap} />}
     </div>
+  )
+}
+
+/** A list opens below its message. A real phone shows it as a sheet. */
+function ListRows({
+  rows,
+  label,
+  tapped,
+  onTap,
+}: Omit<ButtonsProps, 'buttons'> & { rows: RenderedButton[]; label: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const sections = [...new Set(rows.map(({ section = '' }) => section))]
+  const choose = (row: RenderedButton) => {
+    setOpen(false)
+    onTap(row)
+  }
+  return (
+    <>
+      <button type="button" className="tap" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name="menu" />
+        <span dir="auto">{label}</span>
+      </button>
+      {isOpen &&
+        sections.map((section) => (
+          <fieldset key={section} className="list-section">
+            <legend dir="auto">{section}</legend>
+            {rows
+              .filter((row) => (row.section ?? '') === section)
+              .map((row) => (
+                <button key={row.index} type="button" className="list-row" onClick={() => choose(row)}>
+                  <span dir="auto">{row.text}</span>
+                  {row.description && <small dir="auto">{row.description}</small>}
+                  {tapped?.has(row.text) && <Icon name="check" />}
+                </button>
+              ))}
+          </fieldset>
+        ))}
+    </>
   )
 }
 

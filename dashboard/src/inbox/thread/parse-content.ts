@@ -104,6 +104,23 @@ export function templateOf(content: Details | null | undefined) {
   }
 }
 
+/** Buttons, a list or a link that was sent. */
+export function choicesOf(content: Details) {
+  const { header, body, footer, button, buttons, sections, text, url } = recordOf(content.interactive) ?? {}
+  return {
+    header: textOf(header),
+    body: textOf(body),
+    footer: textOf(footer),
+    buttons: recordsOf(buttons).flatMap(({ title }) => textOf(title) ?? []),
+    listLabel: textOf(button),
+    sections: recordsOf(sections).map(({ title, rows }) => ({
+      title: textOf(title),
+      rows: recordsOf(rows).map((row) => ({ title: textOf(row.title), description: textOf(row.description) })),
+    })),
+    link: textOf(url) === undefined ? undefined : { text: textOf(text), url: textOf(url) },
+  }
+}
+
 /** The URL to load media from: our own origin or https. Other URLs are rejected, because the page's policy blocks them. */
 export function showableUrl(url: string | null | undefined): string | undefined {
   const parsed = parseUrl(url)

@@ -1,0 +1,23 @@
+/** The 502 of a message that the channel rejected, or whose outcome is unknown. */
+import { ApiError } from '../lib/errors.ts'
+import { NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+
+const outcomes = ['rejected', 'unknown'] as const
+
+export const PlatformErrorDetails = Type.Object(
+  {
+    outcome: OneOf(outcomes, {
+      description:
+        '`rejected`: the channel did not send the message. `unknown`: it may have sent it; a later `message.status_updated` reports the outcome. Parley does not send it again.',
+    }),
+    message_id: Uuid,
+    channel_code: NullableText({ description: "The channel's error code, or null if it sent none." }),
+  },
+  { title: 'PlatformErrorDetails', description: 'Present with the code `platform_error`.' },
+)
+
+/** `message` starts with the channel's code if there is one. */
+export function platformError(message: string, { id, outcome }: { id: string; outcome: (typeof outcomes)[number] }) {
+  const channel_code = /^(\d{1,9})(?:: |;|$)/.exec(message)?.[1] ?? null
+  return new ApiError('platform_error', message, {}, { outcome, message_id: id, channel_code })
+}
