@@ -19,6 +19,7 @@ import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
 import { compressResponse, decodeBody } from './encoding.ts'
 import { ApiError, errorBody } from './errors.ts'
+import { compareEtag } from './etag.ts'
 import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
 import type { Metrics } from './metrics.ts'
@@ -194,6 +195,7 @@ export function createServer({
   app.addHook('onRoute', (route) => {
     const { schema, url } = route
     paths.add(url, listOf(route.method))
+    if (route.config?.hasEtag) route.onSend = [...listOf(route.onSend), compareEtag]
     if (route.method === 'GET') route.onSend = [...listOf(route.onSend), dropHeadBody, compressResponse]
     if (schema?.body) route.preValidation = [dropNullsOf(schema.body), ...listOf(route.preValidation)]
     if (schema?.body || schema?.querystring) {

@@ -65,7 +65,7 @@ type TemplateRoutes = { db: Db; sealer: Sealer; channel: Channel }
 export const templateRoutes =
   ({ db, sealer, channel }: TemplateRoutes) =>
   async (app: App) => {
-    const config = { scope: 'messages:send' }
+    const config = { scope: 'messages:send', hasEtag: true }
     const show = ({ components, ...template }: ListedTemplate) => ({
       ...template,
       components: Array.isArray(components) ? components.filter(isRecord) : [],

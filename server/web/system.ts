@@ -34,7 +34,9 @@ export const systemRoutes =
     if (!document) return
 
     const text = Buffer.from(JSON.stringify(document))
-    app.get('/openapi.json', async (_request, reply) => reply.type('application/json; charset=utf-8').send(text))
+    app.get('/openapi.json', { config: { hasEtag: true } }, async (_request, reply) =>
+      reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(text),
+    )
   }
 
 /** A database that does not respond within this time counts as unavailable. */

@@ -4,7 +4,6 @@
  * The URL of the script is part of customers' pages and never changes, so browsers cache it for 5 minutes only and then
  * revalidate. Any site may load it, including cross-origin isolated ones.
  */
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtDir, readBuiltFile } from '../../common/build.ts'
@@ -37,13 +36,9 @@ export type DemoSite = () => Promise<string | undefined>
 /** Serves the built widget, and the demo shop if there is a demo workspace. */
 export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
   const script = await readBuiltFile(join(builtDir(widget), 'widget.js'))
-  const etag = `W/"${createHash('sha256').update(script.bodies.identity).digest('base64url').slice(0, 22)}"`
-  app.get('/widget.js', async (request, reply) => {
-    const headers = { ...scriptHeaders, etag }
-    const known = String(request.headers['if-none-match'] ?? '').split(/\s*,\s*/)
-    if (known.includes(etag)) return reply.code(304).headers(headers).send()
-    return sendFile(request, reply, script, headers)
-  })
+  app.get('/widget.js', { config: { hasEtag: true } }, async (request, reply) =>
+    sendFile(request, reply, script, scriptHeaders),
+  )
   if (!demoSite) return
 
   const page = readFileSync(join(demoDir, 'index.html'), 'utf8')
