@@ -689,6 +689,17 @@ create table plan_usage (
 );
 comment on table plan_usage is 'Messages of a calendar month (UTC) that count against the plan.';
 
+create table request_blocks (
+  workspace_id uuid not null,
+  id uuid not null,
+  failed_count integer not null,
+  entries text not null,
+  constraint request_blocks_pkey PRIMARY KEY (workspace_id, id)
+) partition by RANGE (id);
+comment on table request_blocks is 'The request log: requests of a workspace in blocks of at most a second and 250 requests, kept for 7 days in partitions of a day.';
+comment on column request_blocks.id is 'Its time is the time of the newest request of the block.';
+comment on column request_blocks.entries is 'A JSON array of requests, in the form that server/accounts/request-log.ts defines.';
+
 create table segment_members (
   workspace_id uuid not null,
   segment_id uuid not null,

@@ -10,6 +10,8 @@ import { keepAnswers } from './accounts/idempotency.ts'
 import { memberDashboard } from './accounts/member-dashboard.ts'
 import { watchPlans } from './accounts/plans.ts'
 import { preferenceDashboard } from './accounts/preference-dashboard.ts'
+import { requestDashboard } from './accounts/request-dashboard.ts'
+import { createRequestLog, type RequestLog } from './accounts/request-log.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { sessionDashboard } from './accounts/session-dashboard.ts'
 import { authenticateMembers } from './accounts/sessions.ts'
@@ -120,12 +122,14 @@ export const createChannels = (http: Http): Record<ChannelName, Channel> => ({
 export async function createApp(application: Application): Promise<App> {
   const { pools, log, metrics, health, publicUrl, api, tls, trustedProxies, limits = {} } = application
   const pages = api && application.pages ? await readPages() : undefined
+  const requestLog = createRequestLog(pools.general, log, metrics)
   const app = createServer({
     log,
     metrics,
     tls,
     trustedProxies,
     limits,
+    onClosed: requestLog.recordClosed,
     sendMissingPage: pages && ((request, reply) => sendPage(request, reply, pages)),
   })
   const routes: RouteOptions[] = []
@@ -133,14 +137,20 @@ export async function createApp(application: Application): Promise<App> {
     routes.push(route)
     application.onRoute?.(route)
   })
-  if (api) await registerApi(app, application, pages)
+  app.addHook('onClose', requestLog.stop)
+  if (api) await registerApi(app, application, pages, requestLog)
   const document = api ? describePublicApi(routes, publicUrl) : undefined
   await app.register(systemRoutes({ db: pools.general, metrics, health, document }))
   return app
 }
 
 /** The public API, the dashboard's calls, the callbacks of channels, the web chat, media and pages. */
-async function registerApi(app: App, application: Application, pages: Pages | undefined): Promise<void> {
+async function registerApi(
+  app: App,
+  application: Application,
+  pages: Pages | undefined,
+  requestLog: RequestLog,
+): Promise<void> {
   const { pools, log, metrics, sealer, channels, live, signals, store, guard, publicUrl, setup } = application
   const { simulator, demoSite } = application
   const { general: db, reads } = pools
@@ -181,6 +191,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
 
   await app.register(
     async (v1: App) => {
+      requestLog.watch(v1)
       authenticateKeys(v1, pools.admission)
       refuseUnknownPaths(v1)
       shareReads(v1)
@@ -208,6 +219,7 @@ async function registerApi(app: App, application: Application, pages: Pages | un
       followMerges(members, db)
       members.register(sessionDashboard({ db, sealer, publicUrl, setup }))
       members.register(accountDashboard(db))
+      members.register(requestDashboard(db))
       members.register(
         memberDashboard({ db, publicUrl, unassign: unassignMember, deleteReplies: deletePersonalReplies }),
       )

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { environment } from '../common/environment.ts'
 import { buildPhonePage } from '../simulator/page.ts'
+import { keepRequestDays } from './accounts/request-log.ts'
 import { needsSetup } from './accounts/setup.ts'
 import { createSignals } from './accounts/signals.ts'
 import { createApp, createChannels } from './app.ts'
@@ -30,7 +31,7 @@ import { createPools, endPools } from './pools.ts'
 import { startSimulatorHost } from './simulator-host/host.ts'
 import { buildPages } from './web/pages.ts'
 import { createGuard } from './webhooks/guard.ts'
-import { keepDays } from './webhooks/partitions.ts'
+import { keepEventDays } from './webhooks/partitions.ts'
 import { createPoster } from './webhooks/post.ts'
 import { startWorker } from './worker.ts'
 
@@ -122,7 +123,8 @@ async function run(config: Config): Promise<void> {
     stops.push(poster.stop)
     const signals = createSignals(live)
     const shared = { pools, log, sealer, channels: createChannels(http), store, signals, metrics, health }
-    await keepDays(db, log)
+    await keepEventDays(db, log)
+    await keepRequestDays(db, log)
     let worker: Loop | undefined
     if (roles.has('api')) {
       const built = [await buildPages(), hasDemo && (await buildPhonePage())]

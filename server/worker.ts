@@ -4,6 +4,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { sweepEntries } from './accounts/audit.ts'
 import { sweepAnswers } from './accounts/idempotency.ts'
+import { keepRequestDays } from './accounts/request-log.ts'
 import { sweepSessions } from './accounts/sessions.ts'
 import type { Signals } from './accounts/signals.ts'
 import type { BreakerPolicy } from './broadcasts/circuit-breaker.ts'
@@ -33,7 +34,7 @@ import { sweepDeliveries } from './webhooks/cancel.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { sweepOldSecrets } from './webhooks/endpoints.ts'
 import { sweepListeners } from './webhooks/listeners.ts'
-import { keepDays } from './webhooks/partitions.ts'
+import { keepEventDays } from './webhooks/partitions.ts'
 import type { Poster } from './webhooks/post.ts'
 import { watchDeliveries } from './webhooks/queue.ts'
 
@@ -129,7 +130,8 @@ export function startWorker(parts: WorkerParts): Loop {
       },
     }),
     repeat({ name: 'sweep-listeners', everyMs: 10 * minuteMs, run: () => sweepListeners(db) }),
-    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepDays(db, log) }),
+    repeat({ name: 'days-of-events', everyMs: 60 * minuteMs, run: () => keepEventDays(db, log) }),
+    repeat({ name: 'days-of-requests', everyMs: 60 * minuteMs, run: () => keepRequestDays(db, log) }),
     repeat({
       name: 'sweep-pending',
       everyMs: minuteMs,

@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach } from 'node:test'
 import pino from 'pino'
+import { keepRequestDays } from '../server/accounts/request-log.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { migrate } from '../server/lib/migrate.ts'
-import { keepDays } from '../server/webhooks/partitions.ts'
+import { keepEventDays } from '../server/webhooks/partitions.ts'
 import type { Owner } from './owner.ts'
 
 const template = 'parley_template'
@@ -65,7 +66,8 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
   await admin.end()
   const db = connect({ database: { ...address, database: template }, max: 1 })
   await migrate(db)
-  await keepDays(db, pino({ level: 'silent' }))
+  await keepEventDays(db, pino({ level: 'silent' }))
+  await keepRequestDays(db, pino({ level: 'silent' }))
   await db.end()
 }
 

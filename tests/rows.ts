@@ -2,7 +2,7 @@
 import type { Db } from '../server/lib/db.ts'
 
 /** Written by every request, so they show nothing about its effect. */
-const counters = ['api_keys', 'api_key_windows']
+const counters = ['api_keys', 'api_key_windows', 'request_blocks']
 
 /** Derived from messages by a background loop. */
 const digested = [

@@ -19,6 +19,7 @@ import pino from 'pino'
 import { freePort } from '../scripts/free-port.ts'
 import { createKey, type Scope, scopes } from '../server/accounts/keys.ts'
 import { insertMember } from '../server/accounts/members.ts'
+import { keepRequestDays } from '../server/accounts/request-log.ts'
 import type { Setup } from '../server/accounts/setup.ts'
 import { createSignals } from '../server/accounts/signals.ts'
 import { createApp, createChannels } from '../server/app.ts'
@@ -36,7 +37,7 @@ import { createPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { createGuard, type DnsResolver } from '../server/webhooks/guard.ts'
-import { keepDays } from '../server/webhooks/partitions.ts'
+import { keepEventDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import { type Contract, readContract } from './contract.ts'
@@ -228,7 +229,8 @@ async function startService(
       health,
       publicUrl: reachableUrl,
     }
-    await keepDays(pools.general, log)
+    await keepEventDays(pools.general, log)
+    await keepRequestDays(pools.general, log)
     const worker = startWorker({ ...shared, live, poster, breaker })
     const app = await createApp({
       ...shared,

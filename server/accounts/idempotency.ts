@@ -83,6 +83,7 @@ export function keepAnswers(app: App, { sql, sealer, workspaceOf }: IdempotencyO
       request.idempotency = wanted
       return
     }
+    if (stored.status >= 400) request.failure = JSON.parse(stored.body).error
     reply.code(stored.status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8')
     return reply.send(stored.body)
   }

@@ -18,7 +18,7 @@ import Fastify, {
 import { createClientAddress } from './client-address.ts'
 import { compilers } from './compile.ts'
 import { compressResponse, decodeBody } from './encoding.ts'
-import { ApiError, errorBody } from './errors.ts'
+import { ApiError, type ErrorCode, errorBody } from './errors.ts'
 import { compareEtag } from './etag.ts'
 import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
@@ -56,6 +56,8 @@ declare module 'fastify' {
     /** The received bytes of the body, for signatures and comparisons. */
     rawBody: Buffer | undefined
     responseTimer: NodeJS.Timeout | undefined
+    /** The error that the response reports. */
+    failure: { code: string; message: string } | undefined
     /** The client's address. Use it instead of `ip`, which is the address of the last proxy. */
     clientAddress: string
   }
@@ -76,6 +78,8 @@ export type ServerOptions = {
   limits?: Partial<typeof defaultLimits>
   /** Networks whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[] | undefined
+  /** Called when the client closes the connection before the end of the response. */
+  onClosed?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
   /** Responds to a browser that opens an unknown path. Other clients get the JSON error. */
   sendMissingPage?: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply) | undefined
 }
@@ -101,6 +105,7 @@ export function createServer({
   tls,
   limits: overrides,
   trustedProxies,
+  onClosed,
   sendMissingPage,
 }: ServerOptions): App {
   const limits = { ...defaultLimits, ...overrides }
@@ -167,6 +172,7 @@ export function createServer({
   })
   app.decorateRequest('rawBody', undefined)
   app.decorateRequest('responseTimer', undefined)
+  app.decorateRequest('failure', undefined)
   const addressOf = createClientAddress(trustedProxies ?? [], (peer) =>
     log.warn(
       { peer },
@@ -186,7 +192,10 @@ export function createServer({
     if (tls) reply.header('strict-transport-security', 'max-age=31536000')
     limitResponseTime(request, reply, limits.responseTimeoutMs)
     // Unlike `onResponse`, this also runs when the client closes the connection.
-    reply.raw.once('close', () => clearTimeout(request.responseTimer))
+    reply.raw.once('close', () => {
+      clearTimeout(request.responseTimer)
+      if (!reply.raw.writableFinished) onClosed?.(request, reply)
+    })
     done()
   })
   const paths = createPathIndex()
@@ -227,20 +236,21 @@ export function createServer({
     else sendUnknownPath(request, reply)
   })
   app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const fail = (status: number, code: ErrorCode, message: string, details?: object) => {
+      request.failure = { code, message }
+      return reply.code(status).send(errorBody(code, message, details))
+    }
     if (error instanceof ApiError) {
-      return reply
-        .code(error.status)
-        .headers(error.headers)
-        .send(errorBody(error.code, error.message, error.details))
+      reply.headers(error.headers)
+      return fail(error.status, error.code, error.message, error.details)
     }
-    if (error.validation || (error.statusCode ?? 500) < 500) {
-      return reply.code(400).send(errorBody('bad_request', describeRequestError(error)))
-    }
+    if (error.validation || (error.statusCode ?? 500) < 500)
+      return fail(400, 'bad_request', describeRequestError(error))
     request.log.error(
       { err: error, ...describeRequest(request, request.routeOptions.url ?? unknown) },
       'request failed',
     )
-    return reply.code(500).send(errorBody('internal', 'something went wrong on our side'))
+    return fail(500, 'internal', 'something went wrong on our side')
   })
   return app
 }

@@ -20,9 +20,10 @@ import { type Behaviour, type Received, type Receiver, startReceiver } from '../
 import { createBrowser, type Json, main, start, startSignedIn, until } from '../../tests/support.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
+import { firstIdOf } from '../lib/partitions.ts'
 import { sweepDeliveries } from './cancel.ts'
 import type { DnsResolver } from './guard.ts'
-import { firstIdOf, keepDays } from './partitions.ts'
+import { keepEventDays } from './partitions.ts'
 import { createPoster } from './post.ts'
 import { type Attempt, settleAttempts } from './settle.ts'
 
@@ -793,7 +794,7 @@ test('deliveries that cannot be signed wait without counting, are reported once,
   await db`
     insert into webhook_deliveries (workspace_id, endpoint_id, id, event_id)
     values (${api.workspaceId}, ${id}, ${newId()}, ${gone})`
-  await keepDays(db, pino({ level: 'silent' }))
+  await keepEventDays(db, pino({ level: 'silent' }))
   assert.equal((await db`select 1 from webhook_deliveries where endpoint_id = ${id}`).length, 2)
 
   await db`update webhook_endpoints set secret = ${before?.secret ?? ''} where id = ${id}`

@@ -14,7 +14,8 @@ import { createKey } from '../accounts/keys.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Db } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import { firstIdOf, keepDays } from './partitions.ts'
+import { firstIdOf } from '../lib/partitions.ts'
+import { keepEventDays } from './partitions.ts'
 
 const silent = pino({ level: 'silent' })
 const dayMs = 86_400_000
@@ -66,8 +67,8 @@ test('partitions are created ahead and dropped when expired, by any number of pr
   const db = database.connect(2)
   await age(db)
   const ahead = [0, 1, 2, 3].map(dayOf)
-  await Promise.all(Array.from({ length: 4 }, () => keepDays(database.connect(1), silent)))
-  await keepDays(db, silent)
+  await Promise.all(Array.from({ length: 4 }, () => keepEventDays(database.connect(1), silent)))
+  await keepEventDays(db, silent)
   assert.deepEqual(await listDays(db), ahead)
   assert.deepEqual(await listDays(db, 'webhook_attempts'), ahead)
   const id = newId()
@@ -83,7 +84,7 @@ test('a partition is attached while writers hold their locks, and no statement w
   const writer = await database.connect(1).reserve()
   await writer`begin`
   await record(writer, newId())
-  await keepDays(db, silent)
+  await keepEventDays(db, silent)
   assert.deepEqual(await listDays(db), [0, 1, 2, 3].map(dayOf))
   await writer`commit`
   writer.release()
@@ -103,14 +104,14 @@ test('during a backup nothing fails and no writer waits; a later run does the re
       longestMs = Math.max(longestMs, performance.now() - began)
     }
   })()
-  for (let run = 0; run < 3; run++) await keepDays(db, silent)
+  for (let run = 0; run < 3; run++) await keepEventDays(db, silent)
   isOver = true
   await writing
   assert.ok(longestMs < 1_500, `a writer waited for ${longestMs} ms`)
   assert.deepEqual(await listDays(db), ['20200101'])
 
   await endBackup()
-  await keepDays(db, silent)
+  await keepEventDays(db, silent)
   // Today's events are in the default partition and are kept as long as others.
   assert.deepEqual(await listDays(db), [1, 2, 3].map(dayOf))
   assert.deepEqual(await listDays(db, 'webhook_attempts'), [0, 1, 2, 3].map(dayOf))

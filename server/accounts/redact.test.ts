@@ -1,0 +1,62 @@
+/** Redaction: no secret stays, and the rest of a body stays readable. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { redactBody, redactText } from './redact.ts'
+
+const redact = (body: string) => redactBody(Buffer.from(body))
+
+test('values of secret fields are removed at any depth, and all others stay', () => {
+  const body = {
+    url: 'https://ann:hunter2@example.com/hook?token=hunter2&page=2',
+    secret: 'hunter2',
+    nested: [{ access_token: 'hunter2', apiKey: ['hunter2'], Password: 12345, note: 'Bearer hunter2' }],
+    text: 'my key is svc_live_hunter2 and whsec_hunter2, password: hunter2',
+    to: '+14155550100',
+    refresh_token: null,
+  }
+  const kept = redact(JSON.stringify(body))
+  assert.doesNotMatch(kept, /hunter2|12345|svc_live_|whsec_/)
+  assert.deepEqual(JSON.parse(kept), {
+    url: 'https://[removed]@example.com/hook?token=[removed]&page=2',
+    secret: '[removed]',
+    nested: [{ access_token: '[removed]', apiKey: '[removed]', Password: '[removed]', note: 'Bearer [removed]' }],
+    text: 'my key is [removed] and [removed], password: [removed]',
+    to: '+14155550100',
+    refresh_token: null,
+  })
+})
+
+test('a body that is not valid JSON is kept without its secrets', () => {
+  for (const body of [
+    '{"name": "Ann", "secret": "hunter2",,}',
+    '{"name": "Ann", "secret": "hunt\\"er2, hunter2"',
+    "{'name': 'Ann', 'api_key': 'hunter2'",
+    '{"name": "Ann", "token": {"a": {"b": "hunter2"}}, "c": "hunter2"',
+    '{"name": "Ann", "password": hunter2',
+    'name=Ann&client_secret=hunter2&x=1',
+  ]) {
+    const kept = redact(body)
+    assert.doesNotMatch(kept, /hunter2/, body)
+    assert.match(kept, /Ann/, body)
+  }
+})
+
+test('only the beginning of a long body is kept', () => {
+  for (const length of [5_000, 200_000]) {
+    const kept = redact(JSON.stringify({ name: 'Ann', secret: 'hunter2', text: 'x'.repeat(length) }))
+    assert.equal(kept.length, 4_097)
+    assert.match(kept, /^\{"name":"Ann".*x…$/)
+    assert.doesNotMatch(kept, /hunter2/)
+  }
+  // A long word must not take long: a regular expression that backtracks at each of its characters would.
+  const began = performance.now()
+  redactText('a'.repeat(64 * 1024))
+  assert.ok(performance.now() - began < 500)
+})
+
+test('a query keeps everything but secrets', () => {
+  assert.equal(
+    redactText('/v1/contacts?phone=%2B14155550100&email=ann@example.com&api_key=hunter2&access_token=hunter2'),
+    '/v1/contacts?phone=%2B14155550100&email=ann@example.com&api_key=[removed]&access_token=[removed]',
+  )
+})

@@ -1,0 +1,51 @@
+/** `/requests`: the request log. All members may read it. */
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import { DataOf, DateTime, IdParams, ListOf, ListQuery, NullableText, Type, Uuid } from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { listRequests, requireRequest } from './requests.ts'
+
+const RequestView = Type.Object({
+  id: Type.String(),
+  at: DateTime,
+  key: Type.Unsafe<{ id: string; name: string; prefix: string } | null>({
+    type: ['object', 'null'],
+    properties: { id: Uuid, name: Type.String(), prefix: Type.String() },
+    required: ['id', 'name', 'prefix'],
+  }),
+  method: Type.String(),
+  path: Type.String(),
+  status: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+  duration_ms: Type.Integer(),
+  request_id: Type.String(),
+  error: Type.Unsafe<{ code: string; message: string } | null>({
+    type: ['object', 'null'],
+    properties: { code: Type.String(), message: Type.String() },
+    required: ['code', 'message'],
+  }),
+})
+
+const RequestWithBody = Type.Object({ ...RequestView.properties, body: NullableText() })
+
+const Filters = {
+  key_id: Type.Optional(Uuid),
+  status: Type.Optional(Type.String({ pattern: '^(succeeded|failed|[1-5][0-9][0-9])$' })),
+  path: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  request_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+}
+
+export const requestDashboard = (db: Db) => async (app: App) => {
+  app.get(
+    '/requests',
+    { schema: { querystring: ListQuery(Filters), response: { 200: ListOf(RequestView) } } },
+    async ({ session, query }) => {
+      const { limit } = readPosition(query)
+      return listRequests(db, session.workspaceId, query, { limit, cursor: query.cursor })
+    },
+  )
+  app.get(
+    '/requests/:id',
+    { schema: { params: IdParams, response: { 200: DataOf(RequestWithBody) } } },
+    async ({ session, params }) => ({ data: await requireRequest(db, session.workspaceId, params.id) }),
+  )
+}
