@@ -134,7 +134,7 @@ create table broadcasts (
   member_ids bytea,
   constraint broadcasts_pkey PRIMARY KEY (workspace_id, id),
   constraint broadcasts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
-  constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
+  constraint broadcasts_status_check CHECK ((status = ANY (ARRAY['draft'::text, 'scheduled'::text, 'sending'::text, 'sent'::text, 'canceled'::text])))
 ) with (fillfactor=50);
 comment on table broadcasts is 'Broadcasts: one template to many recipients.';
 comment on column broadcasts.filled_to is 'The last segment member that became a recipient.';

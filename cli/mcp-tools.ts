@@ -144,6 +144,29 @@ export const readTools: readonly Tool[] = [
     run: async ({ parley }, { id }) => ({ data: await parley.messages.get(id) }),
   }),
   defineTool({
+    name: 'list_broadcasts',
+    operation: 'listBroadcasts',
+    description: 'List broadcasts with their status and counters, newest first.',
+    scope: 'broadcasts:send',
+    input: Type.Object({
+      status: Type.Optional(oneOf(['draft', 'scheduled', 'sending', 'sent', 'canceled'])),
+      ...page,
+    }),
+    run: ({ parley }, query) => fetchPage(parley.broadcasts.list(query)),
+  }),
+  defineTool({
+    name: 'list_broadcast_recipients',
+    operation: 'listBroadcastRecipients',
+    description: 'List the recipients of a broadcast with their outcome and, if it failed or was skipped, the reason.',
+    scope: 'broadcasts:send',
+    input: Type.Object({
+      id: id('broadcast'),
+      status: Type.Optional(oneOf(['pending', 'sent', 'delivered', 'read', 'failed', 'skipped'])),
+      ...page,
+    }),
+    run: ({ parley }, { id, ...query }) => fetchPage(parley.broadcasts.listRecipients(id, query)),
+  }),
+  defineTool({
     name: 'get_broadcast',
     operation: 'getBroadcast',
     description: 'Get the status and counters of a broadcast.',

@@ -11,7 +11,7 @@ import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Contract, Operation } from './contract.ts'
 import { createWorkspace, type Db, encodeCursor, filterFields, isUuid, parsePhone, scopes } from './internals.ts'
@@ -106,6 +106,7 @@ const make = {
     })
     return { id, delivery_id: delivery.id }
   },
+  drafts: async ({ api }: Maker) => (await api.post('/broadcasts', { ...newBroadcast(), draft: true })).body.data,
   broadcasts: async ({ api }: Maker) => (await api.post('/broadcasts', newBroadcast())).body.data,
 }
 
@@ -129,6 +130,8 @@ const subjects: Record<string, (maker: Maker) => Promise<Json>> = {
   createWebhook: make.webhooks,
   listWebhookDeliveries: make.deliveredWebhooks,
   redeliverWebhook: make.deliveredWebhooks,
+  addBroadcastRecipients: make.drafts,
+  startBroadcast: make.drafts,
   listTemplates: make.templates,
   getTemplate: make.templates,
 }
@@ -183,6 +186,7 @@ const bodies: Record<string, Body | Body[]> = {
   rotateWebhookSecret: () => ({ overlap_hours: 0 }),
   createBroadcast: newBroadcast,
   checkBroadcast: newBroadcast,
+  addBroadcastRecipients: () => ({ recipients: newBroadcast().recipients }),
   checkMessage: ({ phone }) => ({
     to: phone,
     type: 'template',
@@ -291,8 +295,8 @@ async function createLane(
   let key = await api.key(...scopes)
   let calls = 0
 
-  // What the call itself does not delete serves again.
-  const serves = method !== 'DELETE' || hasBody(operation)
+  // What the call itself does not delete or start serves again.
+  const serves = (method !== 'DELETE' || hasBody(operation)) && operation.operationId !== 'startBroadcast'
   const makeSubject =
     subjects[operation.operationId] ?? (path.includes('{id}') ? make[path.split('/')[1] as 'contacts'] : undefined)
   let subject: Json
@@ -335,7 +339,8 @@ async function createLane(
 async function rest(db: Db, workspaceId: string): Promise<void> {
   const isResting = async () => {
     const [open] = await db`
-      select 1 from broadcasts where workspace_id = ${workspaceId} and completed_at is null and status <> 'scheduled'
+      select 1 from broadcasts where workspace_id = ${workspaceId} and completed_at is null
+        and status not in ('draft', 'scheduled')
       union all
       select 1 from webhook_deliveries where workspace_id = ${workspaceId}`
     return !open
@@ -396,7 +401,8 @@ function wire(
   return new Promise((resolve, reject) => {
     const request = httpRequest(target, async (response) => {
       try {
-        const text = Buffer.concat(await response.toArray()).toString()
+        const received = Buffer.concat(await response.toArray())
+        const text = String(response.headers['content-encoding'] === 'gzip' ? gunzipSync(received) : received)
         const given = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
         resolve({ status: response.statusCode ?? 0, headers: given, text, body: JSON.parse(text) })
       } catch (cause) {

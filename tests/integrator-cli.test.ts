@@ -361,6 +361,8 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
       'get_contact',
       'get_message',
       'get_usage',
+      'list_broadcast_recipients',
+      'list_broadcasts',
       'list_messages',
       'list_segment_members',
       'list_segments',

@@ -192,6 +192,7 @@ const bodies: Record<string, (estate: Estate) => Json> = {
   addSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
   removeSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
   createWebhook: () => ({ url: 'https://127.0.0.1:9/', events: ['contact.created'] }),
+  addBroadcastRecipients: () => ({ recipients: [{ to: '+14155550499' }] }),
   rotateWebhookSecret: () => ({ overlap_hours: 24 }),
   updateWebhook: () => ({ url: 'https://127.0.0.1:9/taken', is_active: true }),
 }
@@ -230,13 +231,18 @@ test('every path with an id of another workspace is 404 and changes nothing', ma
   await assertUnchanged()
 })
 
-test('deliveries, templates and usage of another workspace are unknown to the caller', async (t) => {
+test('deliveries, broadcasts, templates and usage of another workspace are unknown to the caller', async (t) => {
   const { foreign, own, call, assertUnchanged } = await startNeighbours(t)
   await call('PATCH', `/webhooks/${own.webhooks}`, { is_active: true })
   for (const id of [foreign.delivery, foreign.delivery.toUpperCase()])
     assertRefused(await call('POST', `/webhooks/${own.webhooks}/deliveries/${id}/redeliver`), 404, 'not_found')
   const deliveries = await call('GET', `/webhooks/${own.webhooks}/deliveries?cursor=${encodeCursor(foreign.delivery)}`)
   assert.equal(deliveries.status, 200)
+  assert.deepEqual(
+    (await call('GET', '/broadcasts')).body.data.map(({ id }: Json) => id),
+    [own.broadcasts],
+  )
+  assert.deepEqual((await call('GET', `/broadcasts?cursor=${encodeCursor(foreign.broadcasts)}`)).body.data, [])
   assertRefused(await call('GET', '/templates/theirword_template'), 404, 'not_found')
   assert.deepEqual((await call('GET', '/templates?search=theirword')).body.data, [])
   assert.equal((await call('GET', '/templates?search=ourword')).body.data.length, 1)
@@ -818,7 +824,8 @@ const across: Record<string, string> = {
   'from conversations where snoozed_until <= now()': 'the worker wakes the snoozed conversations of all',
   'from contact_merges where continued_at <': 'the worker continues the merges of all',
   "where status = 'scheduled' and scheduled_at <= now()": 'the engine starts the broadcasts of all',
-  "where b.completed_at is null and b.status <> 'scheduled' order by": 'and continues the running ones',
+  "where b.completed_at is null and b.status <> 'scheduled' and b.status <> 'draft' order by":
+    'and continues the running ones',
   'from broadcasts b group by 1': "the operator's gauge, over all",
   'waiting_workspaces as ( (select workspace_id from early_reports':
     'reports whose message has come are applied for all',

@@ -1,7 +1,9 @@
 /** All calls of the API. Generated from the OpenAPI document by `npm run sdk-types`. */
 import type {
   AddSegmentContactsResult,
+  AddedRecipients,
   Broadcast,
+  BroadcastRecipient,
   CheckedBroadcast,
   CheckedMessage,
   Contact,
@@ -13,6 +15,8 @@ import type {
   DeleteSegmentResult,
   DeleteWebhookResult,
   GetTemplateQuery,
+  ListBroadcastRecipientsQuery,
+  ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
   ListMessagesQuery,
@@ -25,6 +29,7 @@ import type {
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewRecipients,
   NewReply,
   NewSegment,
   NewWebhook,
@@ -45,7 +50,9 @@ export type Calls = {
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }
   'DELETE /webhooks/{id}': { params: { id: string }; data: DeleteWebhookResult }
+  'GET /broadcasts': { query: ListBroadcastsQuery; item: Broadcast }
   'GET /broadcasts/{id}': { params: { id: string }; data: Broadcast }
+  'GET /broadcasts/{id}/recipients': { params: { id: string }; query: ListBroadcastRecipientsQuery; item: BroadcastRecipient }
   'GET /contacts': { query: ListContactsQuery; item: Contact }
   'GET /contacts/{id}': { params: { id: string }; data: Contact }
   'GET /conversations': { query: ListConversationsQuery; item: Conversation }
@@ -67,6 +74,11 @@ export type Calls = {
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
   'POST /broadcasts/check': { body: NewBroadcast; data: CheckedBroadcast }
+  'POST /broadcasts/{id}/cancel': { params: { id: string }; data: Broadcast }
+  'POST /broadcasts/{id}/pause': { params: { id: string }; data: Broadcast }
+  'POST /broadcasts/{id}/recipients': { params: { id: string }; body: NewRecipients; data: AddedRecipients }
+  'POST /broadcasts/{id}/resume': { params: { id: string }; data: Broadcast }
+  'POST /broadcasts/{id}/start': { params: { id: string }; data: Broadcast }
   'POST /contacts': { body: NewContact; data: Contact }
   'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
   'POST /messages': { body: NewMessage; data: SendResult }

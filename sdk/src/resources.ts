@@ -12,6 +12,8 @@ import type {
   ContactChanges,
   ContactIds,
   GetTemplateQuery,
+  ListBroadcastRecipientsQuery,
+  ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
   ListMessagesQuery,
@@ -22,6 +24,7 @@ import type {
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewRecipients,
   NewReply,
   NewSegment,
   NewWebhook,
@@ -123,14 +126,28 @@ export const templatesOf = ({ call, list }: Caller) => ({
     call('GET /templates/{name}', { params: { name }, query }, options),
 })
 
-export const broadcastsOf = ({ call }: Caller) => ({
-  /** Sends a template to many recipients. Returns at once; the service sends in the background. */
+export const broadcastsOf = ({ call, list }: Caller) => ({
+  /** Sends a template to many recipients. Returns at once; the service sends in the background. With `draft: true` it waits for `start`. */
   create: (broadcast: NewBroadcast, options?: PostOptions) => call('POST /broadcasts', { body: broadcast }, options),
   /** Runs the checks of `create`. Sends nothing. */
   check: (broadcast: NewBroadcast, options?: PostOptions) =>
     call('POST /broadcasts/check', { body: broadcast }, options),
+  /** Newest first. */
+  list: (query: ListBroadcastsQuery = {}, options?: CallOptions) => list('GET /broadcasts', { query }, options),
   /** The counters are exact at the time of the call. */
   get: (id: string, options?: CallOptions) => call('GET /broadcasts/{id}', { params: { id } }, options),
+  /** Adds 1 to 1000 recipients to a draft. A number is added once, so a batch can be repeated safely. */
+  addRecipients: (id: string, recipients: NewRecipients, options?: PostOptions) =>
+    call('POST /broadcasts/{id}/recipients', { params: { id }, body: recipients }, options),
+  /** In the order in which they were added. */
+  listRecipients: (id: string, query: ListBroadcastRecipientsQuery = {}, options?: CallOptions) =>
+    list('GET /broadcasts/{id}/recipients', { params: { id }, query }, options),
+  /** Sends a draft now, or schedules it if its `scheduled_at` is later. */
+  start: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/start', { params: { id } }, options),
+  pause: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/pause', { params: { id } }, options),
+  resume: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/resume', { params: { id } }, options),
+  /** Skips the recipients that were not sent to. */
+  cancel: (id: string, options?: PostOptions) => call('POST /broadcasts/{id}/cancel', { params: { id } }, options),
 })
 
 export const webhooksOf = ({ call, list }: Caller) => ({

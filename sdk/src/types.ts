@@ -7,11 +7,22 @@ export type AddSegmentContactsResult = {
   added: number
 }
 
+export type AddedRecipients = {
+  /** The number of recipients that were added. */
+  added: number
+  skipped: ({
+    /** The position in the request, from 0. */
+    index: number
+    /** Not a phone number, a missing value, or a number that the draft has already. */
+    reason: string
+  })[]
+}
+
 export type Broadcast = {
   id: string
   name: string
-  /** `sent` when no recipient is pending. */
-  status: "scheduled" | "sending" | "sent" | "canceled"
+  /** `draft` until it is started; `sent` when no recipient is pending. */
+  status: "draft" | "scheduled" | "sending" | "sent" | "canceled"
   template: {
     name: string
     language: string
@@ -39,6 +50,18 @@ export type Broadcast = {
   scheduled_at: string | null
   started_at: string | null
   completed_at: string | null
+}
+
+export type BroadcastRecipient = {
+  /** The phone number; null after the contact was erased. */
+  to: string | null
+  /** Null until the contact exists. */
+  contact_id: string | null
+  status: "pending" | "sent" | "delivered" | "read" | "failed" | "skipped"
+  /** Why the recipient was skipped or the message failed. */
+  reason: string | null
+  /** Null until the message exists. */
+  message_id: string | null
 }
 
 export type CheckedBroadcast = {
@@ -278,6 +301,24 @@ export type Label = {
   color: string
 }
 
+export type ListBroadcastRecipientsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Only recipients of this status. */
+  status?: "pending" | "sent" | "delivered" | "read" | "failed" | "skipped" | undefined
+}
+
+export type ListBroadcastsQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+  /** Only broadcasts of this status. */
+  status?: "draft" | "scheduled" | "sending" | "sent" | "canceled" | undefined
+}
+
 export type ListContactsQuery = {
   /** Page size, 1 to 100; 50 when absent or unusable. */
   limit?: number | undefined
@@ -458,6 +499,8 @@ export type NewBroadcast = {
   segment_id?: string | undefined
   /** The time of the start. Up to 5 minutes in the past means now. */
   scheduled_at?: string | undefined
+  /** True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither `recipients` nor `segment_id`. */
+  draft?: boolean | undefined
 }
 
 export type NewContact = {
@@ -494,6 +537,10 @@ export type NewMessage = {
   reply_to_message_id?: string | undefined
   /** The contact's name; replaces the stored name if different. */
   name?: string | undefined
+}
+
+export type NewRecipients = {
+  recipients: (Recipient)[]
 }
 
 export type NewReply = {

@@ -33,6 +33,8 @@ export type NewBroadcast = {
   recipients: readonly RecipientInput[] | undefined
   segment_id: string | undefined
   scheduled_at: string | undefined
+  /** It is not started, and recipients can be added (`drafts.ts`). */
+  draft?: boolean | undefined
 }
 
 export type AcceptContext = { db: Db; sealer: Sealer; channel: Channel; fields: FilterFields; publicUrl: string }
@@ -73,24 +75,24 @@ export async function acceptBroadcast(context: AcceptContext, caller: Caller, in
   const { workspaceId, subject } = caller
   const name = requireName(input.name)
   const scheduledAt = requireRules(input)
-  const { recipients, segment_id: segmentId } = input
+  const { recipients, segment_id: segmentId, draft: isDraft = false } = input
   const existing = subject?.isRepeat ? await getBroadcast(db, workspaceId, subject.id) : undefined
   if (existing) return existing
 
   const { isDue, startsAt, rows, count } = await requireAcceptable(context, caller, input, scheduledAt)
-  // A list that starts now reserves its quota below. For the others the quota is only checked.
-  if (!isDue || segmentId !== undefined) {
+  // A list that starts now reserves its quota below, and a draft when it starts. For the others the quota is only checked.
+  if (!isDraft && (!isDue || segmentId !== undefined)) {
     await requireQuotaFor(db, workspaceId, startsAt, async () => (await count()).usable)
   }
   const id = subject?.id ?? newId()
   const values = [input.template.params, ...(recipients ?? []).map(({ params }) => params)]
   await withRetries(() =>
     db.begin(async (sql) => {
-      const status = isDue && segmentId !== undefined ? 'sending' : 'scheduled'
+      const status = isDraft ? 'draft' : isDue && segmentId !== undefined ? 'sending' : 'scheduled'
       await insertBroadcast(sql, workspaceId, { ...input, id, name, status, scheduledAt, count: rows.length })
       if (rows.length > 0) await insertRecipients(sql, workspaceId, id, rows)
       await markUploadsUsed(sql, workspaceId, tokensIn(JSON.stringify(values), publicUrl))
-      if (isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
+      if (!isDraft && isDue && segmentId === undefined) await beginSending(sql, workspaceId, id)
     }),
   )
   return requireBroadcast(db, workspaceId, id)
@@ -127,7 +129,9 @@ export function requireName(input: string): string {
 export function requireRules(input: NewBroadcast): string | null {
   const { recipients, segment_id: segmentId } = input
   if (recipients && segmentId !== undefined) throw badRequest('segment_id: must not be combined with recipients')
-  if (!recipients && segmentId === undefined) throw badRequest('recipients: required, unless there is a segment_id')
+  if (!recipients && segmentId === undefined && !input.draft) {
+    throw badRequest('recipients: required, unless there is a segment_id')
+  }
   const scheduledAt = readSchedule(input.scheduled_at)
   requireFields(input)
   return scheduledAt
@@ -178,32 +182,37 @@ export function readRecipients(
   })
 }
 
+/** Returns a function that fills the template with values, as if the contact had all fields. */
+export const createFill = (channel: Channel, template: Template) => (values: TemplateParams) => {
+  const expanded = expandValues(values, completeContact)
+  return channel.fillTemplate?.(template, expanded.ok ? expanded.params : values)
+}
+
 /** Skips recipients whose values do not fit the template. Throws 400 with the first error when no recipient is left. */
 export async function checkTemplate(
   sql: Sql,
   channel: Channel,
   connection: Connection,
-  { template: requested, recipients }: NewBroadcast,
+  { template: requested, recipients, segment_id: segmentId }: NewBroadcast,
   rows: (Recipient & { index: number })[],
 ): Promise<Recipient[]> {
   const { name, language, params } = requested
-  const fill = (template: Template, values: TemplateParams) => {
-    const expanded = expandValues(values, completeContact)
-    return channel.fillTemplate?.(template, expanded.ok ? expanded.params : values)
-  }
   const stored = await getTemplate(sql, connection.workspace_id, name, language)
-  const values = [...(recipients ? [] : [params]), ...rows.map((row) => row.params ?? params)]
-  const template = await requireTemplate(sql, channel, connection, requested, stored, (candidate) =>
-    [...new Set(values)].every((each) => fill(candidate, each)?.ok),
-  )
-  const shared = fill(template, params)
-  // Without values of their own, all recipients have the same error.
-  if (!rows.some((row) => row.params) || (shared && !shared.ok && shared.fault === 'template')) {
+  const values = [...(segmentId === undefined ? [] : [params]), ...rows.map((row) => row.params ?? params)]
+  const template = await requireTemplate(sql, channel, connection, requested, stored, (candidate) => {
+    const fill = createFill(channel, candidate)
+    return [...new Set(values)].every((each) => fill(each)?.ok)
+  })
+  const fill = createFill(channel, template)
+  const shared = fill(params)
+  // Without values of their own, all recipients have the same error. The recipients of a draft may get theirs later.
+  const isShared = segmentId !== undefined || (recipients && !rows.some((row) => row.params))
+  if (isShared || (shared && !shared.ok && shared.fault === 'template')) {
     requireFilled(requested, shared)
   }
   const checked = rows.map(({ index, ...row }) => {
     if (row.reason !== null) return { ...row, fault: `recipients[${index}].to: ${row.reason}` }
-    const filled = row.params ? fill(template, row.params) : shared
+    const filled = row.params ? fill(row.params) : shared
     if (!filled || filled.ok) return { ...row, fault: undefined }
     const fault = row.params ? filled.message.replace(/^template\./, `recipients[${index}].`) : filled.message
     return { ...row, reason: filled.message, fault }
@@ -221,7 +230,7 @@ async function insertBroadcast(
   input: {
     id: string
     name: string
-    status: 'scheduled' | 'sending'
+    status: 'draft' | 'scheduled' | 'sending'
     template: NewBroadcast['template']
     segment_id: string | undefined
     scheduledAt: string | null

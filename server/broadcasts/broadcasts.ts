@@ -1,7 +1,8 @@
 /**
  * Broadcasts: one template to many recipients.
  *
- * A broadcast is accepted with its recipients as rows, or with a segment that becomes rows when it starts. It is `sending`
+ * A broadcast is accepted with its recipients as rows, or with a segment that becomes rows when it starts. A draft gets its
+ * recipients in batches, and starts when the caller says so. It is `sending`
  * until no recipient is pending. Then it reads as `sent`, even before the loop has written that.
  *
  * The quota of all recipients is reserved at the start. A unit belongs to the broadcast (`reserved_count`) until its
@@ -17,7 +18,7 @@ import { failUnsent } from '../messages/settle.ts'
 import { addCounts, sumCounts } from './counts.ts'
 import { probeNow } from './pace.ts'
 
-export const broadcastStatuses = ['scheduled', 'sending', 'sent', 'canceled'] as const
+export const broadcastStatuses = ['draft', 'scheduled', 'sending', 'sent', 'canceled'] as const
 export type BroadcastStatus = (typeof broadcastStatuses)[number]
 
 export type Broadcast = {
@@ -252,14 +253,20 @@ export async function pauseWithReason(sql: Sql, workspaceId: string, id: string,
 /** Stops handing over until a member resumes the broadcast. */
 export async function pauseBroadcast(sql: Sql, workspaceId: string, id: string): Promise<void> {
   const { status } = await requireBroadcast(sql, workspaceId, id)
-  if (status === 'sent' || status === 'canceled') throw badRequest(`a broadcast that is ${status} cannot be paused`)
+  requireRunnable(status, 'paused')
   await pauseWithReason(sql, workspaceId, id, null)
+}
+
+function requireRunnable(status: BroadcastStatus, change: string): void {
+  if (status === 'draft' || status === 'sent' || status === 'canceled') {
+    throw badRequest(`a broadcast that is ${status === 'draft' ? 'a draft' : status} cannot be ${change}`)
+  }
 }
 
 /** Continues. A missed broadcast starts now. A broadcast that waits for the channel probes it now. */
 export async function resumeBroadcast(db: Db, workspaceId: string, id: string): Promise<void> {
   const { status } = await requireBroadcast(db, workspaceId, id)
-  if (status === 'sent' || status === 'canceled') throw badRequest(`a broadcast that is ${status} cannot be resumed`)
+  requireRunnable(status, 'resumed')
   if (status === 'sending') await probeNow(db, workspaceId)
   await withStart(db, workspaceId, id, async (sql, broadcast) => {
     if (!broadcast.is_paused) return
@@ -281,7 +288,7 @@ export async function cancelBroadcast(
   if (status === 'sent') throw badRequest('a broadcast that is sent cannot be canceled')
   await db.begin(async (sql) => {
     const broadcast = await lockBroadcast(sql, workspaceId, id)
-    if (broadcast?.status !== 'scheduled' && broadcast?.status !== 'sending') return
+    if (!broadcast || broadcast.status === 'sent' || broadcast.status === 'canceled') return
     await sql`
       update broadcasts set status = 'canceled', cancel_reason = ${reason}, is_paused = false, pause_reason = null,
         total_count = filled_count, is_filled = true, member_ids = null, reserved_count = 0

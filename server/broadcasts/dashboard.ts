@@ -7,8 +7,8 @@ import { Readable } from 'node:stream'
 import { managers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { TemplateParams } from '../channels/channel.ts'
-import type { Db, Fragment, Sql } from '../lib/db.ts'
-import { type Page, type Position, readPosition, toPage } from '../lib/page.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
   IdParams,
@@ -29,22 +29,18 @@ import { type AcceptContext, acceptBroadcast, type NewBroadcast } from './accept
 import { sendAgain } from './again.ts'
 import {
   type Broadcast,
-  type BroadcastDetails,
-  type BroadcastStatus,
-  broadcastColumns,
   broadcastStatuses,
-  broadcastTables,
   cancelBroadcast,
-  isDone,
-  isPaused,
   pauseBroadcast,
   requireBroadcast,
   resumeBroadcast,
 } from './broadcasts.ts'
-import { editBroadcast, getBroadcastSource, startNow } from './edit.ts'
+import { startBroadcast } from './drafts.ts'
+import { editBroadcast, getBroadcastSource } from './edit.ts'
+import { listBroadcasts } from './list.ts'
 import { previewBroadcast, sendTest } from './preview.ts'
 import { listRecipients, readCursor, shownStatuses, writeRecipients } from './recipients.ts'
-import { broadcastFields, NewBroadcastSchema, readBroadcast } from './routes.ts'
+import { broadcastFields, NewBroadcastSchema, readBroadcast } from './resource.ts'
 
 const MemberBroadcast = Type.Object({
   ...broadcastFields,
@@ -230,7 +226,8 @@ export const broadcastDashboard =
     for (const [verb, change, action] of [
       [
         'start',
-        (_: Db, workspaceId: string, id: string) => startNow(acceptContext, workspaceId, id),
+        (_: Db, workspaceId: string, id: string) =>
+          startBroadcast(acceptContext, { workspaceId, subject: undefined }, id, { isNow: true }),
         'broadcast.started',
       ],
       ['pause', pauseBroadcast, 'broadcast.paused'],
@@ -307,28 +304,3 @@ export const broadcastDashboard =
       },
     )
   }
-
-/** Newest first. Reads the counters, never the recipients. */
-async function listBroadcasts(
-  sql: Sql,
-  workspaceId: string,
-  { status, is_paused }: { status?: BroadcastStatus | undefined; is_paused?: 'true' | undefined },
-  { limit, before }: Position,
-): Promise<Page<Broadcast & BroadcastDetails>> {
-  const rows = await sql<(Broadcast & BroadcastDetails)[]>`
-    select ${broadcastColumns(sql)}
-    from ${broadcastTables(sql)}
-    where b.workspace_id = ${workspaceId} and b.id < ${before} and ${hasStatus(sql, status)}
-      and ${is_paused ? isPaused(sql) : sql`true`}
-    order by b.id desc
-    limit ${limit + 1}`
-  return toPage(rows, limit)
-}
-
-/** Condition on the status that members see: a broadcast that is done is `sent`, even before the loop has written that. */
-function hasStatus(sql: Sql, status: BroadcastStatus | undefined): Fragment {
-  if (!status) return sql`true`
-  if (status === 'sent') return sql`(b.status = 'sent' or b.status = 'sending' and ${isDone(sql)})`
-  if (status === 'sending') return sql`b.status = 'sending' and not ${isDone(sql)}`
-  return sql`b.status = ${status}`
-}

@@ -1,5 +1,5 @@
 /**
- * Changes a scheduled broadcast: edit, reschedule, start now.
+ * Changes a scheduled broadcast: edit, reschedule. `drafts.ts` starts it before its time.
  *
  * Every change locks the broadcast and checks that it is still scheduled. The loop that starts broadcasts does the same and
  * compares the time again. So of a change and a start at the same moment one comes first: either the broadcast starts as it
@@ -25,7 +25,6 @@ import {
   type LockedBroadcast,
   lockBroadcast,
   requireBroadcast,
-  start,
 } from './broadcasts.ts'
 
 export type BroadcastChanges = Partial<NewBroadcast>
@@ -110,20 +109,6 @@ export async function editBroadcast(
     }),
   )
   return requireBroadcast(db, workspaceId, id)
-}
-
-/** Starts a scheduled broadcast now. 402 when the plan refuses it; then it stays scheduled. */
-export async function startNow({ db }: AcceptContext, workspaceId: string, id: string): Promise<void> {
-  await requireBroadcast(db, workspaceId, id)
-  await withRetries(() =>
-    db.begin(async (sql) => {
-      const broadcast = await lockBroadcast(sql, workspaceId, id)
-      if (!broadcast) throw notFound('broadcast')
-      requireScheduled(broadcast)
-      await sql`update broadcasts set scheduled_at = now() where workspace_id = ${workspaceId} and id = ${id}`
-      await start(sql, workspaceId, id, broadcast)
-    }),
-  )
 }
 
 function requireScheduled(broadcast: Pick<LockedBroadcast, 'status'> | undefined): void {

@@ -1,154 +1,28 @@
-/** `/broadcasts`: send one template to many recipients, and read the progress. */
+/**
+ * `/broadcasts`: send one template to many recipients, at once or from a draft, read the progress, pause, resume, cancel.
+ */
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
-import {
-  DataOf,
-  DateTime,
-  IdParams,
-  inDocument,
-  NullableDateTime,
-  NullableText,
-  OneOf,
-  type Static,
-  Type,
-  Uuid,
-} from '../lib/schema.ts'
+import { readPosition } from '../lib/page.ts'
+import { DataOf, IdParams, ListOf, ListQuery, OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
-import { type AcceptContext, acceptBroadcast, checkBroadcast, type NewBroadcast } from './accept.ts'
-import { broadcastStatuses, requireBroadcast } from './broadcasts.ts'
+import { type AcceptContext, acceptBroadcast, type Caller, checkBroadcast } from './accept.ts'
+import { broadcastStatuses, cancelBroadcast, pauseBroadcast, requireBroadcast, resumeBroadcast } from './broadcasts.ts'
+import { addRecipients, startBroadcast } from './drafts.ts'
+import { listBroadcasts } from './list.ts'
+import { listRecipients, readCursor, shownStatuses } from './recipients.ts'
+import {
+  AddedRecipients,
+  BroadcastSchema,
+  CheckedBroadcastSchema,
+  NewBroadcastSchema,
+  NewRecipients,
+  RecipientView,
+  readBroadcast,
+  readRecipient,
+} from './resource.ts'
 
 const tags = ['Broadcasts']
-
-const count = (description: string) => Type.Integer({ description })
-
-export const broadcastFields = {
-  id: Uuid,
-  name: Type.String(),
-  status: OneOf(broadcastStatuses, { description: '`sent` when no recipient is pending.' }),
-  template: Type.Object({ name: Type.String(), language: Type.String() }),
-  segment_id: NullableText({ format: 'uuid' }),
-  total_count: count('All recipients, each number once; 0 for a segment until sending starts.'),
-  pending_count: count('Recipients that were not sent to yet or have no outcome yet.'),
-  sent_count: count('Recipients whose message the channel accepted and that did not fail later.'),
-  delivered_count: count('Of those, delivered. Includes the messages that were read.'),
-  read_count: count('Of those, read.'),
-  failed_count: count('Recipients whose message the channel refused or that failed later.'),
-  skipped_count: count(
-    'Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.',
-  ),
-  is_paused: Type.Boolean({
-    description:
-      'No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it.',
-  }),
-  paused_reason: NullableText({
-    description:
-      'The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it.',
-  }),
-  created_at: DateTime,
-  scheduled_at: NullableDateTime,
-  started_at: NullableDateTime,
-  completed_at: NullableDateTime,
-}
-
-const broadcastExample = {
-  id: '0199c1d2-af50-7974-99e5-8b1c2d3e4f50',
-  name: 'Summer news',
-  status: 'sending',
-  template: { name: 'order_confirmed', language: 'en_US' },
-  segment_id: null,
-  total_count: 2,
-  pending_count: 2,
-  sent_count: 0,
-  delivered_count: 0,
-  read_count: 0,
-  failed_count: 0,
-  skipped_count: 0,
-  is_paused: false,
-  paused_reason: null,
-  created_at: '2026-01-08T08:00:00.000Z',
-  scheduled_at: null,
-  started_at: '2026-01-08T08:00:00.000Z',
-  completed_at: null,
-}
-
-const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast', examples: [broadcastExample] })
-
-const Recipient = Type.Object(
-  {
-    to: Type.String({
-      maxLength: 500,
-      description: 'A phone number. A number without a country code is in the default country of the workspace.',
-    }),
-    name: Type.Optional(
-      Type.String({ maxLength: 500, description: "The contact's name. Replaces the stored name if it is different." }),
-    ),
-    params: Type.Optional(ParamsSchema),
-  },
-  { title: 'Recipient' },
-)
-
-export const NewBroadcastSchema = Type.Object(
-  {
-    name: Type.String({ description: '1 to 80 characters.' }),
-    template: TemplateSchema,
-    recipients: Type.Optional(
-      Type.Array(Recipient, {
-        minItems: 1,
-        maxItems: 1_000,
-        description: 'Each number gets one message. The `params` of a recipient replace all `params` of the template.',
-      }),
-    ),
-    segment_id: Type.Optional(
-      Type.String({
-        format: 'uuid',
-        description: 'Instead of `recipients`. The members are those at the time when sending starts.',
-      }),
-    ),
-    scheduled_at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'The time of the start. Up to 5 minutes in the past means now.',
-      }),
-    ),
-  },
-  {
-    title: 'NewBroadcast',
-    ...inDocument({ oneOf: [{ required: ['recipients'] }, { required: ['segment_id'] }] }),
-    examples: [
-      {
-        name: 'Summer news',
-        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'] },
-        recipients: [{ to: '+14155550100' }, { to: '+14155550101', params: ['Grace', 'A-10043'] }],
-      },
-    ],
-  },
-)
-
-const CheckedBroadcastSchema = Type.Object(
-  {
-    recipient_count: Type.Integer({
-      description: 'The number of recipients that would be sent to, as far as is known now.',
-    }),
-    skipped_count: Type.Integer({ description: 'The number of recipients that would be skipped.' }),
-  },
-  { title: 'CheckedBroadcast', examples: [{ recipient_count: 2, skipped_count: 0 }] },
-)
-
-export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {
-  const { name, template, recipients, segment_id, scheduled_at } = body
-  return {
-    name,
-    template: { name: template.name, language: template.language ?? 'en_US', params: readParams(template.params) },
-    recipients: recipients?.map((recipient) => ({
-      to: recipient.to,
-      name: recipient.name,
-      params: recipient.params && readParams(recipient.params),
-    })),
-    segment_id,
-    scheduled_at,
-  }
-}
 
 type BroadcastRoutesOptions = AcceptContext & {
   db: Db
@@ -215,4 +89,129 @@ export const broadcastRoutes =
       },
       async ({ caller, params }) => ({ data: await requireBroadcast(context.db, caller.workspaceId, params.id) }),
     )
+    app.get(
+      '/broadcasts',
+      {
+        config,
+        schema: {
+          operationId: 'listBroadcasts',
+          summary: 'List broadcasts',
+          description: 'Newest first, with their counters.',
+          tags,
+          querystring: ListQuery({
+            status: Type.Optional(OneOf(broadcastStatuses, { description: 'Only broadcasts of this status.' })),
+          }),
+          response: { 200: ListOf(BroadcastSchema) },
+        },
+      },
+      async ({ caller, query }) => listBroadcasts(context.db, caller.workspaceId, query, readPosition(query)),
+    )
+    app.post(
+      '/broadcasts/:id/recipients',
+      {
+        config,
+        schema: {
+          operationId: 'addBroadcastRecipients',
+          summary: 'Add recipients to a draft',
+          description:
+            'Adds up to 1,000 recipients with values of their own. Repeat it for more, up to 1,000,000. A number is added once: ' +
+            'adding it again skips it, so a batch can be repeated safely.',
+          tags,
+          params: IdParams,
+          body: NewRecipients,
+          response: { 200: DataOf(AddedRecipients) },
+        },
+      },
+      async ({ caller: { workspaceId, defaultCountry }, params, body }) => {
+        const caller = { workspaceId, defaultCountry, subject: undefined }
+        return { data: await addRecipients(context, caller, params.id, body.recipients.map(readRecipient)) }
+      },
+    )
+    app.get(
+      '/broadcasts/:id/recipients',
+      {
+        config,
+        schema: {
+          operationId: 'listBroadcastRecipients',
+          summary: 'List the recipients of a broadcast',
+          description:
+            'In the order in which they were added. With `status`, a page can be short or empty although more pages follow: ' +
+            'continue until `next_cursor` is null.',
+          tags,
+          params: IdParams,
+          querystring: ListQuery({
+            status: Type.Optional(OneOf(shownStatuses, { description: 'Only recipients of this status.' })),
+          }),
+          response: { 200: ListOf(RecipientView) },
+        },
+      },
+      async ({ caller, params, query }) => {
+        const position = { limit: readPosition(query).limit, after: readCursor(query.cursor) }
+        const { data, meta } = await listRecipients(context.db, caller.workspaceId, params.id, query, position)
+        return { data: data.map(({ phone, ...recipient }) => ({ ...recipient, to: phone })), meta }
+      },
+    )
+    for (const { verb, summary, description, change, failures } of changes) {
+      app.post(
+        `/broadcasts/:id/${verb}`,
+        {
+          config: { ...config, failures },
+          schema: {
+            operationId: `${verb}Broadcast`,
+            summary,
+            description,
+            tags,
+            params: IdParams,
+            response: { 200: DataOf(BroadcastSchema) },
+          },
+        },
+        async ({ caller: { workspaceId }, params: { id }, idempotency }) => {
+          await change(context, { workspaceId, subject: idempotency?.subject }, id)
+          signals.broadcastReady()
+          return { data: await requireBroadcast(context.db, workspaceId, id) }
+        },
+      )
+    }
   }
+
+type Change = (context: AcceptContext, caller: Pick<Caller, 'workspaceId' | 'subject'>, id: string) => Promise<void>
+
+/** The changes of a broadcast's state, one route each. */
+const changes: {
+  verb: string
+  summary: string
+  description: string
+  change: Change
+  failures: readonly (402 | 404)[]
+}[] = [
+  {
+    verb: 'start',
+    summary: 'Start a draft',
+    description:
+      'Sends a draft now, or schedules it if its `scheduled_at` is later. A scheduled broadcast is sent now. The plan must ' +
+      'allow all recipients.',
+    change: (context, caller, id) => startBroadcast(context, caller, id),
+    failures: [402, 404],
+  },
+  {
+    verb: 'pause',
+    summary: 'Pause a broadcast',
+    description: 'No further recipient is sent to until it is resumed. Messages in flight are not stopped.',
+    change: ({ db }, { workspaceId }, id) => pauseBroadcast(db, workspaceId, id),
+    failures: [404],
+  },
+  {
+    verb: 'resume',
+    summary: 'Resume a broadcast',
+    description: 'Continues a paused broadcast. If it waits for the channel, the next attempt starts now.',
+    change: ({ db }, { workspaceId }, id) => resumeBroadcast(db, workspaceId, id),
+    failures: [404],
+  },
+  {
+    verb: 'cancel',
+    summary: 'Cancel a broadcast',
+    description: 'Recipients that were not sent to are skipped. Messages that were sent are not recalled.',
+    change: ({ db }, { workspaceId }, id) => cancelBroadcast(db, workspaceId, id),
+    failures: [404],
+  },
+]

@@ -342,7 +342,7 @@ async function listDue(sql: Sql): Promise<{ workspace_id: string; id: string }[]
     limit 100`
 }
 
-/** Broadcasts that are neither scheduled nor completed, with what each of them needs. */
+/** Broadcasts that are started or canceled and not completed, with what each of them needs. */
 async function listOpen(sql: Sql): Promise<OpenBroadcast[]> {
   return sql<OpenBroadcast[]>`
     select b.workspace_id, b.id, b.status, b.status = 'sending' and ${isDone(sql)} as is_done,
@@ -350,7 +350,8 @@ async function listOpen(sql: Sql): Promise<OpenBroadcast[]> {
       b.status = 'sending' and not b.is_paused and b.started_at is not null and ${hasWork(sql)}
         and not ${isHeld(sql)} as has_work
     from broadcasts b cross join lateral (${sumCounts(sql)}) n
-    where b.completed_at is null and b.status <> 'scheduled'
+    -- The second condition is that of the index.
+    where b.completed_at is null and b.status <> 'scheduled' and b.status <> 'draft'
     order by b.workspace_id, b.id`
 }
 
@@ -362,7 +363,7 @@ export function watchBroadcasts(sql: Sql, metrics: Metrics): void {
           select from broadcast_paces p where p.workspace_id = b.workspace_id and p.breaker_state <> 'closed'
         ) then 'paused' else b.status end as status, count(*)::int as count
       from broadcasts b group by 1`
-    const none = { scheduled: 0, sending: 0, sent: 0, canceled: 0, paused: 0 }
+    const none = { draft: 0, scheduled: 0, sending: 0, sent: 0, canceled: 0, paused: 0 }
     return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
   })
 }

@@ -8,7 +8,7 @@ import { useToast } from '../../../ui/toast.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { LinkButton } from '../ui/link-button.tsx'
 import { words } from '../words/words.ts'
-import { ScheduledActions } from './scheduled-actions.tsx'
+import { ScheduledActions, StartNow } from './scheduled-actions.tsx'
 import type { Broadcast } from './status.tsx'
 
 const { detail: text } = words.broadcasts
@@ -16,7 +16,7 @@ const { detail: text } = words.broadcasts
 const stale = ['GET /broadcasts', 'GET /broadcasts/{id}', 'GET /broadcasts/{id}/recipients'] as const
 
 export function Actions({ broadcast }: { broadcast: Broadcast }) {
-  const { status, is_paused, channel_error, total_count, pending_count, awaiting_count } = broadcast
+  const { status, is_paused, channel_error, total_count, pending_count, awaiting_count, segment_id } = broadcast
   const copy = (
     <LinkButton href={`/broadcasts/${broadcast.id}/copy`} icon="copy">
       {text.copy}
@@ -32,14 +32,16 @@ export function Actions({ broadcast }: { broadcast: Broadcast }) {
   }
   // During an outage of the provider a member can retry at once or pause the broadcast.
   const isWaiting = channel_error !== null
+  const isDraft = status === 'draft'
   const hasMore = status === 'scheduled' || total_count === 0 || pending_count > awaiting_count
   return (
     <>
       {status === 'scheduled' && <ScheduledActions broadcast={broadcast} />}
+      {isDraft && (total_count > 0 || segment_id !== null) && <StartNow broadcast={broadcast} />}
       {is_paused && <ResumeButton broadcast={broadcast} />}
-      {hasMore && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
+      {hasMore && !isDraft && (!is_paused || isWaiting) && <PauseButton broadcast={broadcast} />}
       <CancelButton broadcast={broadcast} />
-      {copy}
+      {!isDraft && copy}
     </>
   )
 }
@@ -91,7 +93,11 @@ function CancelButton({ broadcast }: { broadcast: Broadcast }) {
       </Button>
       {isConfirming && (
         <Dialog title={text.cancelTitle} onClose={() => setConfirming(false)}>
-          <p>{status === 'scheduled' ? text.cancelScheduled : text.cancelSending(sent_count, pending_count)}</p>
+          <p>
+            {status === 'scheduled' || status === 'draft'
+              ? text.cancelScheduled
+              : text.cancelSending(sent_count, pending_count)}
+          </p>
           <p className="soft">{text.cancelKeep}</p>
           {cancel.error && <ErrorNote>{describeError(cancel.error)}</ErrorNote>}
           {/* Not `Confirm`: its dismiss button is also called "Cancel". */}

@@ -78,6 +78,7 @@ function StatusNotes({ broadcast }: { broadcast: Broadcast }) {
           {isCanceling(broadcast) && <p>{text.canceling}</p>}
         </Note>
       )}
+      {status === 'draft' && <Note icon="edit">{text.draft}</Note>}
       {status === 'scheduled' && !is_paused && <Note icon="clock">{startText(broadcast)}</Note>}
       {again_id && (
         <Note icon="refresh">

@@ -14,7 +14,7 @@ import { words } from '../words/words.ts'
 import { attemptedCount, Bar, type Broadcast, StateBadge, unconfirmedCount } from './status.tsx'
 
 const { broadcasts: text } = words
-const statuses = ['scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
+const statuses = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'canceled'] as const
 
 export function BroadcastList() {
   const [statusInUrl, setStatus] = useSearchParam('status')

@@ -79,7 +79,7 @@ function Reschedule({ broadcast: { id, scheduled_at: before } }: { broadcast: Br
   )
 }
 
-function StartNow({ broadcast: { id, template } }: { broadcast: Broadcast }) {
+export function StartNow({ broadcast: { id, template } }: { broadcast: Broadcast }) {
   const toast = useToast()
   const [isConfirming, setConfirming] = useState(false)
   const start = useChange('POST /broadcasts/{id}/start', {

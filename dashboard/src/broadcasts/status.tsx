@@ -29,6 +29,7 @@ export function unconfirmedCount(broadcast: Broadcast): number {
 }
 
 const tones: Record<State, Tone | undefined> = {
+  draft: undefined,
   scheduled: 'blue',
   sending: 'accent',
   paused: 'amber',

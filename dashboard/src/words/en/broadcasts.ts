@@ -38,6 +38,7 @@ export const broadcasts = {
   create: 'New broadcast',
   filter: 'Status',
   statuses: {
+    draft: 'Draft',
     scheduled: 'Scheduled',
     sending: 'Sending',
     paused: 'Paused',
@@ -222,6 +223,8 @@ export const broadcasts = {
     preparing: 'Preparing the list of recipients…',
     startsAt: (at: string, relative: string) => `Starts on ${at}, ${relative}.`,
     startsSoon: 'Starting…',
+    draft:
+      'Draft of an integration, which adds recipients through the API. Nothing is sent until the draft is started.',
     paused: 'Paused by a member. No messages are sent until the broadcast is resumed.',
     pausedBecause: (reason: string) => `Paused. ${reason}`,
     outage: (error: string) => `The provider is not responding: ${error.replace(/\.$/, '')}.`,

@@ -1,0 +1,209 @@
+/** Broadcasts and recipients as callers send and see them. */
+import { DateTime, inDocument, NullableDateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
+import { ParamsSchema, readParams, TemplateSchema } from '../messages/draft.ts'
+import type { NewBroadcast, RecipientInput } from './accept.ts'
+import { broadcastStatuses } from './broadcasts.ts'
+import { shownStatuses } from './recipients.ts'
+
+const count = (description: string) => Type.Integer({ description })
+
+export const broadcastFields = {
+  id: Uuid,
+  name: Type.String(),
+  status: OneOf(broadcastStatuses, {
+    description: '`draft` until it is started; `sent` when no recipient is pending.',
+  }),
+  template: Type.Object({ name: Type.String(), language: Type.String() }),
+  segment_id: NullableText({ format: 'uuid' }),
+  total_count: count('All recipients, each number once; 0 for a segment until sending starts.'),
+  pending_count: count('Recipients that were not sent to yet or have no outcome yet.'),
+  sent_count: count('Recipients whose message the channel accepted and that did not fail later.'),
+  delivered_count: count('Of those, delivered. Includes the messages that were read.'),
+  read_count: count('Of those, read.'),
+  failed_count: count('Recipients whose message the channel refused or that failed later.'),
+  skipped_count: count(
+    'Recipients that were not sent to: no usable number, a missing value, opted out, or the broadcast was canceled.',
+  ),
+  is_paused: Type.Boolean({
+    description:
+      'No recipient is sent to now. If the channel does not answer, the broadcast continues by itself; otherwise a member resumes it.',
+  }),
+  paused_reason: NullableText({
+    description:
+      'The reason, with the time of the next attempt if the channel does not answer. Null when it is not paused or a member paused it.',
+  }),
+  created_at: DateTime,
+  scheduled_at: NullableDateTime,
+  started_at: NullableDateTime,
+  completed_at: NullableDateTime,
+}
+
+const broadcastExample = {
+  id: '0199c1d2-af50-7974-99e5-8b1c2d3e4f50',
+  name: 'Summer news',
+  status: 'sending',
+  template: { name: 'order_confirmed', language: 'en_US' },
+  segment_id: null,
+  total_count: 2,
+  pending_count: 2,
+  sent_count: 0,
+  delivered_count: 0,
+  read_count: 0,
+  failed_count: 0,
+  skipped_count: 0,
+  is_paused: false,
+  paused_reason: null,
+  created_at: '2026-01-08T08:00:00.000Z',
+  scheduled_at: null,
+  started_at: '2026-01-08T08:00:00.000Z',
+  completed_at: null,
+}
+
+export const BroadcastSchema = Type.Object(broadcastFields, { title: 'Broadcast', examples: [broadcastExample] })
+
+const Recipient = Type.Object(
+  {
+    to: Type.String({
+      maxLength: 500,
+      description: 'A phone number. A number without a country code is in the default country of the workspace.',
+    }),
+    name: Type.Optional(
+      Type.String({ maxLength: 500, description: "The contact's name. Replaces the stored name if it is different." }),
+    ),
+    params: Type.Optional(ParamsSchema),
+  },
+  { title: 'Recipient' },
+)
+
+export const NewBroadcastSchema = Type.Object(
+  {
+    name: Type.String({ description: '1 to 80 characters.' }),
+    template: TemplateSchema,
+    recipients: Type.Optional(
+      Type.Array(Recipient, {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'Each number gets one message. The `params` of a recipient replace all `params` of the template.',
+      }),
+    ),
+    segment_id: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description: 'Instead of `recipients`. The members are those at the time when sending starts.',
+      }),
+    ),
+    scheduled_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'The time of the start. Up to 5 minutes in the past means now.',
+      }),
+    ),
+    draft: Type.Optional(
+      Type.Boolean({
+        description:
+          'True creates a draft. Add recipients with `POST /broadcasts/{id}/recipients`, then start it. Needs neither ' +
+          '`recipients` nor `segment_id`.',
+      }),
+    ),
+  },
+  {
+    title: 'NewBroadcast',
+    ...inDocument({
+      oneOf: [
+        { required: ['recipients'] },
+        { required: ['segment_id'] },
+        { required: ['draft'], not: { anyOf: [{ required: ['recipients'] }, { required: ['segment_id'] }] } },
+      ],
+    }),
+    examples: [
+      {
+        name: 'Summer news',
+        template: { name: 'order_confirmed', params: ['{{contact.name|there}}', 'A-10042'] },
+        recipients: [{ to: '+14155550100' }, { to: '+14155550101', params: ['Grace', 'A-10043'] }],
+      },
+    ],
+  },
+)
+
+export const CheckedBroadcastSchema = Type.Object(
+  {
+    recipient_count: Type.Integer({
+      description: 'The number of recipients that would be sent to, as far as is known now.',
+    }),
+    skipped_count: Type.Integer({ description: 'The number of recipients that would be skipped.' }),
+  },
+  { title: 'CheckedBroadcast', examples: [{ recipient_count: 2, skipped_count: 0 }] },
+)
+
+export const NewRecipients = Type.Object(
+  { recipients: Type.Array(Recipient, { minItems: 1, maxItems: 1_000 }) },
+  {
+    title: 'NewRecipients',
+    examples: [
+      {
+        recipients: [
+          { to: '+14155550100', params: ['Ada', 'A-10042'] },
+          { to: '+14155550101', params: ['Grace', 'A-10043'] },
+        ],
+      },
+    ],
+  },
+)
+
+export const AddedRecipients = Type.Object(
+  {
+    added: Type.Integer({ description: 'The number of recipients that were added.' }),
+    skipped: Type.Array(
+      Type.Object({
+        index: Type.Integer({ description: 'The position in the request, from 0.' }),
+        reason: Type.String({
+          description: 'Not a phone number, a missing value, or a number that the draft has already.',
+        }),
+      }),
+    ),
+  },
+  {
+    title: 'AddedRecipients',
+    examples: [{ added: 1, skipped: [{ index: 1, reason: 'the number is in the broadcast already' }] }],
+  },
+)
+
+export const RecipientView = Type.Object(
+  {
+    to: NullableText({ description: 'The phone number; null after the contact was erased.' }),
+    contact_id: NullableText({ format: 'uuid', description: 'Null until the contact exists.' }),
+    status: OneOf(shownStatuses),
+    reason: NullableText({ description: 'Why the recipient was skipped or the message failed.' }),
+    message_id: NullableText({ format: 'uuid', description: 'Null until the message exists.' }),
+  },
+  {
+    title: 'BroadcastRecipient',
+    examples: [
+      {
+        to: '+14155550100',
+        contact_id: '0199c1d2-7b10-7a33-8c44-5d6e7f8a9b0c',
+        status: 'delivered',
+        reason: null,
+        message_id: '0199c1d2-b061-7f22-9d33-1a2b3c4d5e6f',
+      },
+    ],
+  },
+)
+
+export function readBroadcast(body: Static<typeof NewBroadcastSchema>): NewBroadcast {
+  const { name, template, recipients, segment_id, scheduled_at, draft } = body
+  return {
+    name,
+    template: { name: template.name, language: template.language ?? 'en_US', params: readParams(template.params) },
+    recipients: recipients?.map(readRecipient),
+    segment_id,
+    scheduled_at,
+    draft,
+  }
+}
+
+export const readRecipient = ({ to, name, params }: Static<typeof Recipient>): RecipientInput => ({
+  to,
+  name,
+  params: params && readParams(params),
+})
