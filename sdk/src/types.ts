@@ -514,7 +514,7 @@ export type NewContact = {
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
-  /** For a number that is known: `keep` changes nothing, `update` applies the fields present. */
+  /** For a number that is known: `keep` changes nothing, `update` applies the fields present. `keep` when absent. */
   if_exists?: "keep" | "update" | undefined
 }
 
@@ -564,6 +564,7 @@ export type NewSegment = {
   /** 1 to 80 characters, unique in the workspace without regard to case. */
   name: string
   description?: string | null | undefined
+  /** `static` when absent. */
   kind?: "static" | "dynamic" | undefined
   filter?: Filter | undefined
 }
@@ -608,7 +609,7 @@ export type RemoveSegmentContactsResult = {
 }
 
 export type SecretRotation = {
-  /** How long the previous secret also signs. With 0, all earlier secrets stop at once. */
+  /** How long the previous secret also signs. With 0, or when absent, all earlier secrets stop at once. */
   overlap_hours?: number | undefined
 }
 

@@ -76,8 +76,8 @@ export const NewContact = Type.Object(
     tags: Type.Optional(TagNames),
     if_exists: Type.Optional(
       OneOf(existsModes, {
-        default: 'keep',
-        description: 'For a number that is known: `keep` changes nothing, `update` applies the fields present.',
+        description:
+          'For a number that is known: `keep` changes nothing, `update` applies the fields present. `keep` when absent.',
       }),
     ),
   },

@@ -103,7 +103,7 @@ export function createSchemas(fields: FilterFields) {
     created_at: DateTime,
     updated_at: DateTime,
   }
-  const kind = Type.Optional(OneOf(kinds, { default: 'static' }))
+  const kind = Type.Optional(OneOf(kinds, { description: '`static` when absent.' }))
   return {
     Segment: Type.Object(segment, { title: 'Segment', examples: [segmentExample] }),
     CountedSegment: Type.Object(

@@ -102,8 +102,8 @@ export const Rotation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 72,
-        default: 0,
-        description: 'How long the previous secret also signs. With 0, all earlier secrets stop at once.',
+        description:
+          'How long the previous secret also signs. With 0, or when absent, all earlier secrets stop at once.',
       }),
     ),
   },
