@@ -92,7 +92,7 @@ export const broadcastRoutes =
     app.get(
       '/broadcasts',
       {
-        config,
+        config: { ...config, isShared: true },
         schema: {
           operationId: 'listBroadcasts',
           summary: 'List broadcasts',
@@ -130,7 +130,7 @@ export const broadcastRoutes =
     app.get(
       '/broadcasts/:id/recipients',
       {
-        config,
+        config: { ...config, isShared: true },
         schema: {
           operationId: 'listBroadcastRecipients',
           summary: 'List the recipients of a broadcast',

@@ -80,7 +80,7 @@ export const templateRoutes =
     app.get(
       '/templates',
       {
-        config,
+        config: { ...config, isShared: true },
         schema: {
           operationId: 'listTemplates',
           summary: 'List templates',

@@ -287,7 +287,7 @@ export const webhookRoutes =
     app.get(
       '/webhooks/:id/deliveries',
       {
-        config,
+        config: { ...config, isShared: true },
         schema: {
           operationId: 'listWebhookDeliveries',
           summary: 'List deliveries',
