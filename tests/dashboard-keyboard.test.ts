@@ -180,6 +180,7 @@ async function openFullWorkspace(t: TestContext) {
     [`/broadcasts/${broadcast}/edit`, []],
     ['/templates', []],
     ['/templates/hello_world/en_US', []],
+    ['/developers/requests', []],
     ['/webhooks', ['Add endpoint']],
     [`/webhooks/${endpoint.id}`, ['Edit', 'Replay events']],
     ['/integrations', ['Connect']],

@@ -32,6 +32,7 @@ const scripts: Record<string, () => Promise<Page>> = {
   '/broadcasts': () => import('./broadcasts/broadcasts.tsx'),
   '/templates': () => import('./templates/templates.tsx'),
   '/webhooks': () => import('./webhooks/webhooks.tsx'),
+  '/developers': () => import('./developers/developers.tsx'),
   '/integrations': () => import('./integrations/integrations.tsx'),
   '/settings': () => import('./settings/settings.tsx'),
 }

@@ -26,6 +26,7 @@ const rooms = [
   'segments',
   'broadcasts',
   'templates',
+  'developers',
   'webhooks',
   'integrations',
   'settings',

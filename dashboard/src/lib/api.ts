@@ -128,6 +128,8 @@ type Options = {
   pollMs?: number | false
   /** Show the previous data while a new input loads. */
   keepPrevious?: boolean
+  /** Fetch when the page opens and never again by itself, so that no row moves while a member reads. */
+  isStill?: boolean
 }
 
 const keyOf = (name: string, input: unknown) => [name, input]
@@ -154,7 +156,7 @@ type ListAnswer<Item> = { data: Item[]; meta: { next_cursor: string | null } }
 export function usePages<Call extends CallName>(
   name: Call,
   input: InputOf<Call>,
-  { enabled = true, live = false, keepPrevious = false }: Options = {},
+  { enabled = true, live = false, keepPrevious = false, isStill = false }: Options = {},
 ) {
   const pages = useInfiniteQuery({
     queryKey: keyOf(name, input),
@@ -168,12 +170,23 @@ export function usePages<Call extends CallName>(
     enabled,
     meta: { live },
     ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(isStill ? { refetchOnWindowFocus: false, refetchOnReconnect: false, refetchOnMount: 'always' as const } : {}),
   })
   return { ...pages, items: itemsOf(pages.data) }
 }
 
 function itemsOf<Item>(data: InfiniteData<ListAnswer<Item>> | undefined): Item[] {
   return data?.pages.flatMap((page) => page.data) ?? []
+}
+
+/** Fetches a list again from its first page. */
+export async function restartPages<Call extends CallName>(name: Call, input: InputOf<Call>): Promise<void> {
+  const queryKey = keyOf(name, input)
+  queryClient.setQueryData<InfiniteData<unknown>>(
+    queryKey,
+    (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+  )
+  await invalidate({ queryKey, exact: true })
 }
 
 type ChangeOptions<Call extends CallName> = {

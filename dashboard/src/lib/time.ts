@@ -10,6 +10,8 @@ const dayOnly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short' })
 const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const exactTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const dayAndExactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const longDay = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const number = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
@@ -33,6 +35,12 @@ export function formatBrief(at: string, now = Date.now()): string {
   const date = new Date(at)
   if (isSameDay(date, new Date(now))) return timeOnly.format(date)
   return now - date.getTime() < 6 * day ? weekday.format(date) : shortDay.format(date)
+}
+
+/** For logs: with seconds, and with the date unless it is today. */
+export function formatExact(at: string, now = Date.now()): string {
+  const date = new Date(at)
+  return (isSameDay(date, new Date(now)) ? exactTime : dayAndExactTime).format(date)
 }
 
 /** For the separator between two days of a thread. */

@@ -30,8 +30,8 @@ const ShortcutSheet = lazy(() => import('./shortcut-sheet.tsx'))
 /** The key of the command palette as this computer writes it. */
 const paletteKeys = [/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl', 'K']
 
-/** `key` is the second key of its shortcut, after `g`. */
-type NavItem = { href: string; label: string; icon: IconName; key: string }
+/** `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. */
+type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string }
 
 const navItems: readonly NavItem[] = [
   { href: '/inbox', label: shell.inbox, icon: 'inbox', key: 'i' },
@@ -40,10 +40,16 @@ const navItems: readonly NavItem[] = [
   { href: '/segments', label: shell.segments, icon: 'segments', key: 's' },
   { href: '/broadcasts', label: shell.broadcasts, icon: 'broadcasts', key: 'b' },
   { href: '/templates', label: shell.templates, icon: 'templates', key: 't' },
-  { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
+  { href: '/developers', label: shell.developers, icon: 'developers', key: 'd', alsoAt: '/webhooks' },
   { href: '/integrations', label: shell.integrations, icon: 'integrations', key: 'n' },
   { href: '/settings', label: shell.settings, icon: 'settings', key: ',' },
 ]
+/** Pages below an item of the navigation that have a shortcut of their own. */
+const subPages: readonly NavItem[] = [
+  { href: '/developers/requests', label: shell.requests, icon: 'developers', key: 'r' },
+  { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
+]
+const allPages = [...navItems, ...subPages]
 /** The tabs of the tab bar on a phone. The other pages are in its "More" menu. */
 const tabs = new Set(['/inbox', '/overview', '/contacts', '/broadcasts'])
 
@@ -62,7 +68,7 @@ export function Shell({ children }: { children: ReactNode }) {
     run: () => navigate(href),
   })
   useShortcuts({
-    ...Object.fromEntries(navItems.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
+    ...Object.fromEntries(allPages.map(({ href, key }) => [`g ${key}`, () => navigate(href)])),
     '?': () => setHelpOpen(true),
   })
   usePaletteKey(setPaletteOpen)
@@ -96,7 +102,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <ul>
           {navItems.map((item) => (
             <li key={item.href} data-tab={tabs.has(item.href) ? '' : undefined}>
-              <NavLink item={item} isCurrent={path === item.href || path.startsWith(`${item.href}/`)} />
+              <NavLink item={item} isCurrent={isUnder(path, item.href) || isUnder(path, item.alsoAt)} />
             </li>
           ))}
           <li className="nav-more">
@@ -139,7 +145,7 @@ export function Shell({ children }: { children: ReactNode }) {
               { keys: paletteKeys, label: shell.palette.label },
               { keys: ['?'], label: shell.shortcuts },
             ]}
-            pages={navItems.map(({ key, label }) => ({ keys: ['g', key], label }))}
+            pages={allPages.map(({ key, label }) => ({ keys: ['g', key], label }))}
             onClose={() => setHelpOpen(false)}
           />
         </Suspense>
@@ -147,7 +153,7 @@ export function Shell({ children }: { children: ReactNode }) {
       {isPaletteOpen && (
         <Suspense>
           <Palette
-            pages={navItems}
+            pages={allPages}
             commands={[
               ...(canWrite
                 ? [
@@ -170,6 +176,9 @@ export function Shell({ children }: { children: ReactNode }) {
     </div>
   )
 }
+
+const isUnder = (path: string, href: string | undefined): boolean =>
+  href !== undefined && (path === href || path.startsWith(`${href}/`))
 
 /** The layout of the shell without data, while the session loads. Nothing in it can be used yet. */
 export const ShellFrame = () => (

@@ -8,6 +8,7 @@ import { Icon } from '../../../ui/icon.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
+import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
@@ -31,6 +32,7 @@ export function EndpointList() {
   )
   return (
     <Page title={webhooks.title} lead={webhooks.lead} actions={add}>
+      <DeveloperTabs />
       <QueryView query={endpoints}>
         {(all) => {
           const own = all.filter(({ provider }) => provider === 'api')

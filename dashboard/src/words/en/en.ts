@@ -4,6 +4,7 @@ import { checklist } from './checklist.ts'
 import { common } from './common.ts'
 import { contactPanel } from './contact-panel.ts'
 import { contacts } from './contacts.ts'
+import { developers } from './developers.ts'
 import { inbox } from './inbox.ts'
 import { integrations } from './integrations.ts'
 import { overview } from './overview.ts'
@@ -25,6 +26,7 @@ export const en = {
   broadcasts,
   templates,
   webhooks,
+  developers,
   integrations,
   settings,
   overview,

@@ -1,0 +1,17 @@
+/** Routes of the pages for developers: requests and events. Webhooks have a folder of their own. */
+import './developers.css'
+import { Redirect, Route, Switch } from 'wouter'
+import { NotFound } from '../shell/not-found.tsx'
+import { Requests } from './requests.tsx'
+
+export default function Developers() {
+  return (
+    <Switch>
+      <Route path="/developers">
+        <Redirect to="/developers/requests" replace />
+      </Route>
+      <Route path="/developers/requests" component={Requests} />
+      <Route component={NotFound} />
+    </Switch>
+  )
+}

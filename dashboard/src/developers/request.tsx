@@ -1,0 +1,83 @@
+/** The dialog of a request: its facts, its error and, for a write that failed, its body. */
+import { Code, CopyButton } from '../../../ui/copy.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { Note } from '../../../ui/note.tsx'
+import { EmptyState } from '../../../ui/state.tsx'
+import { CallError, type DataOf, useCall } from '../lib/api.ts'
+import { QueryView } from '../ui/page.tsx'
+import { prettyJson } from '../webhooks/pretty-json.ts'
+import { words } from '../words/words.ts'
+import { StatusBadge } from './status.tsx'
+
+const { developers } = words
+const { requests: text } = developers
+const { detail, columns } = text
+
+type RequestWithBody = DataOf<'GET /requests/{id}'>
+
+export function RequestDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const request = useCall('GET /requests/{id}', { params: { id } })
+  const isNotFound = request.error instanceof CallError && request.error.status === 404
+  const title = request.data ? `${request.data.method} ${request.data.path.replace(/\?.*/s, '')}` : detail.facts
+  return (
+    <Dialog title={title} size="wide" onClose={onClose}>
+      {isNotFound ? (
+        <EmptyState icon="search" title={detail.gone}>
+          {detail.goneText}
+        </EmptyState>
+      ) : (
+        <QueryView query={request}>{(loaded) => <Details request={loaded} />}</QueryView>
+      )}
+    </Dialog>
+  )
+}
+
+function Details({ request }: { request: RequestWithBody }) {
+  const { method, path, status, at, duration_ms, key, request_id, error, body } = request
+  return (
+    <>
+      {status === null && (
+        <Note tone="amber" icon="alert">
+          <p>{text.closedText}</p>
+        </Note>
+      )}
+      {error && (
+        <Note tone="red" icon="alert">
+          <p className="dev-message">
+            <code>{error.code}</code>: {error.message}
+          </p>
+        </Note>
+      )}
+      <dl className="facts" aria-label={detail.facts}>
+        <dt>{columns.status}</dt>
+        <dd>
+          <StatusBadge status={status} />
+        </dd>
+        <dt>{columns.at}</dt>
+        <dd className="mono">
+          <time dateTime={at}>{at}</time>
+        </dd>
+        <dt>{columns.duration}</dt>
+        <dd className="numeric">{developers.milliseconds(duration_ms)}</dd>
+        <dt>{columns.key}</dt>
+        <dd>{key ? `${key.name} (${key.prefix}…)` : text.deletedKey}</dd>
+        <dt>{detail.path}</dt>
+        <dd className="mono">
+          {method} {path}
+        </dd>
+        <dt>{text.requestId}</dt>
+        <dd className="row">
+          <code>{request_id}</code>
+          <CopyButton text={request_id} size="small" label={detail.copyId} />
+        </dd>
+      </dl>
+      {body !== null && (
+        <section className="dev-part">
+          <h3>{detail.body}</h3>
+          <Code text={prettyJson(body)} />
+          <p className="soft small">{detail.redacted}</p>
+        </section>
+      )}
+    </>
+  )
+}
