@@ -293,7 +293,7 @@ create table contacts (
   attributes jsonb not null default '{}'::jsonb,
   constraint contacts_pkey PRIMARY KEY (workspace_id, id),
   constraint contacts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE,
-  constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text]))),
+  constraint contacts_opted_out_by_check CHECK ((opted_out_by = ANY (ARRAY['customer'::text, 'channel'::text, 'member'::text, 'api'::text]))) NOT VALID,
   constraint contacts_opted_out_by_somebody CHECK (((opted_out_at IS NULL) = (opted_out_by IS NULL)))
 );
 comment on table contacts is 'Customers of a workspace. Columns that end in _key are case-folded copies for comparison.';

@@ -178,6 +178,15 @@ async function registerApi(
   })
   const acceptContext = { db, sealer, channel: channels.msgapp, fields: filterFields, publicUrl }
   const merging = { db, live, signals }
+  const contactOptions = {
+    db,
+    signals,
+    eraseContact: createEraser({
+      ...{ db, store, log },
+      completeMerges: (workspaceId: string, ids: readonly string[]) => completeMergesOf(merging, workspaceId, ids),
+    }),
+    mergeContacts: createMerger(merging),
+  }
   const onEventSent = async (workspaceId: string) => {
     if (await noteEventHeard(db, workspaceId)) signals.changed(workspaceId)
   }
@@ -198,7 +207,7 @@ async function registerApi(
       keepAnswers(v1, { sql: db, sealer, workspaceOf: ({ caller }) => caller?.workspaceId })
       signalChanges(v1, signals, ({ caller }) => caller?.workspaceId)
       v1.register(accountRoutes(db))
-      v1.register(contactRoutes({ db, reads, signals }))
+      v1.register(contactRoutes({ ...contactOptions, reads }))
       v1.register(segmentRoutes({ db, reads, fields: filterFields }))
       v1.register(conversationRoutes(reads))
       v1.register(messageRoutes({ reads, sender, publicUrl }))
@@ -228,13 +237,7 @@ async function registerApi(
       members.register(widgetDashboard(db))
       members.register(
         contactDashboard({
-          db,
-          signals,
-          eraseContact: createEraser({
-            ...{ db, store, log },
-            completeMerges: (workspaceId, ids) => completeMergesOf(merging, workspaceId, ids),
-          }),
-          mergeContacts: createMerger(merging),
+          ...contactOptions,
           inSegment: (sql, workspaceId, id) => requireMembership(sql, workspaceId, filterFields, id),
           onTagRenamed: replaceRenamedTag,
         }),

@@ -45,6 +45,8 @@ test('a new number creates a contact; a known number returns it unchanged', main
     email: 'ann@example.com',
     company: 'Acme',
     avatar_url: null,
+    attributes: {},
+    opted_out: false,
   })
   assert.deepEqual(
     tags.map(({ name }: Json) => name),

@@ -255,12 +255,20 @@ test("a member changes opted_out, alone or with the contact's other fields; an e
   assertRefused(refused, 400, 'bad_request', /^tags\[0\]: /)
   assert.equal((await contact()).opted_out_by, 'member')
 
-  // The public contact has its own fields and no others, and cannot be used to switch.
-  const { opted_out_at: _, opted_out_by: __, attributes: ___, ...shown } = off
+  // The public contact has its own fields and no others.
+  const { opted_out_at: _, opted_out_by: __, ...shown } = off
   assert.deepEqual((await api.get(path)).body.data, shown)
-  const changed = await api.patch(path, { opted_out: false, optedOutReason: false, opted_out_at: null, name: 'Bo' })
+  const changed = await api.patch(path, {
+    opted_out_by: 'customer',
+    optedOutReason: false,
+    opted_out_at: null,
+    name: 'Bo',
+  })
   assert.deepEqual(Object.keys(changed.body.data).sort(), Object.keys(shown).sort())
   assert.equal((await contact()).opted_out_by, 'member')
+  assert.equal((await api.patch(path, { opted_out: false })).body.data.opted_out, false)
+  await api.patch(path, { opted_out: true })
+  assert.equal((await contact()).opted_out_by, 'api')
 })
 
 test('an invalid contact or workspace is rejected by field, and a missing role by permission', async (t) => {

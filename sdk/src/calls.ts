@@ -7,11 +7,16 @@ import type {
   CheckedBroadcast,
   CheckedMessage,
   Contact,
+  ContactBatch,
   ContactChanges,
   ContactIds,
+  ContactMerge,
   Conversation,
   CountedSegment,
+  CountedTag,
+  CreateContactsResult,
   CreatedWebhook,
+  DeleteContactResult,
   DeleteSegmentResult,
   DeleteWebhookResult,
   GetTemplateQuery,
@@ -22,6 +27,7 @@ import type {
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListTagsQuery,
   ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
   Me,
@@ -47,6 +53,7 @@ import type {
 
 /** `data` is the response of a call, `item` the element type of a list. */
 export type Calls = {
+  'DELETE /contacts/{id}': { params: { id: string }; data: DeleteContactResult }
   'DELETE /segments/{id}': { params: { id: string }; data: DeleteSegmentResult }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; data: RemoveSegmentContactsResult }
   'DELETE /webhooks/{id}': { params: { id: string }; data: DeleteWebhookResult }
@@ -63,6 +70,7 @@ export type Calls = {
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
   'GET /segments/{id}/contacts': { params: { id: string }; query: ListSegmentContactsQuery; item: Contact }
+  'GET /tags': { query: ListTagsQuery; item: CountedTag }
   'GET /templates': { query: ListTemplatesQuery; item: Template }
   'GET /templates/{name}': { params: { name: string }; query: GetTemplateQuery; data: Template }
   'GET /usage': { data: Usage }
@@ -80,6 +88,8 @@ export type Calls = {
   'POST /broadcasts/{id}/resume': { params: { id: string }; data: Broadcast }
   'POST /broadcasts/{id}/start': { params: { id: string }; data: Broadcast }
   'POST /contacts': { body: NewContact; data: Contact }
+  'POST /contacts/batch': { body: ContactBatch; data: CreateContactsResult }
+  'POST /contacts/{id}/merge': { params: { id: string }; body: ContactMerge; data: Contact }
   'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
   'POST /messages': { body: NewMessage; data: SendResult }
   'POST /messages/check': { body: NewMessage; data: CheckedMessage }

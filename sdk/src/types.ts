@@ -90,8 +90,30 @@ export type Contact = {
   company: string | null
   avatar_url: string | null
   tags: (Tag)[]
+  /** Fields of your own, at most 50. */
+  attributes: Record<string, string | number | boolean>
+  /** Receives no broadcasts. */
+  opted_out: boolean
   created_at: string
   updated_at: string
+}
+
+export type ContactBatch = {
+  /** Bodies of `POST /contacts`. */
+  contacts: (NewContact)[]
+}
+
+export type ContactBatchResult = {
+  /** The position of the item, from 0. */
+  index: number
+  id?: string | undefined
+  /** False for a number that was known. */
+  created?: boolean | undefined
+  /** Why the item was refused. `id` and `created` are absent. */
+  error?: {
+    code: "bad_request" | "invalid_request" | "msgapp_not_configured" | "unauthorized" | "plan_limit_reached" | "subscription_lapsed" | "forbidden" | "not_found" | "rate_limited" | "internal" | "template_malformed" | "platform_error"
+    message: string
+  } | undefined
 }
 
 export type ContactChanges = {
@@ -103,6 +125,14 @@ export type ContactChanges = {
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
+  /** Merged into the stored attributes; null removes one. A contact has at most 50. */
+  attributes?: Record<string, string | number | boolean | null> | undefined
+  /** Receives no broadcasts. */
+  opted_out?: boolean | undefined
+  /** Tag names, 1 to 80 characters each, at most 100. Added to the tags of the contact. Not together with `tags`. */
+  add_tags?: (string)[] | undefined
+  /** Tag names, 1 to 80 characters each, at most 100. Removed from the tags of the contact. Not together with `tags`. */
+  remove_tags?: (string)[] | undefined
   /** Cannot be changed. The current number is accepted. */
   phone?: string | undefined
 }
@@ -128,6 +158,11 @@ export type ContactCreated = {
 
 export type ContactIds = {
   contact_ids: (string)[]
+}
+
+export type ContactMerge = {
+  /** The contact that is merged and then gone. */
+  contact_id: string
 }
 
 export type Conversation = {
@@ -181,6 +216,17 @@ export type CountedSegment = {
   member_count: number
 }
 
+export type CountedTag = {
+  id: string
+  name: string
+  /** Hex, assigned by the service. */
+  color: string
+  /** How many contacts have the tag. */
+  contact_count: number
+}
+
+export type CreateContactsResult = (ContactBatchResult)[]
+
 export type CreatedWebhook = {
   id: string
   url: string
@@ -196,6 +242,11 @@ export type CreatedWebhook = {
   provider: "api" | "tool_a" | "tool_b"
   /** Signs the deliveries. Returned only on creation and rotation. */
   secret: string
+}
+
+export type DeleteContactResult = {
+  id: string
+  deleted: true
 }
 
 export type DeleteSegmentResult = {
@@ -372,6 +423,11 @@ export type ListSegmentsQuery = {
   kind?: "static" | "dynamic" | undefined
 }
 
+export type ListTagsQuery = {
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
 export type ListTemplatesQuery = {
   /** Page size, 1 to 100; 50 when absent or unusable. */
   limit?: number | undefined
@@ -514,6 +570,10 @@ export type NewContact = {
   company?: string | null | undefined
   /** Tag names, 1 to 80 characters each, at most 100. Tags that do not exist are created. */
   tags?: (string)[] | undefined
+  /** Merged into the stored attributes; null removes one. A contact has at most 50. */
+  attributes?: Record<string, string | number | boolean | null> | undefined
+  /** Receives no broadcasts. */
+  opted_out?: boolean | undefined
   /** For a number that is known: `keep` changes nothing, `update` applies the fields present. `keep` when absent. */
   if_exists?: "keep" | "update" | undefined
 }

@@ -42,6 +42,16 @@ function requireValueText(where: string, value: string): string {
   return value
 }
 
+/** The attributes of a new contact. */
+export const newAttributes = (changes: AttributeChanges): Attributes => mergeAttributes({}, changes)
+
+/** Merges changes into attributes: null removes one. Throws 400 for too many. */
+export function mergeAttributes(attributes: Attributes, changes: AttributeChanges): Attributes {
+  const kept = Object.entries({ ...attributes, ...changes }).filter(([, value]) => value !== null)
+  if (kept.length > maxAttributes) throw tooManyAttributes()
+  return Object.fromEntries(kept) as Attributes
+}
+
 /** Merges changes into a contact's attributes, in the caller's transaction. 404 when the contact does not exist. */
 export async function changeAttributes(
   sql: Sql,

@@ -4,17 +4,17 @@
  * A contact is found by an identity on a channel (`contact_identities`), never by a part of a phone number. Texts that are
  * compared without regard to case are also stored folded (`…_key`), and together in `search`.
  */
-import { type ChangePosition, changedAt, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
-import { type Db, type Fragment, requireRow, type Sql } from '../lib/db.ts'
-import { badRequest, notFound } from '../lib/errors.ts'
-import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../lib/changes.ts'
+import type { Fragment, Sql } from '../lib/db.ts'
+import { notFound } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
-import { escapeLike, fold, lengthOf, textOrNull } from '../lib/text.ts'
-import { type Attributes, changeAttributes, requireAttributes } from './attributes.ts'
-import { type deciders, setOptOut } from './opt-out.ts'
-import { identityOfPhone, requirePhone } from './phone.ts'
-import { contactColumns, contactRowColumns, emitCreated, type Flat, recordCreated, toContacts } from './resource.ts'
-import { readTagNames, replaceTags, resolveTags, type Tag } from './tags.ts'
+import { escapeLike, fold, lengthOf } from '../lib/text.ts'
+import type { Attributes } from './attributes.ts'
+import type { deciders } from './opt-out.ts'
+import { identityOfPhone } from './phone.ts'
+import { contactColumns, contactRowColumns, type Flat, toContacts } from './resource.ts'
+import type { Tag } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
 export type ChannelName = (typeof channels)[number]
@@ -32,10 +32,10 @@ export type Contact = {
   company: string | null
   avatar_url: string | null
   tags: Tag[]
+  attributes: Attributes
+  opted_out: boolean
   created_at: string
   updated_at: string
-  /** Custom fields; only members see them. */
-  attributes: Attributes
   /** The time of opting out of broadcasts; only members see it. */
   opted_out_at: string | null
   opted_out_by: (typeof deciders)[number] | null
@@ -142,136 +142,6 @@ export async function requireContact(sql: Sql, workspaceId: string, id: string):
   return contact
 }
 
-export type NewContact = {
-  phone: string
-  name?: string | null | undefined
-  email?: string | null | undefined
-  company?: string | null | undefined
-  tags?: readonly string[] | undefined
-}
-
-/** The treatment of a contact that exists already. */
-export const existsModes = ['keep', 'update'] as const
-export type ExistsMode = (typeof existsModes)[number]
-
-/** Finds the contact with this number, or creates it. `update` applies the fields present to a contact it finds. */
-export async function resolveContact(
-  db: Db,
-  workspaceId: string,
-  defaultCountry: string,
-  input: NewContact,
-  ifExists: ExistsMode = 'keep',
-): Promise<{ contact: Contact; created: boolean }> {
-  const phone = requirePhone(input.phone, defaultCountry, 'phone')
-  const tagNames = readTagNames(input.tags ?? [])
-  const identity = identityOfPhone(phone)
-  const existing = await getContactByIdentity(db, workspaceId, 'msgapp', identity)
-  const created = !existing && (await createContact(db, workspaceId, phone, input, tagNames))
-  const contact = requireRow(
-    existing ?? (await getContactByIdentity(db, workspaceId, 'msgapp', identity)),
-    'the new contact',
-  )
-  if (created || ifExists === 'keep') return { contact, created }
-  const { name, email, company, tags } = input
-  const changes = { name, email, company, tags }
-  return { contact: await updateContact(db, workspaceId, defaultCountry, contact.id, changes), created }
-}
-
-/** Returns false if another caller created a contact with this number first. */
-async function createContact(
-  db: Db,
-  workspaceId: string,
-  phone: string,
-  input: NewContact,
-  tagNames: Map<string, string>,
-): Promise<boolean> {
-  const identity = identityOfPhone(phone)
-  const id = newId()
-  // The identity is unique: of two callers with the same new number, one creates the contact.
-  const insert = async (sql: Sql, { emits }: { emits: boolean }): Promise<boolean> => {
-    const inserted = await sql`
-      with inserted_identity as (
-        insert into contact_identities (workspace_id, channel, external_id, contact_id)
-        values (${workspaceId}, 'msgapp', ${identity}, ${id})
-        on conflict do nothing
-        returning contact_id
-      ),
-      inserted_contact as (
-        insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key, created_at, updated_at)
-        select ${workspaceId}, contact_id, ${phone}, ${textOrNull(input.name)}, ${keyOf(input.name)}, ${textOrNull(input.email)},
-          ${keyOf(input.email)}, ${textOrNull(input.company)}, ${keyOf(input.company)}, ${timeOfId(id)},
-          ${changedAt(sql, sql`${timeOfId(id)}`)}
-        from inserted_identity
-        returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at,
-          'msgapp' as channel
-      )${emits ? sql`, ${emitCreated(sql, sql`inserted_contact`)}` : sql``}
-      select id from inserted_contact`
-    return inserted.length > 0
-  }
-  // Only tags need a transaction. The event contains them, so it is recorded last.
-  if (tagNames.size === 0) return insert(db, { emits: true })
-  return db.begin(async (sql) => {
-    const isCreated = await insert(sql, { emits: false })
-    if (isCreated) {
-      await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
-      await recordCreated(sql, workspaceId, [id])
-    }
-    return isCreated
-  })
-}
-
-export type ContactChanges = {
-  phone?: string | undefined
-  name?: string | null | undefined
-  email?: string | null | undefined
-  company?: string | null | undefined
-  tags?: readonly string[] | undefined
-}
-
-/** Changes that only members may make: the public API ignores fields of these names, like any unknown field. */
-export type MemberChanges = { optedOut?: boolean | undefined; attributes?: Record<string, unknown> | undefined }
-
-/** Changes the fields that are present. `tags` replaces all tags; `attributes` are merged, and null removes one. */
-export async function updateContact(
-  db: Db,
-  workspaceId: string,
-  defaultCountry: string,
-  id: string,
-  changes: ContactChanges,
-  { optedOut, attributes: input }: MemberChanges = {},
-): Promise<Contact> {
-  const attributes = input && requireAttributes(input)
-  const tagNames = changes.tags && readTagNames(changes.tags)
-  const columns: Record<string, string | null> = {}
-  for (const field of ['name', 'email', 'company'] as const) {
-    if (changes[field] === undefined) continue
-    columns[field] = textOrNull(changes[field])
-    columns[`${field}_key`] = keyOf(changes[field])
-  }
-  const phone = changes.phone === undefined ? undefined : requirePhone(changes.phone, defaultCountry, 'phone')
-  if (!isUuid(id)) throw notFound('contact')
-  if (phone && phone !== (await requireContact(db, workspaceId, id)).phone) throw badRequest('phone: cannot be changed')
-  const hasColumns = Object.keys(columns).length > 0
-  if (hasColumns || tagNames || attributes || optedOut !== undefined) {
-    await db.begin(async (sql) => {
-      const columnChanges = Object.entries(columns).reduce(
-        (list, [name, value]) => sql`${list}, ${sql(name)} = ${value}`,
-        sql``,
-      )
-      // The lock on this row serializes callers that replace the tags of the same contact.
-      const changed = await sql`
-        update contacts set updated_at = clock_timestamp()${columnChanges}
-        where workspace_id = ${workspaceId} and id = ${id}
-        returning id`
-      if (changed.length === 0) throw notFound('contact')
-      if (tagNames) await replaceTags(sql, workspaceId, id, await resolveTags(sql, workspaceId, tagNames))
-      if (attributes) await changeAttributes(sql, workspaceId, id, attributes)
-      if (optedOut !== undefined) await setOptOut(sql, workspaceId, id, optedOut)
-    })
-  }
-  return requireContact(db, workspaceId, id)
-}
-
 /** Deletes a contact with its identities, tags and memberships. Returns false when it does not exist. */
 export async function deleteContact(sql: Sql, workspaceId: string, id: string): Promise<boolean> {
   const deleted = await sql`delete from contacts where workspace_id = ${workspaceId} and id = ${id} returning id`
@@ -301,7 +171,7 @@ export function hasChannel(sql: Sql, channel: string): Fragment {
     )`
 }
 
-async function getContactByIdentity(
+export async function getContactByIdentity(
   sql: Sql,
   workspaceId: string,
   channel: ChannelName,
@@ -316,7 +186,7 @@ async function getContactByIdentity(
 }
 
 /** The fields of contact `c` that members see. The public API shows those of its schema. */
-const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.attributes, c.opted_out_at, c.opted_out_by`
+const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
 
 /** Condition on contact `c`: this is its number, in any equivalent spelling. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {
@@ -358,5 +228,3 @@ function containsNumber(sql: Sql, number: string): Fragment {
   if (!digits) return contains(sql, number)
   return sql`(c.search like ${`%${digits}%`} and strpos(c.search, ${number}) > 0)`
 }
-
-const keyOf = (text: string | null | undefined): string | null => (text?.trim() ? fold(text) : null)

@@ -6,41 +6,22 @@
 import { Readable } from 'node:stream'
 import { nameFields } from '../accounts/audit.ts'
 import { managers } from '../accounts/members.ts'
-import type { Signals } from '../accounts/signals.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import { DataOf, Deleted, IdParams, ListOf, ListQuery, OneOf, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import {
-  type ContactFilters,
-  countContacts,
-  listContacts,
-  matchesFilters,
-  requireContact,
-  resolveContact,
-  updateContact,
-} from './contacts.ts'
+import { resolveContact, updateContact } from './change.ts'
+import { type ContactFilters, countContacts, listContacts, matchesFilters, requireContact } from './contacts.ts'
 import { writeContacts } from './export.ts'
 import { importDashboard } from './import-dashboard.ts'
 import { ContactView } from './member-view.ts'
-import { type ContactPanelOptions, contactPanelDashboard } from './panel-dashboard.ts'
-import { changeFields, contactFilters, NewContact, TagSchema } from './routes.ts'
+import { contactPanelDashboard } from './panel-dashboard.ts'
+import { type ContactRoutesOptions, eraseMs } from './routes.ts'
+import { ContactChanges, contactFilters, NewContact, TagSchema } from './schemas.ts'
 import { deleteTag, listTags, renameTag } from './tags.ts'
 
-const ContactChanges = Type.Object({
-  ...changeFields,
-  opted_out: Type.Optional(Type.Boolean()),
-  attributes: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'Merged into the stored attributes; null removes one.',
-    }),
-  ),
-})
-
 const describeChanges = (_: unknown, body: Static<typeof ContactChanges>) =>
-  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'attributes', 'opted_out')
+  nameFields(body, 'phone', 'name', 'email', 'company', 'tags', 'add_tags', 'remove_tags', 'attributes', 'opted_out')
 
 const filters = { ...contactFilters, opted_out: Type.Optional(OneOf(['true'])) }
 
@@ -52,13 +33,8 @@ const TagView = Type.Object({
 
 /** A limit for the download of a million lines over a slow connection. */
 const downloadMs = 30 * 60_000
-/** A contact with 100,000 messages is erased in about ten seconds on a fast disk. */
-const eraseMs = 10 * 60_000
 
-export type ContactDashboardOptions = ContactPanelOptions & {
-  signals: Signals
-  /** Erases a contact with everything about it, in all rooms. Throws 404 when it does not exist. */
-  eraseContact: (workspaceId: string, id: string) => Promise<void>
+export type ContactDashboardOptions = ContactRoutesOptions & {
   /** Condition on contact `c`: it is in this segment. Throws 404 when the segment does not exist. */
   inSegment: (sql: Sql, workspaceId: string, segmentId: string) => Promise<{ name: string; condition: Fragment }>
   /** Replaces references to the old name of a tag with its id, in the same transaction. */
@@ -82,7 +58,7 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
       schema: { body: NewContact, response: { 200: DataOf(ContactView), 201: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, body }, reply) => {
-      const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body)
+      const { contact, created } = await resolveContact(db, workspaceId, defaultCountry, body, { by: 'member' })
       if (created) signals.deliveriesQueued()
       return reply.code(created ? 201 : 200).send({ data: contact })
     },
@@ -130,8 +106,7 @@ export const contactDashboard = (options: ContactDashboardOptions) => async (app
       schema: { params: IdParams, body: ContactChanges, response: { 200: DataOf(ContactView) } },
     },
     async ({ session: { workspaceId, defaultCountry }, params, body }) => {
-      const { opted_out: optedOut, attributes } = body
-      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, { optedOut, attributes }) }
+      return { data: await updateContact(db, workspaceId, defaultCountry, params.id, body, 'member') }
     },
   )
   app.delete(

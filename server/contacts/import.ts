@@ -179,6 +179,8 @@ async function writePlan(db: Db, workspaceId: string, plan: ImportPlan): Promise
   const ids = new Map<string, string>()
   const isWritten = await db
     .begin(async (sql) => {
+      // Tags are locked before contacts, as everywhere.
+      await resolveTags(sql, workspaceId, plan.tagNames)
       if (plan.created.length > 0) {
         const people = plan.created.map(({ phone, texts }) => ({
           ...{ workspace_id: workspaceId, channel: 'msgapp' as const, phone, user_id: null },
@@ -197,10 +199,7 @@ async function writePlan(db: Db, workspaceId: string, plan: ImportPlan): Promise
       const updates = changes.filter(({ texts, isNew }) => texts.length > 0 || !isNew)
       if (updates.length > 0) await updateContacts(sql, workspaceId, updates)
       const tagged = changes.flatMap(({ id, tags }) => tags.map((key) => ({ contact_id: id, key })))
-      if (tagged.length > 0) {
-        await resolveTags(sql, workspaceId, plan.tagNames)
-        await addTags(sql, workspaceId, tagged)
-      }
+      if (tagged.length > 0) await addTags(sql, workspaceId, tagged)
       // Last, because the events show the tags.
       if (ids.size > 0) await recordCreated(sql, workspaceId, [...ids.values()])
       return true

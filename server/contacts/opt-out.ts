@@ -1,14 +1,18 @@
 /**
  * Opting out of broadcasts.
  *
- * A customer decides with a word in a message, the channel with a preference, a member with a switch. The latest decision by
+ * A customer decides with a word in a message, the channel with a preference, a member with a switch, a caller of
+ * the API with a field. The latest decision by
  * the channel's time wins, so a late report does not undo a newer decision. Channels report whole seconds: of two decisions
  * in the same second the one that arrived later wins.
  */
 import type { OptOutRequest } from '../accounts/opt-out-words.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 
-export const deciders = ['customer', 'channel', 'member'] as const
+export const deciders = ['customer', 'channel', 'member', 'api'] as const
+
+/** Deciders whose decision is a value of the contact, not a report of the channel. */
+export type Setter = 'member' | 'api'
 
 export type Decision = {
   workspace_id: string
@@ -65,14 +69,19 @@ export function recordDecisions(sql: Sql, decisions: readonly Decision[], condit
 }
 
 /**
- * A member's switch. A contact that is already in this state stays unchanged, with its `opted_out_by`. The decision counts
+ * The switch of a member or the field of the API. A contact that is already in this state stays unchanged, with its `opted_out_by`. The decision counts
  * from the start of its second, so that a message of the customer in the same second wins: channels report whole seconds.
  */
-export async function setOptOut(sql: Sql, workspaceId: string, id: string, isOut: boolean): Promise<void> {
+export async function setOptOut(sql: Sql, workspaceId: string, id: string, isOut: boolean, by: Setter): Promise<void> {
   await sql`
     update contacts set
       opted_out_at = case when ${isOut} then now() end,
-      opted_out_by = case when ${isOut} then 'member' end,
+      opted_out_by = case when ${isOut} then ${by}::text end,
       opt_out_decided_at = date_trunc('second', now())
     where workspace_id = ${workspaceId} and id = ${id} and (opted_out_at is not null) <> ${isOut}`
 }
+
+/** The columns `opted_out_at`, `opted_out_by` and `opt_out_decided_at` of a new contact. */
+export const newOptOut = (sql: Sql, isOut: Fragment, by: Setter): Fragment => sql`
+  case when ${isOut} then now() end, case when ${isOut} then ${by}::text end,
+  case when ${isOut} then date_trunc('second', now()) end`

@@ -1,5 +1,4 @@
 /** What members know about a contact: `/contacts/{id}/notes`, `/visit`, `/duplicates`, `/merge`. */
-import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   DataOf,
@@ -18,6 +17,7 @@ import { requireContact } from './contacts.ts'
 import { duplicateReasons, listDuplicates } from './duplicates.ts'
 import { ContactView } from './member-view.ts'
 import { createContactNote, deleteContactNote, listContactNotes } from './notes.ts'
+import { type ContactRoutesOptions, mergeMs } from './routes.ts'
 import { getLastVisit, type Visit } from './visits.ts'
 
 const NoteView = Type.Object({
@@ -41,17 +41,8 @@ const VisitView = Type.Unsafe<Visit | null>({
 
 const DuplicateView = Type.Object({ contact: ContactView, reason: OneOf(duplicateReasons) })
 
-/** A contact with 100,000 messages was merged in 20 s on two busy cores. */
-const mergeMs = 5 * 60_000
-
-export type ContactPanelOptions = {
-  db: Db
-  /** Moves everything of the contact `otherId` to the contact `id`, in all rooms, and deletes it. */
-  mergeContacts: (workspaceId: string, id: string, otherId: string) => Promise<void>
-}
-
 export const contactPanelDashboard =
-  ({ db, mergeContacts }: ContactPanelOptions) =>
+  ({ db, mergeContacts }: ContactRoutesOptions) =>
   async (app: App) => {
     app.get(
       '/contacts/:id/notes',

@@ -9,7 +9,9 @@ import { changedAt } from '../lib/changes.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { fold, textOrNull } from '../lib/text.ts'
+import type { Attributes } from './attributes.ts'
 import type { ChannelName } from './contacts.ts'
+import { newOptOut } from './opt-out.ts'
 import { identityOfPhone, withoutOldPrefix } from './phone.ts'
 import { emitCreated } from './resource.ts'
 
@@ -23,6 +25,9 @@ export type PersonRef = {
   company?: string | null
   username?: string | null
   avatar_url?: string | null
+  attributes?: Attributes
+  /** Opted out of broadcasts by the caller of the API. */
+  opted_out?: boolean
 }
 
 /** The identities of a person, the deciding one first. */
@@ -66,6 +71,8 @@ export async function createPeople(
       social_username: usernameOf(person),
       social_username_key: foldOrNull(usernameOf(person)),
       avatar_url: person.avatar_url || null,
+      attributes: person.attributes ?? {},
+      opted_out: person.opted_out ?? false,
       created_at: timeOfId(id),
     }
   })
@@ -77,7 +84,7 @@ export async function createPeople(
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
         email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
-        created_at timestamptz
+        attributes jsonb, opted_out boolean, created_at timestamptz
       )
       order by workspace_id, channel, external_id, id
     ),
@@ -91,16 +98,18 @@ export async function createPeople(
     -- Their contacts.
     inserted_contacts as (
       insert into contacts (workspace_id, id, phone, name, name_key, email, email_key, company, company_key,
-        social_username, social_username_key, avatar_url, created_at, updated_at)
+        social_username, social_username_key, avatar_url, attributes, opted_out_at, opted_out_by, opt_out_decided_at,
+        created_at, updated_at)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-        social_username_key, avatar_url, created_at, ${changedAt(sql, sql`created_at`)}
+        social_username_key, avatar_url, attributes, ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)}
       from input join inserted_identities on inserted_identities.contact_id = input.id
-      returning workspace_id, id, phone, social_username, name, email, company, avatar_url, created_at, updated_at
+      returning workspace_id, id, phone, social_username, name, email, company, avatar_url, attributes, opted_out_at,
+        created_at, updated_at
     ),
     -- With the channel and the identity, for the event and the caller.
     created as (
-      select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.created_at,
-        m.updated_at, i.channel, i.external_id
+      select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.attributes,
+        m.opted_out_at, m.created_at, m.updated_at, i.channel, i.external_id
       from inserted_contacts m join input i on i.id = m.id
     )${emits ? sql`, ${emitCreated(sql, sql`created`)}` : sql``}
     select workspace_id, channel, external_id, id as contact_id from created`

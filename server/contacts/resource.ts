@@ -12,7 +12,7 @@ export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
   )`
   return sql`
     c.id, c.phone, c.social_username, ${channels ?? stored} as channels, c.name, c.email, c.company, c.avatar_url,
-    ${tagsJson(sql)} as tags,
+    ${tagsJson(sql)} as tags, c.attributes, c.opted_out_at is not null as opted_out,
     ${isoTime(sql, sql`c.created_at`)} as created_at, ${isoTime(sql, sql`c.updated_at`)} as updated_at`
 }
 
@@ -27,8 +27,8 @@ export const contactRowColumns = (sql: Sql): Fragment => sql`
     where i.workspace_id = c.workspace_id and i.contact_id = c.id
     order by i.channel
   ), ' ') as channel_names,
-  c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.created_at, c.updated_at, c.attributes,
-  c.opted_out_at, c.opted_out_by`
+  c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.attributes,
+  c.opted_out_at is not null as opted_out, c.created_at, c.updated_at, c.opted_out_at, c.opted_out_by`
 
 export async function toContacts<Contact extends { channels: string[]; tags: Tag[] }>(
   sql: Sql,
@@ -73,8 +73,8 @@ export function emitCreated(sql: Sql, created: Fragment): Fragment {
 export async function recordCreated(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<void> {
   await sql`
     with created as (
-      select c.workspace_id, c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.created_at,
-        c.updated_at, 'msgapp' as channel
+      select c.workspace_id, c.id, c.phone, c.social_username, c.name, c.email, c.company, c.avatar_url, c.attributes,
+        c.opted_out_at, c.created_at, c.updated_at, 'msgapp' as channel
       from contacts c
       where c.workspace_id = ${workspaceId} and c.id = any(${[...ids]}::uuid[])
       order by c.id

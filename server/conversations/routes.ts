@@ -1,7 +1,7 @@
 /** `/conversations`: list and read. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { channels } from '../contacts/contacts.ts'
-import { contactExample, TagSchema } from '../contacts/routes.ts'
+import { contactExample, TagSchema } from '../contacts/schemas.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError } from '../lib/errors.ts'
 import { readPosition } from '../lib/page.ts'

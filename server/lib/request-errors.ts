@@ -10,8 +10,9 @@ const connectionFaults: Record<string, string> = {
 export const describeConnectionError = (code: string): string =>
   `request: ${connectionFaults[code] ?? 'not valid HTTP'}`
 
+const mebibyte = 1024 * 1024
+
 const bodyFaults: Record<string, string> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body: over 1 MiB',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content-type: must be application/json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'content-length: does not match the body',
 }
@@ -24,8 +25,9 @@ type SchemaFault = {
 }
 
 /** For a body or a query that its schema refuses: `filter.rules[2].op: must be one of …`. */
-export function describeRequestError(error: FastifyError): string {
+export function describeRequestError(error: FastifyError, bodyLimit = 0): string {
   const fault = faultOf(error.validation ?? [])
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return `body: over ${bodyLimit / mebibyte} MiB`
   if (!fault) return bodyFaults[error.code] ?? `request: ${error.message}`
   const steps = fault.instancePath
     .split('/')

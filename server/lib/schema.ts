@@ -72,6 +72,11 @@ export const Deleted = Type.Object({ id: Uuid, deleted: Type.Boolean({ const: tr
 
 export const IdParams = Type.Object({ id: Type.String({ description: 'A uuid.' }) })
 
+/** The query of a list with pages of a fixed size. */
+export const CursorQuery = Type.Object({
+  cursor: Type.Optional(Type.Unknown({ description: 'The `meta.next_cursor` of the page before.' })),
+})
+
 /** The query of a list. Invalid values of `limit` and `cursor` are not refused (`readPosition`), so they have no type. */
 export const ListQuery = <Filters extends TProperties>(filters: Filters) =>
   Type.Object({

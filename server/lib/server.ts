@@ -245,7 +245,7 @@ export function createServer({
       return fail(error.status, error.code, error.message, error.details)
     }
     if (error.validation || (error.statusCode ?? 500) < 500)
-      return fail(400, 'bad_request', describeRequestError(error))
+      return fail(400, 'bad_request', describeRequestError(error, request.routeOptions.bodyLimit))
     request.log.error(
       { err: error, ...describeRequest(request, request.routeOptions.url ?? unknown) },
       'request failed',

@@ -3,7 +3,7 @@
  * the data builds the body of its event. A test validates recorded events against them.
  */
 import { contentTypes } from '../channels/channel.ts'
-import { ContactSchema, contactExample } from '../contacts/routes.ts'
+import { ContactSchema, contactExample } from '../contacts/schemas.ts'
 import { ConversationSchema, conversationExample } from '../conversations/routes.ts'
 import { NullableText, OneOf, type TSchema, Type, Uuid, type WebhookOperation } from '../lib/schema.ts'
 import { type EventName, eventNames } from '../webhooks/emit.ts'

@@ -1,6 +1,6 @@
 /** `/segments`: named audiences and their members. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ContactSchema, contactExample } from '../contacts/routes.ts'
+import { ContactSchema, contactExample } from '../contacts/schemas.ts'
 import type { Db } from '../lib/db.ts'
 import { readPosition } from '../lib/page.ts'
 import {

@@ -34,11 +34,12 @@ export const contacts = {
   saved: 'Contact saved',
   optOut: {
     label: 'Receives broadcasts',
-    hint: 'Turned off when the contact sends STOP, when the provider reports an opt-out, or by a member.',
+    hint: 'Turned off when the contact sends STOP, when the provider reports an opt-out, by a member, or through the API.',
     sources: {
       customer: (at: string) => `Opted out by the contact on ${at}`,
       channel: (at: string) => `Opted out by the provider on ${at}`,
       member: (at: string) => `Opted out by a member on ${at}`,
+      api: (at: string) => `Opted out through the API on ${at}`,
     },
     optedIn: 'Contact opted in to broadcasts',
     optedOut: 'Contact opted out of broadcasts',

@@ -1,0 +1,211 @@
+/** The schemas of contacts and tags in the public API. */
+import { statusOf } from '../lib/errors.ts'
+import { Color, DateTime, inDocument, NullableText, OneOf, Type, Uuid } from '../lib/schema.ts'
+import { type Attributes, maxAttributes } from './attributes.ts'
+import { existsModes } from './change.ts'
+import { channels, contactLimits } from './contacts.ts'
+
+export const TagSchema = Type.Object({ id: Uuid, name: Type.String(), color: Color }, { title: 'Tag' })
+
+/** Shared by the examples of all resources that refer to a contact. */
+export const contactExample = {
+  id: '0199c1d2-6b10-7c3a-9d52-3b6f0e8c4a17',
+  phone: '+14155550100',
+  social_username: null,
+  channels: ['msgapp'],
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  company: 'Analytical Engines',
+  avatar_url: null,
+  tags: [{ id: '0199c1d2-6b11-7aa0-8c41-90d1f2a3b4c5', name: 'vip', color: '#5442dc' }],
+  attributes: { plan: 'pro', seats: 12 },
+  opted_out: false,
+  created_at: '2026-01-05T09:30:00.000Z',
+  updated_at: '2026-01-05T09:30:00.000Z',
+}
+
+/** The keywords of attributes in the API document. The service checks them with messages of its own. */
+const attributesOf = (types: readonly string[], maxProperties: number) =>
+  inDocument({
+    maxProperties,
+    propertyNames: { pattern: '^[a-z][a-z0-9_]{0,39}$' },
+    additionalProperties: { type: types, maxLength: 500 },
+  })
+
+const AttributesSchema = Type.Unsafe<Attributes>({
+  type: 'object',
+  additionalProperties: true,
+  ...attributesOf(['string', 'number', 'boolean'], maxAttributes),
+  description: 'Fields of your own, at most 50.',
+  examples: [contactExample.attributes],
+})
+
+export const ContactSchema = Type.Object(
+  {
+    id: Uuid,
+    phone: NullableText({ pattern: '^\\+[1-9]\\d{1,14}$', description: 'E.164. Null for a contact without a number.' }),
+    social_username: NullableText(),
+    channels: Type.Array(OneOf(channels), { description: 'The channels on which the contact can be reached.' }),
+    name: NullableText(),
+    email: NullableText(),
+    company: NullableText(),
+    avatar_url: NullableText({ format: 'uri' }),
+    tags: Type.Array(TagSchema),
+    attributes: AttributesSchema,
+    opted_out: Type.Boolean({ description: 'Receives no broadcasts.' }),
+    created_at: DateTime,
+    updated_at: DateTime,
+  },
+  { title: 'Contact', examples: [contactExample] },
+)
+
+const fields = {
+  name: Type.Optional(NullableText({ maxLength: contactLimits.name, description: 'An empty text is stored as null.' })),
+  email: Type.Optional(
+    NullableText({ maxLength: contactLimits.email, description: 'An empty text is stored as null.' }),
+  ),
+  company: Type.Optional(
+    NullableText({ maxLength: contactLimits.company, description: 'An empty text is stored as null.' }),
+  ),
+}
+const TagNames = (description: string) =>
+  Type.Array(Type.String(), {
+    maxItems: 1_000,
+    description: `Tag names, 1 to 80 characters each, at most 100. ${description}`,
+  })
+
+const valueFields = {
+  ...fields,
+  tags: Type.Optional(TagNames('Tags that do not exist are created.')),
+  attributes: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      ...attributesOf(['string', 'number', 'boolean', 'null'], 2 * maxAttributes),
+      description: 'Merged into the stored attributes; null removes one. A contact has at most 50.',
+      examples: [{ plan: 'pro', trial_ends: null }],
+    }),
+  ),
+  opted_out: Type.Optional(Type.Boolean({ description: 'Receives no broadcasts.' })),
+}
+
+export const NewContact = Type.Object(
+  {
+    phone: Type.String({
+      description: 'A phone number. A number without a country code is in the default country of the workspace.',
+    }),
+    ...valueFields,
+    if_exists: Type.Optional(
+      OneOf(existsModes, {
+        description:
+          'For a number that is known: `keep` changes nothing, `update` applies the fields present. `keep` when absent.',
+      }),
+    ),
+  },
+  {
+    title: 'NewContact',
+    examples: [
+      {
+        ...{ phone: '+14155550100', name: 'Ada Lovelace', email: 'ada@example.com', tags: ['vip'] },
+        ...{ attributes: { plan: 'pro' }, if_exists: 'update' },
+      },
+    ],
+  },
+)
+
+export const ContactChanges = Type.Object(
+  {
+    ...valueFields,
+    add_tags: Type.Optional(TagNames('Added to the tags of the contact. Not together with `tags`.')),
+    remove_tags: Type.Optional(TagNames('Removed from the tags of the contact. Not together with `tags`.')),
+    phone: Type.Optional(Type.String({ description: 'Cannot be changed. The current number is accepted.' })),
+  },
+  {
+    title: 'ContactChanges',
+    examples: [
+      { company: 'Analytical Engines', add_tags: ['newsletter'], attributes: { plan: 'pro', trial_ends: null } },
+    ],
+  },
+)
+
+const maxBatch = 1_000
+/** A thousand contacts with every field at its limit, in ASCII, have 36 MiB. */
+export const batchBytes = 40 * 1024 * 1024
+
+export const ContactBatch = Type.Object(
+  {
+    contacts: Type.Array(Type.Unknown(inDocument(NewContact)), {
+      minItems: 1,
+      maxItems: maxBatch,
+      description: 'Bodies of `POST /contacts`.',
+    }),
+  },
+  {
+    title: 'ContactBatch',
+    examples: [
+      {
+        contacts: [
+          { phone: '+14155550100', name: 'Ada Lovelace', if_exists: 'update' },
+          { phone: '12', name: 'No number' },
+        ],
+      },
+    ],
+  },
+)
+
+export const BatchResult = Type.Object(
+  {
+    index: Type.Integer({ description: 'The position of the item, from 0.' }),
+    id: Type.Optional(Uuid),
+    created: Type.Optional(Type.Boolean({ description: 'False for a number that was known.' })),
+    error: Type.Optional(
+      Type.Object(
+        { code: Type.String({ enum: Object.keys(statusOf) }), message: Type.String() },
+        { description: 'Why the item was refused. `id` and `created` are absent.' },
+      ),
+    ),
+  },
+  {
+    title: 'ContactBatchResult',
+    ...inDocument({ oneOf: [{ required: ['id', 'created'] }, { required: ['error'] }] }),
+    examples: [{ index: 0, id: contactExample.id, created: true }],
+  },
+)
+
+export const ContactMerge = Type.Object(
+  { contact_id: Type.String({ format: 'uuid', description: 'The contact that is merged and then gone.' }) },
+  { title: 'ContactMerge', examples: [{ contact_id: '0199c1d2-6b12-7d4e-9a01-5c6d7e8f9a0b' }] },
+)
+
+export const CountedTag = Type.Object(
+  { ...TagSchema.properties, contact_count: Type.Integer({ description: 'How many contacts have the tag.' }) },
+  { title: 'CountedTag', examples: [{ ...contactExample.tags[0], contact_count: 42 }] },
+)
+
+export const contactFilters = {
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'Part of a name, phone number, e-mail address or company, without regard to case. One or two characters match beginnings only.',
+    }),
+  ),
+  tag: Type.Optional(Type.String({ maxLength: 200, description: 'A tag, by id or name.' })),
+  channel: Type.Optional(OneOf(channels, { description: 'Reachable on this channel.' })),
+}
+
+export const exactFilters = {
+  phone: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Exactly this phone number, in any spelling; the default country applies without a country code.',
+    }),
+  ),
+  email: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: contactLimits.email,
+      description: 'Exactly this e-mail address, without regard to case.',
+    }),
+  ),
+}
