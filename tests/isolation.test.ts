@@ -186,7 +186,9 @@ async function startNeighbours(t: TestContext) {
 const bodies: Record<string, (estate: Estate) => Json> = {
   replyToConversation: ({ message }) => ({ text: 'Taken', reply_to_message_id: message }),
   createContact: () => ({ phone: '+14155550400', tags: [shared.tag] }),
-  updateContact: () => ({ name: 'Taken', tags: ['Taken'] }),
+  createContacts: () => ({ contacts: [{ phone: shared.phone, name: 'Taken', if_exists: 'update' }] }),
+  updateContact: () => ({ name: 'Taken', add_tags: ['Taken'], attributes: { taken: true }, opted_out: true }),
+  mergeContacts: ({ contacts }) => ({ contact_id: contacts }),
   createSegment: () => ({ name: 'Taken' }),
   updateSegment: () => ({ name: 'Taken', description: null }),
   addSegmentContacts: ({ contacts }) => ({ contact_ids: [contacts] }),
@@ -272,6 +274,10 @@ test('no list shows a row of another workspace, whatever the query', async (t) =
     assert.deepEqual((await call('GET', `/contacts?${query}`)).body.data, [], query)
   }
   assert.equal((await call('GET', `/contacts?tag=${shared.tag}`)).body.data.length, 4)
+  assert.deepEqual((await call('GET', `/tags?cursor=${encodeCursor(foreign.tag)}`)).body.data, [])
+  const counted = (await call('GET', '/tags')).body.data.find(({ name }: Json) => name === shared.tag)
+  assert.equal(counted.contact_count, 4)
+  assert.equal((await call('GET', '/contacts?updated_after=2000-01-01T00:00:00Z&tag=Shared')).body.data.length, 4)
   assert.deepEqual((await call('GET', `/conversations?contact_id=${foreign.contacts}`)).body.data, [])
   assert.equal((await call('GET', '/conversations')).body.data.length, 3)
   assert.equal((await call('GET', `/conversations/${own.conversations}/messages`)).body.data.length, 5)

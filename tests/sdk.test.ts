@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { clientErrors } from '../sdk/src/errors.ts'
-import { type Fetch, Parley, ParleyError, type ParleyOptions } from '../sdk/src/index.ts'
+import { type ChangePosition, type Fetch, Parley, ParleyError, type ParleyOptions } from '../sdk/src/index.ts'
 import { scopes, statusOf } from './internals.ts'
 import { start, until, type World } from './support.ts'
 
@@ -96,6 +96,30 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.deepEqual((await parley.contacts.list({ search: 'unknown' })).data, [])
   assert.deepEqual(await parley.contacts.list({ tag: 'vip' }), { data: [updated], next_cursor: null })
 
+  const [twin, invalid] = await parley.contacts.createBatch({
+    contacts: [{ phone: '+14155550177', attributes: { plan: 'pro' } }, { phone: 'none' }],
+  })
+  assert.deepEqual([twin?.created, invalid?.error?.code], [true, 'bad_request'])
+  let position: ChangePosition = { updated_after: '2000-01-01T00:00:00Z' }
+  const changed: string[] = []
+  for await (const { data, position: next } of parley.contacts.changes(position, { limit: 1 })) {
+    changed.push(...data.map(({ id }) => id))
+    position = next
+  }
+  assert.deepEqual(changed, [ann.id, twin?.id])
+  assert.equal(position.cursor, undefined)
+  const merged = await parley.contacts.merge(ann.id, { contact_id: twin?.id ?? '' })
+  assert.deepEqual(merged.attributes, { plan: 'pro' })
+  const after: string[] = []
+  for await (const { data } of parley.contacts.changes(position)) after.push(...data.map(({ id }) => id))
+  assert.deepEqual(after, [ann.id])
+  assert.deepEqual(
+    (await parley.tags.list()).data.map(({ name, contact_count }) => [name, contact_count]),
+    [['vip', 1]],
+  )
+  const { id: doomed } = await parley.contacts.create({ phone: '+14155550178' })
+  assert.deepEqual(await parley.contacts.delete(doomed), { id: doomed, deleted: true })
+
   const segment = await parley.segments.create({ name: 'Friends' })
   const ids = { contact_ids: [ann.id] }
   assert.deepEqual(await parley.segments.addContacts(segment.id, ids), {
@@ -106,7 +130,7 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   assert.equal((await parley.segments.get(segment.id)).member_count, 1)
   assert.equal((await parley.segments.update(segment.id, { name: 'Best friends' })).name, 'Best friends')
   assert.deepEqual((await parley.segments.list({ kind: 'static' })).data[0]?.name, 'Best friends')
-  assert.deepEqual((await parley.segments.listContacts(segment.id)).data, [updated])
+  assert.deepEqual((await parley.segments.listContacts(segment.id)).data, [merged])
   assert.equal((await parley.segments.removeContacts(segment.id, ids)).removed, 1)
   assert.deepEqual(await parley.segments.delete(segment.id), { id: segment.id, deleted: true })
 

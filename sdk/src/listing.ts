@@ -44,3 +44,32 @@ export class Listing<Item> implements PromiseLike<Page<Item>>, AsyncIterable<Ite
     for await (const { data } of this.pages()) yield* data
   }
 }
+
+/** Where a synchronisation continues: a value to store, and to pass to the next call. */
+export type ChangePosition = {
+  updated_after: string
+  /** Present if the page was not the last one. */
+  cursor?: string | undefined
+}
+
+export type ChangePage<Item> = {
+  data: Item[]
+  /** Continues after this page. */
+  position: ChangePosition
+}
+
+/** Iterates over pages of changes, oldest change first, and ends with the last change. No change is skipped. */
+export async function* changePages<Item extends { updated_at: string }>(
+  start: ChangePosition,
+  list: (position: ChangePosition) => PromiseLike<Page<Item>>,
+): AsyncGenerator<ChangePage<Item>, void, undefined> {
+  let position = start
+  for (;;) {
+    const { data, next_cursor } = await list(position)
+    position = next_cursor
+      ? { updated_after: position.updated_after, cursor: next_cursor }
+      : { updated_after: data.at(-1)?.updated_at ?? position.updated_after }
+    yield { data, position }
+    if (!next_cursor) return
+  }
+}

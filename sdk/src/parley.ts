@@ -14,6 +14,7 @@ import {
   eventsOf,
   messagesOf,
   segmentsOf,
+  tagsOf,
   templatesOf,
   webhooksOf,
 } from './resources.ts'
@@ -34,6 +35,7 @@ export type ParleyOptions = {
 
 export class Parley {
   readonly contacts: ReturnType<typeof contactsOf>
+  readonly tags: ReturnType<typeof tagsOf>
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
   readonly messages: ReturnType<typeof messagesOf>
@@ -55,6 +57,7 @@ export class Parley {
     const caller = createCaller({ apiKey, baseUrl: baseUrl.replace(/\/+$/, ''), fetch, timeoutMs, maxRetries })
     this.#caller = caller
     this.contacts = contactsOf(caller)
+    this.tags = tagsOf(caller)
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
     this.messages = messagesOf(caller)

@@ -5,12 +5,14 @@
  * call options.
  */
 import type { Calls } from './calls.ts'
-import { Listing } from './listing.ts'
+import { type ChangePosition, changePages, Listing } from './listing.ts'
 import { type CallOptions, type InputOf, type PostOptions, type Route, type Settings, send } from './request.ts'
 import { EventStream, type StreamOptions, type StreamQuery } from './stream.ts'
 import type {
+  ContactBatch,
   ContactChanges,
   ContactIds,
+  ContactMerge,
   GetTemplateQuery,
   ListBroadcastRecipientsQuery,
   ListBroadcastsQuery,
@@ -19,6 +21,7 @@ import type {
   ListMessagesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
+  ListTagsQuery,
   ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
   NewBroadcast,
@@ -68,12 +71,30 @@ export const createCaller = (settings: Settings): Caller => ({
 export const contactsOf = ({ call, list }: Caller) => ({
   /** Finds or creates a contact. An existing phone number returns its contact, unchanged unless `if_exists` is `update`. */
   create: (contact: NewContact, options?: PostOptions) => call('POST /contacts', { body: contact }, options),
-  /** Newest first. */
+  /** Finds or creates up to 1,000 contacts. Results are in the order of the items; an invalid item has an `error`. */
+  createBatch: (batch: ContactBatch, options?: PostOptions) => call('POST /contacts/batch', { body: batch }, options),
+  /** Newest first. With `updated_after`, oldest change first. */
   list: (query: ListContactsQuery = {}, options?: CallOptions) => list('GET /contacts', { query }, options),
   get: (id: string, options?: CallOptions) => call('GET /contacts/{id}', { params: { id } }, options),
-  /** Changes only the fields that are present. `tags` replaces all tags of the contact. */
+  /** Pages of the contacts that changed after a position. Store the `position` of each page after you have processed it. */
+  changes: (
+    position: ChangePosition,
+    query: Omit<ListContactsQuery, keyof ChangePosition> = {},
+    options?: CallOptions,
+  ) => changePages(position, (from) => list('GET /contacts', { query: { ...query, ...from } }, options)),
+  /** Changes only the fields that are present. `tags` replaces all tags; `add_tags` and `remove_tags` keep the others. */
   update: (id: string, changes: ContactChanges, options?: CallOptions) =>
     call('PATCH /contacts/{id}', { params: { id }, body: changes }, options),
+  /** Moves everything of the contact `contact_id` here and deletes it. The values of this contact win. */
+  merge: (id: string, merge: ContactMerge, options?: PostOptions) =>
+    call('POST /contacts/{id}/merge', { params: { id }, body: merge }, options),
+  /** Erases the person with all conversations, messages and files. */
+  delete: (id: string, options?: CallOptions) => call('DELETE /contacts/{id}', { params: { id } }, options),
+})
+
+export const tagsOf = ({ list }: Caller) => ({
+  /** All tags by name, with the number of contacts. */
+  list: (query: ListTagsQuery = {}, options?: CallOptions) => list('GET /tags', { query }, options),
 })
 
 export const segmentsOf = ({ call, list }: Caller) => ({
