@@ -1003,8 +1003,10 @@ function exchange(url: string, text: string): Promise<string> {
 test('random JSON as the body or as any field never causes a 500', async () => {
   const texts = fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), fc.constantFrom(...odd, ...unstorable))
   const value = fc.oneof(texts, fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), fc.array(texts, { maxLength: 5 }))
-  await onEveryCall(hasBody, async ({ body: schema, valid, send }) => {
+  await onEveryCall(hasBody, async ({ operation, body: schema, valid, send }) => {
     const { path, body: whole } = await valid()
+    // The contact that is merged is gone after the first success.
+    const isUsedUp = ({ status }: Answer) => status === 404 && operation.operationId === 'mergeContacts'
     const fields = fieldsOf(schema, whole)
     const changes = fc.uniqueArray(fc.tuple(fc.constantFrom(...fields), value), {
       maxLength: 3,
@@ -1022,7 +1024,7 @@ test('random JSON as the body or as any field never causes a 500', async () => {
       fc.asyncProperty(bodies, async (body) => {
         const answer = await send(json(path, JSON.stringify(body)))
         if (answer.status === 400) assert.match(answer.body.error.message, /^[\w.[\]-]+: \S/)
-        else assert.ok(answer.status < 300 || answer.status === 502, answer.text)
+        else assert.ok(answer.status < 300 || answer.status === 502 || isUsedUp(answer), answer.text)
       }),
       { seed: 20_260_131, numRuns: 100 },
     )
