@@ -52,6 +52,7 @@ export async function benchLists(): Promise<Figure[]> {
     const theirs = requests((i) => `&before=${idOf(i)}`)
     figures.push(await compare(service, plain.port, `${name}, ${pages} different pages`, ours, theirs))
   }
+  figures.push(await compareMessageWithMe(service, keys))
   await plain.stop()
   await service.stop()
   discard(service)
@@ -85,6 +86,27 @@ async function compare(
     goal: { atLeast: 3 },
     note: rates.join(', '),
   }
+}
+
+/** One message by its id, in alternating rounds with `GET /me`. */
+async function compareMessageWithMe(service: Service, keys: readonly string[]): Promise<Figure> {
+  const ids = await pick(service, 'messages')
+  const reads = keys.map((token, i) => toRequest({ path: `/v1/messages/${ids[i % ids.length]}`, token }))
+  const me = keys.map((token) => toRequest({ path: '/v1/me', token }))
+  const ratios: number[] = []
+  const rates: string[] = []
+  for (let round = 0; round < rounds; round++) {
+    await service.db`truncate api_key_windows`
+    const baseline = await measureLoad({ port: service.port, requests: me, connections, seconds })
+    await service.db`truncate api_key_windows`
+    const read = await measureLoad({ port: service.port, requests: reads, connections, seconds })
+    if (read.failures > 0) throw new Error(`${read.failures} responses were not 200`)
+    ratios.push(baseline.perSecond / read.perSecond)
+    rates.push(`${Math.round(read.perSecond)}/s against ${Math.round(baseline.perSecond)}/s`)
+  }
+  ratios.sort((a, b) => a - b)
+  const what = `GET /messages/{id}, 64 connections, cost as a multiple of GET /me (median of ${rounds})`
+  return { what, value: ratios[1] ?? 0, unit: '×', goal: { below: 2 }, note: rates.join(', ') }
 }
 
 /** Positions all over a table. */
