@@ -1,7 +1,7 @@
 /** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
 import { emit } from '../webhooks/emit.ts'
-import { resolveTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
+import { resolveTagsOf, splitIds, type Tag, tagIds, tagsJson } from './tags.ts'
 
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
@@ -23,9 +23,7 @@ export type Flat<Contact> = Omit<Contact, 'channels' | 'tags'> & { channel_names
 export const contactRowColumns = (sql: Sql): Fragment => sql`
   c.id, c.phone, c.social_username,
   array_to_string(array(
-    select distinct i.channel from contact_identities i
-    where i.workspace_id = c.workspace_id and i.contact_id = c.id
-    order by i.channel
+    select i.channel from contact_identities i where i.workspace_id = c.workspace_id and i.contact_id = c.id
   ), ' ') as channel_names,
   c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.attributes,
   c.opted_out_at is not null as opted_out, c.created_at, c.updated_at, c.opted_out_at, c.opted_out_by`
@@ -36,9 +34,10 @@ export async function toContacts<Contact extends { channels: string[]; tags: Tag
   rows: readonly Flat<Contact>[],
 ): Promise<Contact[]> {
   const tagsOf = await resolveTagsOf(sql, workspaceId, rows)
-  return rows.map(({ channel_names, tag_ids, ...contact }) => {
-    const channels = channel_names === '' ? [] : channel_names.split(' ')
-    return { ...contact, channels, tags: tagsOf(tag_ids) } as unknown as Contact
+  // Completes the rows in place: copying them takes longer than reading them.
+  return rows.map((row) => {
+    const channels = [...new Set(splitIds(row.channel_names))].sort()
+    return Object.assign(row, { channels, tags: tagsOf(row.tag_ids) }) as unknown as Contact
   })
 }
 

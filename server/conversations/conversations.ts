@@ -77,13 +77,15 @@ export async function listConversations(
 type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
   Omit<Conversation['contact'], 'id' | 'tags'> & { tag_ids: string; label_ids: string }
 
+/** Completes the row in place: copying it takes longer than reading it. */
 function toConversation(
-  { phone, social_username, name, email, company, tag_ids, label_ids, ...conversation }: ConversationRow,
+  row: ConversationRow,
   tagsOf: (ids: string) => Tag[],
   labelsOf: (ids: string) => Label[],
 ): Conversation {
-  const contact = { id: conversation.contact_id, phone, social_username, name, email, company, tags: tagsOf(tag_ids) }
-  return { ...conversation, labels: labelsOf(label_ids), contact }
+  const { contact_id: id, phone, social_username, name, email, company } = row
+  const contact = { id, phone, social_username, name, email, company, tags: tagsOf(row.tag_ids) }
+  return Object.assign(row, { labels: labelsOf(row.label_ids), contact })
 }
 
 export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {

@@ -6,6 +6,7 @@
  */
 import type { ContentType } from '../channels/channel.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
+import { createBatch } from '../lib/batch.ts'
 import { type Fragment, isoTime, type Sql, sharedFragment } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
@@ -72,19 +73,38 @@ export async function listMessages(
 }
 
 /**
- * One message of any conversation. Found by its id alone: merging two contacts moves a message to another conversation. For a
- * pool with prepared statements.
+ * Reads one message of any conversation; 404 if the workspace has none with this id. Found by its id alone: merging two contacts
+ * moves a message to another conversation. Concurrent reads share a statement, as the admission of their keys does.
  */
-export async function requireMessage(sql: Sql, workspaceId: string, id: string, publicUrl: string): Promise<Message> {
-  const [message] = isUuid(id)
-    ? await sql<Message[]>`
-        select ${publicColumns(sql, publicUrl)}
-        from messages m
-        join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id
-        where m.workspace_id = ${workspaceId} and m.id = ${id}`
-    : []
-  if (!message) throw notFound('message')
-  return message
+type MessageReader = (workspaceId: string, id: string) => Promise<Message>
+
+export function createMessageReader(sql: Sql, publicUrl: string): MessageReader {
+  const read = createBatch({
+    run: (keys: readonly MessageKey[]) => readMessages(sql, keys, publicUrl),
+    max: 32,
+  })
+  return async (workspaceId, id) => {
+    const message = isUuid(id) ? await read({ workspaceId, id }) : undefined
+    if (!message) throw notFound('message')
+    return message
+  }
+}
+
+type MessageKey = { workspaceId: string; id: string }
+
+async function readMessages(
+  sql: Sql,
+  keys: readonly MessageKey[],
+  publicUrl: string,
+): Promise<(Message | undefined)[]> {
+  const rows = await sql<(Message & { position: number })[]>`
+    select k.position::int, ${publicColumns(sql, publicUrl)}
+    from unnest(${keys.map(({ workspaceId }) => workspaceId)}::uuid[], ${keys.map(({ id }) => id)}::uuid[])
+      with ordinality as k (workspace_id, id, position)
+    join messages m on m.workspace_id = k.workspace_id and m.id = k.id
+    join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id`
+  const byPosition = new Map(rows.map((row) => [row.position, row]))
+  return keys.map((_, i) => byPosition.get(i + 1))
 }
 
 const publicColumns = sharedFragment((sql, publicUrl) => messageColumns(sql, sql`v.channel`, publicUrl))

@@ -26,11 +26,11 @@ import {
 import type { App } from '../lib/server.ts'
 import { draftFields, readDraft } from './draft.ts'
 import {
+  createMessageReader,
   directions,
   listMessages,
   type MessageError,
   messageStatuses,
-  requireMessage,
   senderTypes,
 } from './messages.ts'
 import type { Sender } from './send.ts'
@@ -175,6 +175,7 @@ function readRequest({ workspaceId, defaultCountry }: Caller, body: Static<typeo
 export const messageRoutes =
   ({ reads, sender, publicUrl }: { reads: Db; sender: Sender; publicUrl: string }) =>
   async (app: App) => {
+    const readMessage = createMessageReader(reads, publicUrl)
     app.post(
       '/messages',
       {
@@ -226,7 +227,7 @@ export const messageRoutes =
         },
       },
       async ({ caller, params }) => ({
-        data: await requireMessage(reads, caller.workspaceId, params.id, publicUrl),
+        data: await readMessage(caller.workspaceId, params.id),
       }),
     )
     app.post(
@@ -249,7 +250,7 @@ export const messageRoutes =
         const request = { workspaceId, conversationId: params.id, draft, replyTo: body.reply_to_message_id }
         const id = await sender.reply({ ...request, subject: idempotency?.subject })
         reply.code(201)
-        return { data: await requireMessage(reads, workspaceId, id, publicUrl) }
+        return { data: await readMessage(workspaceId, id) }
       },
     )
     app.get(
