@@ -295,13 +295,13 @@ const describePublicApi = (routes: readonly RouteOptions[], publicUrl: string) =
           name: 'Conversations',
           description: 'One per contact and channel: its status, unread count and assigned member.',
         },
-        { name: 'Webhooks', description: 'Your endpoints that receive signed events.' },
         { name: 'Messages', description: 'Messages of a conversation, and the delivery status of those you sent.' },
         { name: 'Templates', description: 'Messages that the channel approved, with the values that each one needs.' },
         {
           name: 'Broadcasts',
           description: 'One template to many recipients, sent at the pace of your number, with its progress.',
         },
+        { name: 'Webhooks', description: 'Your endpoints that receive signed events.' },
       ],
     },
   )
