@@ -179,7 +179,8 @@ function headersOf(name: EventName): object[] {
     { suffix: 'Webhook-Id', description: 'The id of the webhook.', schema: { type: 'string', format: 'uuid' } },
     {
       suffix: 'Signature',
-      description: 'HMAC-SHA256 of `<t>.<raw body>`, keyed with the secret of the webhook.',
+      description:
+        'HMAC-SHA256 of `<t>.<raw body>`, keyed with the secret of the webhook. While the secret is rotated, one `v1` per valid secret: accept any.',
       schema: signature,
     },
   ]
