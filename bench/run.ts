@@ -9,7 +9,9 @@ import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { benchBroadcastCrash } from './broadcast-crash.ts'
 import { benchBroadcasts } from './broadcasts.ts'
+import { benchContactBatch } from './contact-batch.ts'
 import { benchContacts } from './contacts.ts'
+import { benchCrmSync } from './crm-sync.ts'
 import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
 import { benchInbound } from './inbound.ts'
@@ -25,6 +27,8 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
   me: benchMe,
   contacts: benchContacts,
+  'contact-batch': benchContactBatch,
+  'crm-sync': benchCrmSync,
   lists: benchLists,
   messages: benchMessages,
   inbound: benchInbound,
