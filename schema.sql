@@ -857,6 +857,7 @@ create table webhook_attempts (
 comment on table webhook_attempts is 'The log of deliveries, kept for 30 days in partitions of a day.';
 comment on column webhook_attempts.is_first is 'The first row of its delivery in the log.';
 CREATE INDEX webhook_attempts_by_delivery ON ONLY public.webhook_attempts USING btree (workspace_id, delivery_id);
+CREATE INDEX webhook_attempts_by_event ON ONLY public.webhook_attempts USING btree (workspace_id, event_id);
 CREATE INDEX webhook_attempts_in_vain ON ONLY public.webhook_attempts USING btree (workspace_id, endpoint_id, status, id) WHERE (status = ANY (ARRAY['failed'::text, 'canceled'::text]));
 
 create table webhook_deliveries (

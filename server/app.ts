@@ -79,6 +79,7 @@ import { systemRoutes } from './web/system.ts'
 import { type DemoSite, widgetRoutes } from './web/widget.ts'
 import { webChatRoutes } from './webchat/routes.ts'
 import { webhookDashboard } from './webhooks/dashboard.ts'
+import { eventDashboard } from './webhooks/event-dashboard.ts'
 import type { Guard } from './webhooks/guard.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { eventStreamRoutes } from './webhooks/stream.ts'
@@ -257,6 +258,7 @@ async function registerApi(
       members.register(insightsDashboard(db))
       members.register(broadcastDashboard({ acceptContext, sender, threadContext: { channels, publicUrl }, signals }))
       members.register(webhookDashboard({ db, sealer, guard, signals }))
+      members.register(eventDashboard(db))
     },
     { prefix: '/app/api' },
   )

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { addEndpoint } from './deliveries.ts'
+import { startReceiver } from './receiver.ts'
 import { until } from './support.ts'
 
 const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
@@ -55,4 +57,39 @@ test('a developer finds a failed request, reads its error and body, and no new r
   await phone.keyboard.press('Escape')
   await rows(phone).first().waitFor()
   await assertFits(phone)
+})
+
+test('a developer finds an event by phone number, reads its body and attempts, and resends it', { skip }, async (t) => {
+  const { page, api, window, member } = await openDashboard(t, '/developers/events')
+  await page.getByRole('heading', { name: 'No events yet' }).waitFor()
+  const receiver = await startReceiver(t)
+  receiver.answers(404)
+  await addEndpoint(api, receiver.url)
+  await api.post('/contacts', { phone: '+14155550141', name: 'Ann' })
+  const { id } = (await api.post('/contacts', { phone: '+14155550142', name: 'Ben' })).body.data
+  await rows(page).filter({ hasText: 'Failed' }).nth(1).waitFor()
+  await assertAccessible(page)
+  await page.getByLabel('Message ID, contact ID, phone or event ID').fill('+14155550142')
+  await until('one row', async () => (await rows(page).count()) === 1)
+  await rows(page).filter({ hasText: id }).getByRole('link').press('Enter')
+  const whole = dialog(page, 'contact.created')
+  await whole.getByText(`"contact_id": "${id}"`).waitFor()
+  await whole.getByText('Attempts: 1').click()
+  await whole.getByText('HTTP 404').waitFor()
+  await assertAccessible(page)
+  receiver.answers(200)
+  await whole.getByRole('button', { name: 'Resend' }).press('Enter')
+  await whole.getByText('Delivered', { exact: true }).waitFor()
+  const link = page.url()
+  await page.keyboard.press('Escape')
+  // The state changes in place.
+  await rows(page).filter({ hasText: 'Delivered' }).waitFor()
+  assert.equal((await receiver.until(3)).length, 3)
+
+  const phone = await window({ width: 390, height: 844, dark: true, as: await member('agent') })
+  await phone.goto(link)
+  await dialog(phone, 'contact.created').getByText(`"contact_id": "${id}"`).waitFor()
+  assert.equal(await phone.getByRole('button', { name: 'Resend' }).count(), 0)
+  await assertFits(phone)
+  await assertAccessible(phone)
 })

@@ -181,6 +181,7 @@ async function openFullWorkspace(t: TestContext) {
     ['/templates', []],
     ['/templates/hello_world/en_US', []],
     ['/developers/requests', []],
+    ['/developers/events', []],
     ['/webhooks', ['Add endpoint']],
     [`/webhooks/${endpoint.id}`, ['Edit', 'Replay events']],
     ['/integrations', ['Connect']],

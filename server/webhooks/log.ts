@@ -176,7 +176,7 @@ async function readDeliveries(
     order by p.position desc`
 }
 
-type DeliveryRow = {
+export type DeliveryRow = {
   /** The id that sorts it in the list. */
   position: string
   id: string
@@ -190,7 +190,7 @@ type DeliveryRow = {
   entries: (Omit<Attempt, 'at'> & { id: string })[] | null
 }
 
-function toDelivery({
+export function toDelivery({
   entries,
   id,
   event_id,

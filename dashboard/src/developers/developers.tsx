@@ -1,7 +1,9 @@
 /** Routes of the pages for developers: requests and events. Webhooks have a folder of their own. */
+import '../webhooks/webhooks.css'
 import './developers.css'
 import { Redirect, Route, Switch } from 'wouter'
 import { NotFound } from '../shell/not-found.tsx'
+import { Events } from './events.tsx'
 import { Requests } from './requests.tsx'
 
 export default function Developers() {
@@ -11,6 +13,7 @@ export default function Developers() {
         <Redirect to="/developers/requests" replace />
       </Route>
       <Route path="/developers/requests" component={Requests} />
+      <Route path="/developers/events" component={Events} />
       <Route component={NotFound} />
     </Switch>
   )

@@ -47,6 +47,7 @@ const navItems: readonly NavItem[] = [
 /** Pages below an item of the navigation that have a shortcut of their own. */
 const subPages: readonly NavItem[] = [
   { href: '/developers/requests', label: shell.requests, icon: 'developers', key: 'r' },
+  { href: '/developers/events', label: shell.events, icon: 'developers', key: 'e' },
   { href: '/webhooks', label: shell.webhooks, icon: 'webhooks', key: 'w' },
 ]
 const allPages = [...navItems, ...subPages]

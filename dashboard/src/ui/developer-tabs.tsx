@@ -9,6 +9,7 @@ export const DeveloperTabs = () => (
     label={title}
     items={[
       { href: '/developers/requests', label: tabs.requests },
+      { href: '/developers/events', label: tabs.events },
       { href: '/webhooks', label: tabs.webhooks },
     ]}
   />
