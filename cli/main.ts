@@ -4,6 +4,7 @@ import { createClient, toUserError } from './api.ts'
 import { createOutput, type Output } from './output.ts'
 import { send } from './send.ts'
 import { CommandError, resolveTarget, type Target } from './target.ts'
+import { printTemplates } from './templates.ts'
 import { trigger } from './trigger.ts'
 import { type CommandName, helpOf } from './usage.ts'
 
@@ -23,6 +24,7 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
     ...{ to: text, text, template: text, language: text, media: text, type: text, filename: text, name: text },
     param: { type: 'string', multiple: true },
   },
+  templates: { ...shared, search: text, language: text, status: text },
   trigger: { ...shared, from: text, to: text, text, simulator: text },
   mcp: { ...shared, 'allow-send': flag },
 }
@@ -95,6 +97,12 @@ async function dispatch(name: CommandName, { values, positionals, option, target
       return send(parley, output, {
         ...Object.fromEntries(Object.keys(options.send).map((key) => [key, option(key)])),
         param: Array.isArray(values.param) ? values.param.map(String) : undefined,
+      })
+    case 'templates':
+      return printTemplates(parley, output, {
+        search: option('search'),
+        language: option('language'),
+        status: option('status'),
       })
     case 'trigger':
       return trigger(parley, output, {

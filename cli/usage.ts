@@ -25,6 +25,12 @@ The machine needs no public address. The command prints the signing secret first
   --media URL     a public URL; the file extension or --type decides between image, video, audio and document
   --name NAME     the contact's name`,
   },
+  templates: {
+    usage: `[--search S] [--language L] [--status S] ${shared} [--json]`,
+    description: `List the templates of the channel: name, language, status, and the values that each one needs.
+  --search S      a part of the name
+  --status S      such as approved: only approved templates can be sent`,
+  },
   trigger: {
     usage: `EVENT [--from N] [--to N] [--text T] [--simulator U] ${shared} [--json]`,
     description: `Cause a real event in a workspace that is connected to the simulator.

@@ -502,6 +502,7 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       ['replyToConversation', '201 400 401 402 403 404 429 500 502'],
       ['createBroadcast', '202 400 401 402 403 404 429 500'],
       ['checkBroadcast', '200 400 401 402 403 404 429 500'],
+      ['startBroadcast', '200 400 401 402 403 404 429 500'],
     ],
   )
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }

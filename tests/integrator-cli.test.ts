@@ -1,4 +1,4 @@
-/** The integrators' commands: `parley listen`, `tail`, `send`, `trigger` and `mcp`. */
+/** The integrators' commands: `parley listen`, `tail`, `send`, `templates`, `trigger` and `mcp`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -256,6 +256,19 @@ test('a failed command prints the error code and message and exits with 1', asyn
   assert.match(all?.stdout() ?? '', /npx parley listen/)
   assert.match(none?.stderr() ?? '', /^Unknown command: lissen\n/)
   assert.equal(none?.stdout(), '')
+})
+
+test('templates are listed with the values that each one needs', async (t) => {
+  const world = await start(t)
+  await world.connect()
+  const env = await envOf(world)
+  const found = await resultOf(t, env, 'templates', '--search', 'ORDER_CONF', '--status', 'approved')
+  assert.deepEqual([found.name, found.params], ['order_confirmed', { body: ['{{1}}', '{{2}}'] }])
+  const [all, none] = [parley(t, env, 'templates'), parley(t, env, 'templates', '--language', 'xx')]
+  assert.deepEqual([await all.exit, await none.exit], [0, 0])
+  assert.match(all.stdout(), /^order_confirmed +en_US +APPROVED +\{"body":\["\{\{1\}\}","\{\{2\}\}"\]\}$/m)
+  assert.equal(none.stdout(), '')
+  assert.match(none.stderr(), /No templates match\./)
 })
 
 test('send rejects options that would have no effect', () => {
