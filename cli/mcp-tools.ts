@@ -21,7 +21,7 @@ export type Tool = {
 }
 
 /** Types the input of `run` by the tool's schema. The server validates the input before the call. */
-function defineTool<Input extends TProperties>(
+export function defineTool<Input extends TProperties>(
   tool: Omit<Tool, 'input' | 'run'> & {
     input: TObject<Input>
     run: (context: Context, input: Static<TObject<Input>>) => Promise<object>
@@ -30,18 +30,18 @@ function defineTool<Input extends TProperties>(
   return { ...tool, run: (context, input) => tool.run(context, input as Static<TObject<Input>>) }
 }
 
-const oneOf = <const Values extends readonly string[]>(values: Values) =>
+export const oneOf = <const Values extends readonly string[]>(values: Values) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: values })
 
-const page = {
+export const page = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default: 50.' })),
   cursor: Type.Optional(Type.String({ description: 'meta.next_cursor of the previous page.' })),
 }
 /** Rejects ids that consist of dots: in a URL they would address another resource. */
-const id = (resource: string) => Type.String({ pattern: '[^.]', description: `The id of a ${resource}.` })
+export const id = (resource: string) => Type.String({ pattern: '[^.]', description: `The id of a ${resource}.` })
 
 /** Returns a page in the format of the API. */
-async function fetchPage<Item>(listing: Listing<Item>): Promise<object> {
+export async function fetchPage<Item>(listing: Listing<Item>): Promise<object> {
   const { data, next_cursor } = await listing
   return { data, meta: { next_cursor } }
 }
@@ -54,27 +54,6 @@ export const readTools: readonly Tool[] = [
     scope: null,
     input: Type.Object({}),
     run: async ({ parley }) => ({ data: await parley.me() }),
-  }),
-  defineTool({
-    name: 'search_contacts',
-    operation: 'listContacts',
-    description: 'List contacts, newest first. Search by name, phone, email or company; filter by tag or channel.',
-    scope: 'contacts:read',
-    input: Type.Object({
-      search: Type.Optional(Type.String()),
-      tag: Type.Optional(Type.String({ description: 'The name or id of a tag.' })),
-      channel: Type.Optional(oneOf(['msgapp', 'social', 'web'])),
-      ...page,
-    }),
-    run: ({ parley }, query) => fetchPage(parley.contacts.list(query)),
-  }),
-  defineTool({
-    name: 'get_contact',
-    operation: 'getContact',
-    description: 'Get a contact.',
-    scope: 'contacts:read',
-    input: Type.Object({ id: id('contact') }),
-    run: async ({ parley }, { id }) => ({ data: await parley.contacts.get(id) }),
   }),
   defineTool({
     name: 'list_segments',

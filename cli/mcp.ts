@@ -12,8 +12,10 @@ import { Value } from 'typebox/value'
 import { type Parley, ParleyError } from '../sdk/src/index.ts'
 import { toUserError } from './api.ts'
 import { createConfirmations } from './confirm.ts'
+import { contactChangeTools, contactReadTools } from './mcp-contact-tools.ts'
 import { fetchDocument, responseSchema } from './mcp-schemas.ts'
-import { readTools, sendTools, type Tool } from './mcp-tools.ts'
+import { readTools as otherReadTools, sendTools as otherSendTools, type Tool } from './mcp-tools.ts'
+
 import type { Output } from './output.ts'
 import { CommandError } from './target.ts'
 
@@ -82,6 +84,9 @@ export async function serveMcp({ parley, url, allowSend, signal, note }: McpOpti
   await Promise.race([stopped, ready.then(() => stopped)])
   await server.close()
 }
+
+const readTools = [...contactReadTools, ...otherReadTools]
+const sendTools = [...contactChangeTools, ...otherSendTools]
 
 type LoadedTools = {
   tools: readonly Tool[]

@@ -379,6 +379,7 @@ test('an assistant reads what its key allows, and sends nothing without --allow-
       'list_messages',
       'list_segment_members',
       'list_segments',
+      'list_tags',
       'list_templates',
       'me',
       'search_contacts',
@@ -407,8 +408,13 @@ test('with --allow-send an assistant sends only what a dry run showed, and only 
   const world = await start(t)
   const provider = await world.connect()
   const { body } = await world.api.post('/contacts', { phone: '+14155550100', name: 'Ann' })
-  const key = await world.api.key('contacts:read', 'messages:send', 'broadcasts:send')
+  const key = await world.api.key('contacts:read', 'contacts:write', 'messages:send', 'broadcasts:send')
   const { call, child, exit } = await assist(t, await envOf(world, key), '--allow-send')
+  const changes = { id: body.data.id, add_tags: ['vip'], attributes: { plan: 'pro' }, company: 'Acme' }
+  const changed = (await call('update_contact', changes)).data
+  assert.deepEqual([changed.company, changed.attributes, changed.tags[0].name], ['Acme', { plan: 'pro' }, 'vip'])
+  assert.equal((await call('list_tags')).data[0].contact_count, 1)
+  assert.match((await call('update_contact', { id: body.data.id, attributes: { plan: [] } })).error, /^bad_arguments: /)
   const message = { to: '+14155550100', type: 'template', template: { name: 'hello_world' } }
 
   assert.match((await call('send_message', message)).error, /^not_confirmed: Nothing was sent/)

@@ -138,7 +138,7 @@ export async function requireFewTags(sql: Sql, workspaceId: string, contactId: s
   if (counted && counted.count > maxTags) throw badRequest(`add_tags: the contact would have more than ${maxTags} tags`)
 }
 
-/** Adds existing tags to contacts. */
+/** Adds tags to contacts. The transaction has resolved the tags before, so none of them is deleted meanwhile. */
 export async function addTags(sql: Sql, workspaceId: string, tagged: readonly TaggedContact[]): Promise<void> {
   await sql`
     insert into contact_tags (workspace_id, contact_id, tag_id)
@@ -146,8 +146,6 @@ export async function addTags(sql: Sql, workspaceId: string, tagged: readonly Ta
     from json_to_recordset(${JSON.stringify(tagged)}::text::json) as g (contact_id uuid, key text)
     join tags t on t.workspace_id = ${workspaceId} and t.name_key = g.key
     order by g.contact_id, t.id
-    -- A tag that is deleted meanwhile is not added.
-    for key share of t
     on conflict do nothing`
 }
 
