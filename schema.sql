@@ -344,6 +344,7 @@ comment on column conversations.inbox_at is 'The last message of the customer or
 comment on column conversations.waiting_since is 'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
 comment on column conversations.snoozed_until is 'The status is pending until then.';
 comment on column conversations.last_inbound_identity is 'The identity that the customer last wrote from. A contact may have several; replies go to this one.';
+CREATE INDEX conversations_by_change ON public.conversations USING brin (updated_at, COALESCE(last_message_at, created_at)) WITH (pages_per_range='8', autosummarize='on');
 CREATE INDEX conversations_by_channel ON public.conversations USING btree (workspace_id, channel, id);
 CREATE INDEX conversations_by_status ON public.conversations USING btree (workspace_id, status, id);
 CREATE INDEX conversations_in_inbox ON public.conversations USING btree (workspace_id, channel, (

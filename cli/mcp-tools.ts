@@ -1,4 +1,7 @@
-/** The tools of `parley mcp`. Each tool is a call of the public API; tools that send require a dry run first. */
+/**
+ * The tools of `parley mcp`. Each tool is a call of the public API. Tools that change something exist only with --allow-send, and
+ * tools that send a message require a dry run first.
+ */
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
 import type { Interactive, Listing, Me, Parley, PostOptions } from '../sdk/src/index.ts'
 import type { Confirmations } from './confirm.ts'
@@ -74,15 +77,35 @@ export const readTools: readonly Tool[] = [
   defineTool({
     name: 'list_conversations',
     operation: 'listConversations',
-    description: 'List conversations with their contacts, newest first.',
+    description: 'List conversations with their contacts, newest first, or by the last message with sort: activity.',
     scope: 'conversations:read',
     input: Type.Object({
       status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
       contact_id: Type.Optional(id('contact')),
       channel: Type.Optional(oneOf(['msgapp', 'social', 'web'])),
+      sort: Type.Optional(oneOf(['activity'])),
+      assigned_agent_id: Type.Optional(Type.String({ description: 'The id of a member, or none.' })),
+      label: Type.Optional(Type.String({ description: 'The name or id of a label.' })),
       ...page,
     }),
     run: ({ parley }, query) => fetchPage(parley.conversations.list(query)),
+  }),
+  defineTool({
+    name: 'list_notes',
+    operation: 'listNotes',
+    description: 'List the internal notes of a conversation, newest first.',
+    scope: 'conversations:read',
+    input: Type.Object({ conversation_id: id('conversation'), ...page }),
+    run: ({ parley }, { conversation_id, ...query }) =>
+      fetchPage(parley.conversations.listNotes(conversation_id, query)),
+  }),
+  defineTool({
+    name: 'list_members',
+    operation: 'listMembers',
+    description: 'List the members of the workspace, who can be assigned to conversations.',
+    scope: 'conversations:read',
+    input: Type.Object(page),
+    run: ({ parley }, query) => fetchPage(parley.members.list(query)),
   }),
   defineTool({
     name: 'list_messages',
@@ -185,6 +208,37 @@ const confirmationInput = {
 }
 
 export const sendTools: readonly Tool[] = [
+  defineTool({
+    name: 'update_conversation',
+    operation: 'updateConversation',
+    description:
+      'Change the status, the assigned member, the snooze or the labels of a conversation. The customer sees nothing.',
+    scope: 'conversations:write',
+    sends: true,
+    input: Type.Object({
+      id: id('conversation'),
+      status: Type.Optional(oneOf(['open', 'pending', 'closed'])),
+      assigned_agent_id: Type.Optional(
+        Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The id of a member. Null unassigns.' }),
+      ),
+      snoozed_until: Type.Optional(
+        Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'A date-time in the future.' }),
+      ),
+      labels: Type.Optional(Type.Array(Type.String(), { description: 'Names: exactly these labels.' })),
+    }),
+    run: async ({ parley }, { id, ...changes }) => ({ data: await parley.conversations.update(id, changes) }),
+  }),
+  defineTool({
+    name: 'add_note',
+    description: 'Add an internal note to a conversation. The customer does not see it.',
+    scope: 'conversations:write',
+    sends: true,
+    output: Type.Object({ data: Type.Object({}, { description: 'The note.' }) }),
+    input: Type.Object({ conversation_id: id('conversation'), text: Type.String() }),
+    run: async ({ parley }, { conversation_id, text }) => ({
+      data: await parley.conversations.createNote(conversation_id, { text }),
+    }),
+  }),
   defineTool({
     name: 'send_message',
     output: SendOutput,

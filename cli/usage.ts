@@ -42,7 +42,7 @@ The machine needs no public address. The command prints the signing secret first
   mcp: {
     usage: `[--allow-send] ${shared}`,
     description: `Serve the workspace to an assistant over the Model Context Protocol (standard input and output). The assistant can
-read what the key's scopes allow. With --allow-send it can also send, after a dry run of the same message.`,
+read what the key's scopes allow. With --allow-send it can also change conversations, add notes, and send after a dry run.`,
   },
 } as const satisfies Record<string, Usage>
 

@@ -42,6 +42,7 @@ import { draftDashboard } from './conversations/draft-dashboard.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { followMerges } from './conversations/follow-merges.ts'
 import { inboxFeed } from './conversations/inbox-feed.ts'
+import { noteRoutes } from './conversations/note-routes.ts'
 import { presenceDashboard, presenceFeed } from './conversations/presence-dashboard.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { timelineDashboard } from './conversations/timeline-dashboard.ts'
@@ -210,7 +211,8 @@ async function registerApi(
       v1.register(accountRoutes(db))
       v1.register(contactRoutes({ ...contactOptions, reads }))
       v1.register(segmentRoutes({ db, reads, fields: filterFields }))
-      v1.register(conversationRoutes(reads))
+      v1.register(conversationRoutes({ db, reads, signals }))
+      v1.register(noteRoutes(db, signals))
       v1.register(messageRoutes({ reads, sender, publicUrl }))
       v1.register(templateRoutes({ db, sealer, channel: channels.msgapp }))
       v1.register(broadcastRoutes({ ...acceptContext, signals }))

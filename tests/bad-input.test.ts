@@ -213,6 +213,11 @@ const bodies: Record<string, Body | Body[]> = {
     name: nextName(),
     template: { name: 'order_confirmed', language: 'en_US', params: templateParams },
   }),
+  updateConversation: [
+    () => ({ status: 'pending', assigned_agent_id: null, labels: [nextName()] }),
+    () => ({ status: 'pending', snoozed_until: new Date(Date.now() + 86_400_000).toISOString(), labels: [nextName()] }),
+  ],
+  createNote: () => ({ text: nextName() }),
   replyToConversation: [
     () => ({ type: 'interactive', text: nextName(), interactive: { ...choices, header: 'Order', footer: 'Acme' } }),
     () => ({ type: 'interactive', text: nextName(), interactive: choiceList }),

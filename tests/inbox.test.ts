@@ -575,10 +575,12 @@ test('a conversation shows when its window closes, its assignee and its last mes
   const path = `/conversations/${msgapp.id}`
   const taken = await browser.call('PATCH', path, { assigned_agent_id: me.id, status: 'pending' })
   assert.deepEqual(taken.body.data.assigned_agent, { id: me.id, name: me.name, email: me.email })
-  assert.equal((await browser.call('POST', `${path}/read`)).body.data.unread_count, 0)
+  const { unread_count, updated_at } = (await browser.call('POST', `${path}/read`)).body.data
+  assert.equal(unread_count, 0)
   assert.deepEqual((await browser.call('GET', path)).body.data, {
     ...taken.body.data,
     unread_count: 0,
+    updated_at,
   })
   await browser.call('POST', `${path}/messages`, { text: 'hello back' })
   await until('the ticks of the answer', async () => {

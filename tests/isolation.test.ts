@@ -184,6 +184,8 @@ async function startNeighbours(t: TestContext) {
 
 /** A body that would succeed on a resource of one's own. */
 const bodies: Record<string, (estate: Estate) => Json> = {
+  updateConversation: () => ({ status: 'closed', labels: ['Taken'] }),
+  createNote: () => ({ text: 'Taken' }),
   replyToConversation: ({ message }) => ({ text: 'Taken', reply_to_message_id: message }),
   createContact: () => ({ phone: '+14155550400', tags: [shared.tag] }),
   createContacts: () => ({ contacts: [{ phone: shared.phone, name: 'Taken', if_exists: 'update' }] }),

@@ -148,6 +148,12 @@ test('every operation of the OpenAPI document has a method', async (t) => {
   const [message] = (await parley.conversations.listMessages(conversation.id)).data
   assert.deepEqual([message?.id, message?.template_name], [sent.message_id, 'order_confirmed'])
 
+  const [member] = (await parley.members.list()).data
+  const handed = await parley.conversations.update(conversation.id, { assigned_agent_id: member?.id, labels: ['VIP'] })
+  assert.deepEqual([handed.assigned_agent_id, handed.labels[0]?.name], [member?.id, 'VIP'])
+  assert.equal((await parley.conversations.read(conversation.id)).unread_count, 0)
+  const note = await parley.conversations.createNote(conversation.id, { text: 'Call back' })
+  assert.deepEqual((await parley.conversations.listNotes(conversation.id)).data, [note])
   const reply = await parley.conversations.reply(conversation.id, { type: 'template', template })
   assert.equal((await parley.messages.get(reply.id)).template_name, 'order_confirmed')
 

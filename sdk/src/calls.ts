@@ -12,6 +12,7 @@ import type {
   ContactIds,
   ContactMerge,
   Conversation,
+  ConversationChanges,
   CountedSegment,
   CountedTag,
   CreateContactsResult,
@@ -24,21 +25,26 @@ import type {
   ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
+  ListMembersQuery,
   ListMessagesQuery,
+  ListNotesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
   ListTagsQuery,
   ListTemplatesQuery,
   ListWebhookDeliveriesQuery,
   Me,
+  Member,
   Message,
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewNote,
   NewRecipients,
   NewReply,
   NewSegment,
   NewWebhook,
+  Note,
   RemoveSegmentContactsResult,
   SecretRotation,
   Segment,
@@ -65,7 +71,9 @@ export type Calls = {
   'GET /conversations': { query: ListConversationsQuery; item: Conversation }
   'GET /conversations/{id}': { params: { id: string }; data: Conversation }
   'GET /conversations/{id}/messages': { params: { id: string }; query: ListMessagesQuery; item: Message }
+  'GET /conversations/{id}/notes': { params: { id: string }; query: ListNotesQuery; item: Note }
   'GET /me': { data: Me }
+  'GET /members': { query: ListMembersQuery; item: Member }
   'GET /messages/{id}': { params: { id: string }; data: Message }
   'GET /segments': { query: ListSegmentsQuery; item: Segment }
   'GET /segments/{id}': { params: { id: string }; data: CountedSegment }
@@ -78,6 +86,7 @@ export type Calls = {
   'GET /webhooks/{id}': { params: { id: string }; data: Webhook }
   'GET /webhooks/{id}/deliveries': { params: { id: string }; query: ListWebhookDeliveriesQuery; item: WebhookDelivery }
   'PATCH /contacts/{id}': { params: { id: string }; body: ContactChanges; data: Contact }
+  'PATCH /conversations/{id}': { params: { id: string }; body: ConversationChanges; data: Conversation }
   'PATCH /segments/{id}': { params: { id: string }; body: SegmentChanges; data: CountedSegment }
   'PATCH /webhooks/{id}': { params: { id: string }; body: WebhookChanges; data: Webhook }
   'POST /broadcasts': { body: NewBroadcast; data: Broadcast }
@@ -91,6 +100,8 @@ export type Calls = {
   'POST /contacts/batch': { body: ContactBatch; data: CreateContactsResult }
   'POST /contacts/{id}/merge': { params: { id: string }; body: ContactMerge; data: Contact }
   'POST /conversations/{id}/messages': { params: { id: string }; body: NewReply; data: Message }
+  'POST /conversations/{id}/notes': { params: { id: string }; body: NewNote; data: Note }
+  'POST /conversations/{id}/read': { params: { id: string }; data: Conversation }
   'POST /messages': { body: NewMessage; data: SendResult }
   'POST /messages/check': { body: NewMessage; data: CheckedMessage }
   'POST /segments': { body: NewSegment; data: CountedSegment }

@@ -12,6 +12,7 @@ import {
   conversationsOf,
   createCaller,
   eventsOf,
+  membersOf,
   messagesOf,
   segmentsOf,
   tagsOf,
@@ -38,6 +39,7 @@ export class Parley {
   readonly tags: ReturnType<typeof tagsOf>
   readonly segments: ReturnType<typeof segmentsOf>
   readonly conversations: ReturnType<typeof conversationsOf>
+  readonly members: ReturnType<typeof membersOf>
   readonly messages: ReturnType<typeof messagesOf>
   readonly templates: ReturnType<typeof templatesOf>
   readonly broadcasts: ReturnType<typeof broadcastsOf>
@@ -60,6 +62,7 @@ export class Parley {
     this.tags = tagsOf(caller)
     this.segments = segmentsOf(caller)
     this.conversations = conversationsOf(caller)
+    this.members = membersOf(caller)
     this.messages = messagesOf(caller)
     this.templates = templatesOf(caller)
     this.broadcasts = broadcastsOf(caller)

@@ -13,12 +13,15 @@ import type {
   ContactChanges,
   ContactIds,
   ContactMerge,
+  ConversationChanges,
   GetTemplateQuery,
   ListBroadcastRecipientsQuery,
   ListBroadcastsQuery,
   ListContactsQuery,
   ListConversationsQuery,
+  ListMembersQuery,
   ListMessagesQuery,
+  ListNotesQuery,
   ListSegmentContactsQuery,
   ListSegmentsQuery,
   ListTagsQuery,
@@ -27,6 +30,7 @@ import type {
   NewBroadcast,
   NewContact,
   NewMessage,
+  NewNote,
   NewRecipients,
   NewReply,
   NewSegment,
@@ -126,9 +130,31 @@ export const conversationsOf = ({ call, list }: Caller) => ({
   /** Newest first. */
   listMessages: (id: string, query: ListMessagesQuery = {}, options?: CallOptions) =>
     list('GET /conversations/{id}/messages', { params: { id }, query }, options),
+  /** Pages of the conversations that changed after a position. Store the `position` of each page after you have processed it. */
+  changes: (
+    position: ChangePosition,
+    query: Omit<ListConversationsQuery, keyof ChangePosition | 'sort'> = {},
+    options?: CallOptions,
+  ) => changePages(position, (from) => list('GET /conversations', { query: { ...query, ...from } }, options)),
+  /** Changes the status, the assigned member, the snooze or the labels; only the fields that are present. */
+  update: (id: string, changes: ConversationChanges, options?: CallOptions) =>
+    call('PATCH /conversations/{id}', { params: { id }, body: changes }, options),
+  /** Sets `unread_count` to 0. */
+  read: (id: string, options?: PostOptions) => call('POST /conversations/{id}/read', { params: { id } }, options),
+  /** Newest first. */
+  listNotes: (id: string, query: ListNotesQuery = {}, options?: CallOptions) =>
+    list('GET /conversations/{id}/notes', { params: { id }, query }, options),
+  /** Adds an internal note. The customer never sees it. */
+  createNote: (id: string, note: NewNote, options?: PostOptions) =>
+    call('POST /conversations/{id}/notes', { params: { id }, body: note }, options),
   /** Sends a message on the channel of the conversation and returns it once the channel accepts it. */
   reply: (id: string, message: NewReply, options?: PostOptions) =>
     call('POST /conversations/{id}/messages', { params: { id }, body: message }, options),
+})
+
+export const membersOf = ({ list }: Caller) => ({
+  /** The people of the workspace, newest first. */
+  list: (query: ListMembersQuery = {}, options?: CallOptions) => list('GET /members', { query }, options),
 })
 
 export const messagesOf = ({ call }: Caller) => ({

@@ -187,6 +187,16 @@ export type Conversation = {
   contact: EmbeddedContact
 }
 
+export type ConversationChanges = {
+  status?: "open" | "pending" | "closed" | undefined
+  /** A member who is not a viewer (`GET /members`). Null unassigns. */
+  assigned_agent_id?: string | null | undefined
+  /** A date-time in the future: the status is `pending` until then. Null ends the snooze. */
+  snoozed_until?: string | null | undefined
+  /** Names: exactly these labels. Labels that the workspace lacks are created. */
+  labels?: (string)[] | undefined
+}
+
 export type ConversationCreated = {
   /** Identical across retries: deduplicate on it. */
   id: string
@@ -394,14 +404,36 @@ export type ListConversationsQuery = {
   limit?: number | undefined
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
+  /** `activity`: by the last message, newest first. By creation when absent. Not together with `updated_after`. */
+  sort?: "activity" | undefined
   status?: "open" | "pending" | "closed" | undefined
   /** Only conversations of this contact. */
   contact_id?: string | undefined
   /** All when absent. */
   channel?: "msgapp" | "social" | "web" | undefined
+  /** A uuid: only conversations of this member. `none`: only unassigned ones. */
+  assigned_agent_id?: string | undefined
+  /** The id or the name of a label. */
+  label?: string | undefined
+  /** Only conversations changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */
+  updated_after?: string | undefined
+}
+
+export type ListMembersQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
 }
 
 export type ListMessagesQuery = {
+  /** Page size, 1 to 100; 50 when absent or unusable. */
+  limit?: number | undefined
+  /** The `meta.next_cursor` of the page before. */
+  cursor?: string | undefined
+}
+
+export type ListNotesQuery = {
   /** Page size, 1 to 100; 50 when absent or unusable. */
   limit?: number | undefined
   /** The `meta.next_cursor` of the page before. */
@@ -464,8 +496,18 @@ export type Me = {
   }
   key: {
     id: string
-    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "conversations:read" | "broadcasts:send" | "webhooks:manage")[]
+    scopes: ("messages:send" | "messages:read" | "contacts:read" | "contacts:write" | "conversations:read" | "conversations:write" | "broadcasts:send" | "webhooks:manage")[]
   }
+}
+
+export type Member = {
+  id: string
+  name: string | null
+  email: string
+  /** A viewer cannot be assigned. */
+  role: "owner" | "admin" | "agent" | "viewer"
+  /** Whether the member has the dashboard open. */
+  is_online: boolean
 }
 
 export type Message = {
@@ -599,6 +641,11 @@ export type NewMessage = {
   name?: string | undefined
 }
 
+export type NewNote = {
+  /** Only members see it. It is never sent. */
+  text: string
+}
+
 export type NewRecipients = {
   recipients: (Recipient)[]
 }
@@ -634,6 +681,18 @@ export type NewWebhook = {
   url: string
   /** The events to send; duplicates are ignored. */
   events: ("message.received" | "message.status_updated" | "conversation.created" | "contact.created")[]
+}
+
+export type Note = {
+  id: string
+  text: string
+  author: {
+    type: "member" | "api_key"
+    id: string
+    /** The name of the member or of the API key. Null for a removed member. */
+    name: string | null
+  }
+  created_at: string
 }
 
 export type PlatformErrorDetails = {

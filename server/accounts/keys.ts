@@ -15,6 +15,7 @@ export const scopes = [
   'contacts:read',
   'contacts:write',
   'conversations:read',
+  'conversations:write',
   'broadcasts:send',
   'webhooks:manage',
 ] as const
@@ -43,7 +44,26 @@ export async function listKeys(sql: Sql, workspaceId: string): Promise<ApiKey[]>
     order by id desc`
 }
 
+/** The names of keys by id. Keys are never deleted. */
+export async function readKeyNames(
+  sql: Sql,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const keys = await sql<{ id: string; name: string }[]>`
+    select id, name from api_keys where workspace_id = ${workspaceId} and id = any(${[...new Set(ids)]}::uuid[])`
+  return new Map(keys.map(({ id, name }) => [id, name]))
+}
+
 type NewKey = { name: string; scopes: readonly string[]; created_by: string | null }
+
+/** Gives a key every scope, also those that are newer than the key. For the key of the demo; scopes of other keys never change. */
+export async function extendScopes(sql: Sql, workspaceId: string, key: string): Promise<void> {
+  await sql`
+    update api_keys set scopes = ${[...scopes]}::text[]
+    where workspace_id = ${workspaceId} and key_hash = ${sha256(key)} and not scopes @> ${[...scopes]}::text[]`
+}
 
 /** Creates a key. Only this call returns its text. */
 export async function createKey(sql: Sql, workspaceId: string, input: NewKey): Promise<ApiKey & { key: string }> {

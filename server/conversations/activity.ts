@@ -5,9 +5,9 @@
 import type { Fragment, Sql } from '../lib/db.ts'
 import { idFromTime, newId, timeOfId } from '../lib/id.ts'
 import type { ConversationStatus } from './conversations.ts'
-import type { ActivityKind, StoredDetails } from './timeline.ts'
+import { type ActivityKind, type Actor, authorOf, type StoredDetails } from './timeline.ts'
 
-/** The fields of a conversation that members change. Labels are names. */
+/** The fields of a conversation that members and API keys change. Labels are names. */
 export type ConversationState = {
   status: ConversationStatus
   assigned_agent_id: string | null
@@ -19,23 +19,24 @@ export type ConversationChange = { id: string; before: ConversationState; after:
 
 type Activity = { kind: ActivityKind; details: StoredDetails }
 
-/** Records what a member changed. */
+/** Records what a member or an API key changed. */
 export async function recordChanges(
   sql: Sql,
   workspaceId: string,
-  memberId: string,
+  actor: Actor,
   changes: readonly ConversationChange[],
 ): Promise<void> {
+  const author = authorOf(actor)
   const rows = changes.flatMap(({ id: conversation_id, before, after }) =>
-    describeChange(before, after).map((activity) => {
+    describeChange(before, after).map(({ kind, details }) => {
       const id = newId()
-      return { conversation_id, id, created_at: timeOfId(id), ...activity }
+      return { conversation_id, id, created_at: timeOfId(id), kind, details: { ...details, ...author.details } }
     }),
   )
   if (rows.length === 0) return
   await sql`
     insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, details, created_at)
-    select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${memberId}::uuid, i.details, i.created_at
+    select ${workspaceId}::uuid, i.conversation_id, i.id, i.kind, ${author.memberId}::uuid, i.details, i.created_at
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as i (conversation_id uuid, id uuid, kind text, details jsonb, created_at timestamptz)`
 }

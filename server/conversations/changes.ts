@@ -1,5 +1,5 @@
 /**
- * Changes of members: status, assignee, snoozing and labels, of one conversation or of many.
+ * Changes of members and API keys: status, assignee, snoozing and labels, of one conversation or of many.
  *
  * One transaction locks the conversations, computes the state of each after the change, and writes those that differ. So the
  * caller gets the states before and after: for the activity in the thread, and to undo a change.
@@ -10,10 +10,12 @@ import { type Db, isDangling, isoTime, type Sql, withRetries } from '../lib/db.t
 import { type ApiError, badRequest, notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { fold } from '../lib/text.ts'
+import { parseTime } from '../lib/time.ts'
 import { type ConversationChange, type ConversationState, recordChanges, recordReopenings } from './activity.ts'
 import { notMember, requireAssignee } from './assignees.ts'
 import type { ConversationStatus } from './conversations.ts'
 import { type Label, labelsJson, maxLabels, resolveLabels } from './labels.ts'
+import type { Actor } from './timeline.ts'
 
 export type ConversationChanges = {
   status?: ConversationStatus | undefined
@@ -35,21 +37,21 @@ const maxSnoozeDays = 366
 export async function updateConversation(
   db: Db,
   workspaceId: string,
-  memberId: string,
+  actor: Actor,
   id: string,
   changes: ConversationChanges,
 ): Promise<ConversationChange> {
-  const [result] = await updateConversations(db, workspaceId, memberId, [id], changes)
+  const [result] = await updateConversations(db, workspaceId, actor, [id], changes)
   if (!result) throw notFound('conversation')
   if ('error' in result) throw result.error
   return result
 }
 
-/** Changes many conversations alike. An id that cannot be changed does not stop the others. `memberId`: for the activity. */
+/** Changes many conversations alike. An id that cannot be changed does not stop the others. `actor`: for the activity. */
 export async function updateConversations(
   db: Db,
   workspaceId: string,
-  memberId: string,
+  actor: Actor,
   ids: readonly string[],
   changes: ConversationChanges,
 ): Promise<ChangeResult[]> {
@@ -72,7 +74,7 @@ export async function updateConversations(
     const changed = results.filter((one): one is LockedChange => !('error' in one) && isChanged(one))
     await writeStates(sql, workspaceId, changed)
     await writeLabels(sql, workspaceId, changed)
-    await recordChanges(sql, workspaceId, memberId, changed.map(toChange))
+    await recordChanges(sql, workspaceId, actor, changed.map(toChange))
     return results.map((one) => ('error' in one ? one : toChange(one)))
   }
   return withRetries(() => db.begin(run) as Promise<ChangeResult[]>).catch((error: unknown) => {
@@ -119,8 +121,8 @@ type LabelNames = {
 /** The end of the snooze in UTC; null to end it; undefined when the input does not mention it. */
 function readSnooze({ status, snoozed_until: until }: ConversationChanges): string | null | undefined {
   if (until === undefined || until === null) return until
-  const timeMs = Date.parse(until)
-  if (Number.isNaN(timeMs)) throw badRequest('snoozed_until: must be a date-time such as 2026-01-31T09:30:00Z')
+  const timeMs = parseTime(until)
+  if (timeMs === undefined) throw badRequest('snoozed_until: must be a date-time such as 2026-01-31T09:30:00Z')
   if (timeMs <= nowMs()) throw badRequest('snoozed_until: must be in the future')
   if (timeMs > nowMs() + maxSnoozeDays * 86_400_000) {
     throw badRequest(`snoozed_until: must be within ${maxSnoozeDays} days`)

@@ -9,7 +9,7 @@ import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import type { statuses } from './filter-fields.ts'
-import { type Label, labelIds, labelsJson, resolveLabelsOf } from './labels.ts'
+import { findLabeled, type Label, labelIds, labelsJson, resolveLabelsOf } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -43,38 +43,83 @@ export type ConversationFilters = {
   status?: ConversationStatus | undefined
   contact_id?: string | undefined
   channel?: ChannelName | undefined
+  /** A member's id, or `none`. */
+  assigned_agent_id?: string | undefined
+  /** The id or the name of a label. */
+  label?: string | undefined
 }
 
+/** One page, newest first. A pool with prepared statements suits the filters `status`, `contact_id` and `channel` only. */
 export async function listConversations(
   sql: Sql,
   workspaceId: string,
-  { status, contact_id, channel }: ConversationFilters,
+  filters: ConversationFilters,
   { limit, before }: Position,
 ): Promise<Page<Conversation>> {
+  const selected = await selectConversations(sql, workspaceId, filters)
+  if (!selected) return { data: [], meta: { next_cursor: null } }
+  const range = sql`v.id < ${before} and ${selected.condition} order by v.id desc limit ${limit + 1}`
+  const { data, meta } = toPage(await readRows(sql, workspaceId, range), limit)
+  return { data: await toConversations(sql, workspaceId, data), meta }
+}
+
+/**
+ * The condition of the filters on conversation `v`, or undefined when no conversation can match. In an object, because `await` would
+ * run a fragment.
+ */
+export async function selectConversations(
+  sql: Sql,
+  workspaceId: string,
+  { status, contact_id, channel, assigned_agent_id: agentId, label }: ConversationFilters,
+): Promise<{ condition: Fragment } | undefined> {
   const conditions: Fragment[] = [sql`true`]
   if (status) conditions.push(sql`v.status = ${status}`)
   if (contact_id) conditions.push(sql`v.contact_id = ${contact_id}`)
   if (channel) conditions.push(sql`v.channel = ${channel}`)
-  const all = conditions.reduce((one, other) => sql`${one} and ${other}`)
-  const rows = await sql<ConversationRow[]>`
+  if (agentId) conditions.push(sql`${agentOf(sql)} = ${agentId === 'none' ? unassigned : agentId}::uuid`)
+  if (label !== undefined) {
+    const labeled = await findLabeled(sql, workspaceId, label)
+    if (!labeled) return undefined
+    conditions.push(labeled.ids ? sql`v.id = any(${labeled.ids}::uuid[])` : hasLabel(sql, workspaceId, labeled.labelId))
+  }
+  return { condition: conditions.reduce((one, other) => sql`${one} and ${other}`) }
+}
+
+const hasLabel = (sql: Sql, workspaceId: string, labelId: string): Fragment => sql`exists (
+  select from conversation_labels cl
+  where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = v.id
+)`
+
+/** The rows of conversations `v` in a range: a condition, an order and a limit. `extra`: further columns. */
+export async function readRows<Extra extends object = object>(
+  sql: Sql,
+  workspaceId: string,
+  range: Fragment,
+  extra: Fragment = sql``,
+): Promise<(ConversationRow & Extra)[]> {
+  return sql<(ConversationRow & Extra)[]>`
     select v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
       v.last_inbound_at, v.unread_count, v.snoozed_until, v.created_at, v.updated_at, ${labelIds(sql)} as label_ids,
-      c.phone, c.social_username, c.name, c.email, c.company, ${tagIds(sql)} as tag_ids
+      c.phone, c.social_username, c.name, c.email, c.company, ${tagIds(sql)} as tag_ids${extra}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where v.workspace_id = ${workspaceId} and v.id < ${before} and ${all}
-    order by v.id desc
-    limit ${limit + 1}`
+    where v.workspace_id = ${workspaceId} and ${range}`
+}
+
+export async function toConversations(
+  sql: Sql,
+  workspaceId: string,
+  rows: readonly ConversationRow[],
+): Promise<Conversation[]> {
   const [tagsOf, labelsOf] = await Promise.all([
     resolveTagsOf(sql, workspaceId, rows),
     resolveLabelsOf(sql, workspaceId, rows),
   ])
-  const { data, meta } = toPage(rows, limit)
-  return { data: data.map((row) => toConversation(row, tagsOf, labelsOf)), meta }
+  return rows.map((row) => toConversation(row, tagsOf, labelsOf))
 }
 
 /** A conversation with its contact, as flat columns. The database writes them three times as fast as JSON. */
-type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
+export type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
   Omit<Conversation['contact'], 'id' | 'tags'> & { tag_ids: string; label_ids: string }
 
 /** Completes the row in place: copying it takes longer than reading it. */
@@ -113,11 +158,11 @@ export async function listConversationsById(
     where v.workspace_id = ${workspaceId} and v.id = any(${[...ids]}::uuid[])`
 }
 
-/** Marks a conversation as read: a member opened it. */
+/** Marks a conversation as read: a member opened it, or an API key did. */
 export async function readConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   if (!isUuid(id)) throw notFound('conversation')
   await sql`
-    update conversations set unread_count = 0
+    update conversations set unread_count = 0, updated_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and unread_count > 0`
   return requireConversation(sql, workspaceId, id)
 }
@@ -135,3 +180,9 @@ export function conversationColumns(sql: Sql): Fragment {
       'company', c.company, 'tags', ${tagsJson(sql)}
     ) as contact`
 }
+
+/** Exactly the expression of the index on assignees. */
+export const agentOf = (sql: Sql): Fragment =>
+  sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
+/** The value of `agentOf` for a conversation without a member. */
+export const unassigned = '00000000-0000-0000-0000-000000000000'

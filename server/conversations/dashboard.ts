@@ -172,7 +172,7 @@ export const conversationDashboard = (db: Db, context: InboxContext, signals: Si
       schema: { params: IdParams, body: Changes, response: { 200: DataOf(MemberConversation) } },
     },
     async ({ session: { workspaceId, member }, params, body }) => {
-      const { id } = await updateConversation(db, workspaceId, member.id, params.id, body)
+      const { id } = await updateConversation(db, workspaceId, { memberId: member.id }, params.id, body)
       signals.inboxChanged(workspaceId, [id])
       return { data: await requireInboxRow(db, workspaceId, context, id) }
     },
@@ -186,7 +186,7 @@ export const conversationDashboard = (db: Db, context: InboxContext, signals: Si
     async ({ session: { workspaceId, member }, body: { ids, ...changes } }) => {
       const { assigned_agent_id: agentId } = changes
       const assignee = agentId ? await requireAssignee(db, workspaceId, agentId) : undefined
-      const results = await updateConversations(db, workspaceId, member.id, ids, changes)
+      const results = await updateConversations(db, workspaceId, { memberId: member.id }, ids, changes)
       signals.inboxChanged(workspaceId, ids)
       return { data: results.map(toBulkResult), assignee }
     },

@@ -21,10 +21,16 @@ import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
-import { type Conversation, type ConversationStatus, conversationColumns } from './conversations.ts'
+import {
+  agentOf,
+  type Conversation,
+  type ConversationStatus,
+  conversationColumns,
+  unassigned,
+} from './conversations.ts'
 import { statuses } from './filter-fields.ts'
 import { decodePosition, encodePosition, newestCursor, newestPosition, oldestPosition } from './inbox-position.ts'
-import { getLabelId } from './labels.ts'
+import { findLabeled } from './labels.ts'
 import { type Window, windowOf } from './window.ts'
 
 type LastMessage = {
@@ -74,8 +80,6 @@ export type InboxFilters = {
 const maxScanned = 3_000
 /** A search that matches more contacts is checked along the inbox. */
 const maxContacts = 500
-/** A label with more conversations is checked along the inbox. */
-const maxLabeled = 1_000
 
 type InboxEntry = Omit<InboxRow, keyof Window | 'last_message'>
 type ScannedEntry = InboxEntry & { is_match: boolean; is_end: boolean; at_us: string }
@@ -238,13 +242,8 @@ async function findSelection(sql: Sql, workspaceId: string, filters: InboxFilter
   const contactIds = await findContacts(sql, workspaceId, filters)
   if (contactIds?.length === 0) return undefined
   if (filters.label === undefined) return { contactIds, labelId: undefined, labeledIds: undefined }
-  const labelId = await getLabelId(sql, workspaceId, filters.label)
-  if (labelId === undefined) return undefined
-  const labeled = await sql<{ id: string }[]>`
-    select conversation_id as id from conversation_labels
-    where workspace_id = ${workspaceId} and label_id = ${labelId}
-    limit ${maxLabeled + 1}`
-  return { contactIds, labelId, labeledIds: labeled.length > maxLabeled ? undefined : labeled.map(({ id }) => id) }
+  const labeled = await findLabeled(sql, workspaceId, filters.label)
+  return labeled && { contactIds, labelId: labeled.labelId, labeledIds: labeled.ids }
 }
 
 /** The contacts that the filter selects; undefined when it selects none in particular, or too many match the search. */
@@ -326,12 +325,10 @@ function planScan(
 }
 
 /** Exactly the expressions of the indexes. */
-const unassigned = '00000000-0000-0000-0000-000000000000'
 const arrival = (sql: Sql): Fragment => sql`coalesce(v.inbox_at, v.created_at)`
 /** The status of a conversation in the inbox, or `automated`. */
 const inboxStatusOf = (sql: Sql): Fragment => sql`(case when v.inbox_at is null then 'automated' else v.status end)`
 const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.status <> 'closed'`
-const agentOf = (sql: Sql): Fragment => sql`coalesce(v.assigned_agent_id, '00000000-0000-0000-0000-000000000000'::uuid)`
 /** Condition: conversation `v` is in the inbox with this status. The list of channels lets it use an index. */
 export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
   sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`

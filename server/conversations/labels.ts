@@ -74,10 +74,28 @@ export async function countLabels(
 }
 
 /** The id of the label with this id or name. */
-export async function getLabelId(sql: Sql, workspaceId: string, idOrName: string): Promise<string | undefined> {
+async function getLabelId(sql: Sql, workspaceId: string, idOrName: string): Promise<string | undefined> {
   const isLabel = isUuid(idOrName) ? sql`id = ${idOrName}` : sql`name_key = ${fold(idOrName.trim())}`
   const [label] = await sql<{ id: string }[]>`select id from labels where workspace_id = ${workspaceId} and ${isLabel}`
   return label?.id
+}
+
+/** A label with more conversations is checked on each conversation of a list. */
+const maxLabeled = 1_000
+
+/** The conversations with a label. `ids` is undefined when they are too many to select first. */
+export async function findLabeled(
+  sql: Sql,
+  workspaceId: string,
+  idOrName: string,
+): Promise<{ labelId: string; ids: string[] | undefined } | undefined> {
+  const labelId = await getLabelId(sql, workspaceId, idOrName)
+  if (labelId === undefined) return undefined
+  const labeled = await sql<{ id: string }[]>`
+    select conversation_id as id from conversation_labels
+    where workspace_id = ${workspaceId} and label_id = ${labelId}
+    limit ${maxLabeled + 1}`
+  return { labelId, ids: labeled.length > maxLabeled ? undefined : labeled.map(({ id }) => id) }
 }
 
 /** Creates a label, by default in the color of its name. A name that exists returns the existing label. */

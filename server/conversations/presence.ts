@@ -5,8 +5,9 @@
  * heartbeat writes no log and locks no logged row. A report also removes the expired rows of the workspace: every page that shows
  * presence sends heartbeats itself, so a page that vanished disappears within `expirySeconds` and one heartbeat.
  */
-import { memberName } from '../accounts/members.ts'
+import { type MemberRole, memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
+import { type Page, type Position, toPage } from '../lib/page.ts'
 
 export const typingKinds = ['reply', 'note'] as const
 
@@ -90,6 +91,27 @@ export async function removePresence(
     where workspace_id = ${workspaceId} and member_id = ${memberId} and page_id = ${pageId}
     returning conversation_id`
   return removed.some(({ conversation_id }) => conversation_id !== null)
+}
+
+type MemberOnline = { id: string; name: string | null; email: string; role: MemberRole; is_online: boolean }
+
+/** A page of the members, newest first, with who has the dashboard open. */
+export async function listMembersOnline(
+  sql: Sql,
+  workspaceId: string,
+  { limit, before }: Position,
+): Promise<Page<MemberOnline>> {
+  const members = await sql<MemberOnline[]>`
+    select m.id, m.name, m.email, m.role, exists (
+      select from member_presence p
+      where p.workspace_id = m.workspace_id and p.member_id = m.id
+        and p.seen_at >= now() - make_interval(secs => ${expirySeconds})
+    ) as is_online
+    from members m
+    where m.workspace_id = ${workspaceId} and m.id < ${before}
+    order by m.id desc
+    limit ${limit + 1}`
+  return toPage(members, limit)
 }
 
 /** Every member who has a conversation open. */

@@ -1,26 +1,34 @@
-/** `/conversations`: list and read. */
+/** `/conversations`: list, read, change, mark as read. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Signals } from '../accounts/signals.ts'
 import { channels } from '../contacts/contacts.ts'
 import { contactExample, TagSchema } from '../contacts/schemas.ts'
+import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db } from '../lib/db.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, badRequest } from '../lib/errors.ts'
+import { isUuid } from '../lib/id.ts'
 import { readPosition } from '../lib/page.ts'
 import {
   Color,
   DataOf,
   DateTime,
   IdParams,
+  inDocument,
   ListOf,
   ListQuery,
   NullableDateTime,
   NullableText,
   OneOf,
+  type Static,
   Type,
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { listConversations, requireConversation } from './conversations.ts'
+import { updateConversation } from './changes.ts'
+import { listConversations, readConversation, requireConversation } from './conversations.ts'
 import { statuses } from './filter-fields.ts'
+import { maxLabels } from './labels.ts'
+import { listByActivity, listChangedConversations } from './recent.ts'
 
 const tags = ['Conversations']
 
@@ -94,10 +102,55 @@ export const ConversationSchema = Type.Object(
 )
 
 const ConversationsQuery = ListQuery({
+  sort: Type.Optional(
+    OneOf(['activity'], {
+      description:
+        '`activity`: by the last message, newest first. By creation when absent. Not together with `updated_after`.',
+    }),
+  ),
   status: Type.Optional(OneOf(statuses)),
   contact_id: Type.Optional(Type.String({ format: 'uuid', description: 'Only conversations of this contact.' })),
   channel: Type.Optional(OneOf(channels, { description: 'All when absent.' })),
+  assigned_agent_id: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'A uuid: only conversations of this member. `none`: only unassigned ones.',
+    }),
+  ),
+  label: Type.Optional(Type.String({ maxLength: 200, description: 'The id or the name of a label.' })),
+  ...updatedAfterFilter('conversations'),
 })
+
+const ConversationChanges = Type.Object(
+  {
+    status: Type.Optional(OneOf(statuses)),
+    assigned_agent_id: Type.Optional(
+      NullableText({ format: 'uuid', description: 'A member who is not a viewer (`GET /members`). Null unassigns.' }),
+    ),
+    snoozed_until: Type.Optional(
+      NullableText({
+        maxLength: 100,
+        ...inDocument({ format: 'date-time' }),
+        description: 'A date-time in the future: the status is `pending` until then. Null ends the snooze.',
+      }),
+    ),
+    labels: Type.Optional(
+      Type.Array(Type.String({ maxLength: 200 }), {
+        maxItems: maxLabels,
+        description: 'Names: exactly these labels. Labels that the workspace lacks are created.',
+      }),
+    ),
+  },
+  { title: 'ConversationChanges', examples: [{ status: 'open', labels: ['Delivery'] }] },
+)
+
+/** Refuses filters that cannot be combined or read. */
+function requireUsable({ assigned_agent_id: agentId, sort, updated_after }: Static<typeof ConversationsQuery>): void {
+  if (agentId !== undefined && agentId !== 'none' && !isUuid(agentId)) {
+    throw badRequest('assigned_agent_id: must be a uuid or none')
+  }
+  if (sort !== undefined && updated_after !== undefined) throw badRequest('sort: not together with updated_after')
+}
 
 /** Runs before the schema, whose errors are all `bad_request`: an unknown channel has a code of its own. */
 function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
@@ -106,36 +159,89 @@ function requireKnownChannel({ query }: FastifyRequest, _reply: FastifyReply, do
   done(isKnown ? undefined : new ApiError('invalid_request', `channel: must be one of ${channels.join(', ')}`))
 }
 
-export const conversationRoutes = (reads: Db) => async (app: App) => {
-  app.get(
-    '/conversations',
-    {
-      config: { scope: 'conversations:read', isShared: true },
-      preValidation: requireKnownChannel,
-      schema: {
-        operationId: 'listConversations',
-        summary: 'List conversations',
-        description: 'Newest first, of all channels unless filtered, each with its contact.',
-        tags,
-        querystring: ConversationsQuery,
-        response: { 200: ListOf(ConversationSchema) },
+type ConversationRoutesOptions = { db: Db; reads: Db; signals: Signals }
+
+export const conversationRoutes =
+  ({ db, reads, signals }: ConversationRoutesOptions) =>
+  async (app: App) => {
+    app.get(
+      '/conversations',
+      {
+        config: { scope: 'conversations:read', isShared: true },
+        preValidation: requireKnownChannel,
+        schema: {
+          operationId: 'listConversations',
+          summary: 'List conversations',
+          description:
+            'Newest first, of all channels unless filtered, each with its contact. With `updated_after`, oldest change first.',
+          tags,
+          querystring: ConversationsQuery,
+          response: { 200: ListOf(ConversationSchema) },
+        },
       },
-    },
-    async ({ caller, query }) => listConversations(reads, caller.workspaceId, query, readPosition(query)),
-  )
-  app.get(
-    '/conversations/:id',
-    {
-      config: { scope: 'conversations:read' },
-      schema: {
-        operationId: 'getConversation',
-        summary: 'Read a conversation',
-        description: 'One conversation, with its contact.',
-        tags,
-        params: IdParams,
-        response: { 200: DataOf(ConversationSchema) },
+      async ({ caller: { workspaceId }, query }) => {
+        requireUsable(query)
+        const changes = readChangePosition(query)
+        const position = readPosition(query)
+        if (changes) return listChangedConversations(db, workspaceId, query, changes)
+        if (query.sort) return listByActivity(db, workspaceId, query, { ...position, cursor: query.cursor })
+        const hasFixedPlan = query.label === undefined && query.assigned_agent_id === undefined
+        return listConversations(hasFixedPlan ? reads : db, workspaceId, query, position)
       },
-    },
-    async ({ caller, params }) => ({ data: await requireConversation(reads, caller.workspaceId, params.id) }),
-  )
-}
+    )
+    app.get(
+      '/conversations/:id',
+      {
+        config: { scope: 'conversations:read' },
+        schema: {
+          operationId: 'getConversation',
+          summary: 'Read a conversation',
+          description: 'One conversation, with its contact.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(ConversationSchema) },
+        },
+      },
+      async ({ caller, params }) => ({ data: await requireConversation(reads, caller.workspaceId, params.id) }),
+    )
+    app.patch(
+      '/conversations/:id',
+      {
+        config: { scope: 'conversations:write', isQuiet: true },
+        schema: {
+          operationId: 'updateConversation',
+          summary: 'Change a conversation',
+          description:
+            'Changes the status, the assigned member, the snooze or the labels. Updates only the fields present. A line in the thread names the key.',
+          tags,
+          params: IdParams,
+          body: ConversationChanges,
+          response: { 200: DataOf(ConversationSchema) },
+        },
+      },
+      async ({ caller: { workspaceId, keyId }, params, body }) => {
+        const { id } = await updateConversation(db, workspaceId, { keyId }, params.id, body)
+        signals.inboxChanged(workspaceId, [id])
+        return { data: await requireConversation(reads, workspaceId, id) }
+      },
+    )
+    app.post(
+      '/conversations/:id/read',
+      {
+        config: { scope: 'conversations:write', isQuiet: true },
+        schema: {
+          operationId: 'readConversation',
+          summary: 'Mark a conversation as read',
+          description: 'Sets `unread_count` to 0.',
+          tags,
+          params: IdParams,
+          response: { 200: DataOf(ConversationSchema) },
+        },
+      },
+      async ({ caller: { workspaceId }, params }) => {
+        const conversation = await readConversation(db, workspaceId, params.id)
+        signals.inboxChanged(workspaceId, [conversation.id])
+        return { data: conversation }
+      },
+    )
+  }

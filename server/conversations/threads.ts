@@ -7,6 +7,7 @@
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
+import { changedAt } from '../lib/changes.ts'
 import { jsonObject, type Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { emit } from '../webhooks/emit.ts'
@@ -177,7 +178,8 @@ async function createConversations(sql: Sql, conversations: readonly NewConversa
     -- Without conversations that another statement created in the meantime. Sorted, so that two cannot deadlock.
     inserted_conversations as (
       insert into conversations (workspace_id, id, contact_id, channel, created_at, updated_at)
-      select i.workspace_id, i.id, i.contact_id, i.channel, i.created_at, i.created_at
+      select i.workspace_id, i.id, i.contact_id, i.channel, i.created_at,
+        ${changedAt(sql, sql`i.created_at`)}
       from input i join locked_contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
       order by i.workspace_id, i.contact_id, i.channel
       on conflict do nothing

@@ -33,6 +33,9 @@ const EntryView = Type.Object({
   text: NullableText(),
   details: Type.Object({
     by: Type.Optional(OneOf(timelineCauses)),
+    key: Type.Optional(
+      Type.Object({ id: Uuid, name: NullableText() }, { description: 'The API key, if `by` is `api`.' }),
+    ),
     mentions: Type.Optional(Type.Array(MemberRef)),
     status: Type.Optional(OneOf(statuses)),
     assignee: Type.Optional(Type.Unsafe<TimelineEntry['member']>(memberOrNull)),
@@ -73,7 +76,7 @@ export const timelineDashboard = (db: Db, signals: Signals) => async (app: App) 
       schema: { params: IdParams, body: NewNote, response: { 201: DataOf(EntryView) } },
     },
     async ({ session: { workspaceId, member }, params, body: { text, mentions = [] } }, reply) => {
-      const note = await createNote(db, workspaceId, params.id, member.id, { text, mentions })
+      const note = await createNote(db, workspaceId, params.id, { memberId: member.id }, { text, mentions })
       signals.inboxChanged(workspaceId, [params.id])
       for (const id of mentions) signals.memberChanged(id)
       reply.code(201)

@@ -1,9 +1,11 @@
 /**
- * The timeline of a conversation: everything in its thread that is not a message. Notes are written by members and never sent.
+ * The timeline of a conversation: everything in its thread that is not a message. Notes are written by members or API keys and
+ * never sent.
  * The other entries record what happened to the conversation (`activity.ts`).
  *
  * Entries have time-ordered ids like messages, so a thread merges both by id.
  */
+import { readKeyNames } from '../accounts/keys.ts'
 import { memberName } from '../accounts/members.ts'
 import type { Sql } from '../lib/db.ts'
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
@@ -11,6 +13,9 @@ import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { type Page, type Position, toPage } from '../lib/page.ts'
 import { lengthOf } from '../lib/text.ts'
 import type { statuses } from './filter-fields.ts'
+
+/** Who wrote a note or changed a conversation: a member or an API key. */
+export type Actor = { memberId: string } | { keyId: string }
 
 export const timelineKinds = ['note', 'status', 'assigned', 'labeled', 'snoozed'] as const
 export type ActivityKind = Exclude<(typeof timelineKinds)[number], 'note'>
@@ -23,6 +28,8 @@ type MemberRef = { id: string; name: string | null }
 /** The stored details of an entry, by kind. */
 export type StoredDetails = {
   by?: (typeof timelineCauses)[number]
+  /** With `by: 'api'`: the key. */
+  key_id?: string
   /** `note` */
   mentions?: string[]
   /** `status` */
@@ -41,7 +48,11 @@ export type TimelineEntry = {
   kind: (typeof timelineKinds)[number]
   member: MemberRef | null
   text: string | null
-  details: Omit<StoredDetails, 'mentions' | 'assignee_id'> & { mentions?: MemberRef[]; assignee?: MemberRef | null }
+  details: Omit<StoredDetails, 'mentions' | 'assignee_id' | 'key_id'> & {
+    mentions?: MemberRef[]
+    assignee?: MemberRef | null
+    key?: { id: string; name: string | null }
+  }
   created_at: string
 }
 
@@ -63,17 +74,18 @@ export async function listTimeline(
   return toPage(await resolveMembers(sql, workspaceId, rows), limit)
 }
 
-const maxNoteLength = 10_000
+export const maxNoteLength = 10_000
 
-export type NoteInput = { text: string; mentions: readonly string[] }
+/** `id`: given when the request may be repeated; a note with this id is returned as it is. */
+export type NoteInput = { id?: string | undefined; text: string; mentions: readonly string[] }
 
 /** Adds a note. The mentioned members find it in their mentions. */
 export async function createNote(
   sql: Sql,
   workspaceId: string,
   conversationId: string,
-  memberId: string,
-  { text: input, mentions }: NoteInput,
+  actor: Actor,
+  { id = newId(), text: input, mentions }: NoteInput,
 ): Promise<TimelineEntry> {
   const text = input.trim()
   if (text === '' || lengthOf(text) > maxNoteLength)
@@ -83,7 +95,7 @@ export async function createNote(
   const known = await sql`
     select id from members where workspace_id = ${workspaceId} and id = any(${mentionedIds}::uuid[])`
   if (known.length < mentionedIds.length) throw badRequest('mentions: not members of this workspace')
-  const id = newId()
+  const { memberId, details } = authorOf(actor)
   const rows = await sql<StoredEntry[]>`
     with
     -- Nothing when the conversation is erased or merged at the same moment.
@@ -94,9 +106,10 @@ export async function createNote(
     ),
     inserted_note as (
       insert into timeline_entries (workspace_id, conversation_id, id, kind, member_id, text, details, created_at)
-      select v.workspace_id, v.id, ${id}, 'note', ${memberId}, ${text},
-        jsonb_build_object('mentions', ${mentionedIds}::uuid[]), ${timeOfId(id)}
+      select v.workspace_id, v.id, ${id}, 'note', ${memberId}::uuid, ${text},
+        ${JSON.stringify({ ...details, mentions: mentionedIds })}::text::jsonb, ${timeOfId(id)}
       from locked_conversation v
+      on conflict do nothing
       returning workspace_id, conversation_id, id, kind, member_id, text, details, created_at
     ),
     -- A member who mentions themselves needs no reminder.
@@ -106,13 +119,39 @@ export async function createNote(
       from inserted_note n
       join members m on m.workspace_id = n.workspace_id and m.id = any(${mentionedIds}::uuid[]) and m.id <> n.member_id
     )
-    select id, kind, member_id, text, details, created_at from inserted_note`
+    select id, kind, member_id, text, details, created_at from inserted_note
+    union all
+    select e.id, e.kind, e.member_id, e.text, e.details, e.created_at
+    from timeline_entries e join locked_conversation v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
+    where e.id = ${id}`
   const [note] = await resolveMembers(sql, workspaceId, rows)
   if (!note) throw notFound('conversation')
   return note
 }
 
-/** Deletes a note and its mentions. Only its author may. `mentions`: the members whom it mentioned. */
+/** The notes of a conversation, newest first. 404 when the workspace does not have the conversation. */
+export async function listNotes(
+  sql: Sql,
+  workspaceId: string,
+  conversationId: string,
+  { limit, before }: Position,
+): Promise<Page<TimelineEntry>> {
+  await requireExisting(sql, workspaceId, conversationId)
+  const rows = await sql<StoredEntry[]>`
+    select id, kind, member_id, text, details, created_at from timeline_entries
+    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and kind = 'note' and id < ${before}
+    order by id desc
+    limit ${limit + 1}`
+  return toPage(await resolveMembers(sql, workspaceId, rows), limit)
+}
+
+/** The stored author of an entry. */
+export const authorOf = (actor: Actor): { memberId: string | null; details: StoredDetails } =>
+  'memberId' in actor
+    ? { memberId: actor.memberId, details: {} }
+    : { memberId: null, details: { by: 'api', key_id: actor.keyId } }
+
+/** Deletes a note and its mentions. Only its author may; every member may delete the note of an API key. `mentions`: the members whom it mentioned. */
 export async function deleteNote(
   sql: Sql,
   workspaceId: string,
@@ -122,12 +161,12 @@ export async function deleteNote(
 ): Promise<{ id: string; deleted: true; mentions: readonly string[] }> {
   await requireExisting(sql, workspaceId, conversationId)
   const [note] = isUuid(id)
-    ? await sql<{ member_id: string; details: StoredDetails }[]>`
+    ? await sql<{ member_id: string | null; details: StoredDetails }[]>`
         select member_id, details from timeline_entries
         where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id} and kind = 'note'`
     : []
   if (!note) throw notFound('note')
-  if (note.member_id !== memberId) throw forbidden('only the author may delete a note')
+  if (note.member_id !== null && note.member_id !== memberId) throw forbidden('only the author may delete a note')
   await sql`
     delete from timeline_entries
     where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id = ${id}`
@@ -157,12 +196,18 @@ async function resolveMembers(sql: Sql, workspaceId: string, rows: readonly Stor
           select m.id, ${memberName(sql, sql`m`)} as name from members m
           where m.workspace_id = ${workspaceId} and m.id = any(${[...ids]}::uuid[])`
   const names = new Map(members.map(({ id, name }) => [id, name]))
+  const keyNames = await readKeyNames(
+    sql,
+    workspaceId,
+    rows.flatMap(({ details: { key_id } }) => key_id ?? []),
+  )
   const refOf = (id: string): MemberRef => ({ id, name: names.get(id) ?? null })
-  return rows.map(({ member_id, details: { mentions, assignee_id, ...details }, ...row }) => ({
+  return rows.map(({ member_id, details: { mentions, assignee_id, key_id, ...details }, ...row }) => ({
     ...row,
     member: member_id ? refOf(member_id) : null,
     details: {
       ...details,
+      ...(key_id ? { key: { id: key_id, name: keyNames.get(key_id) ?? null } } : {}),
       ...(mentions ? { mentions: mentions.map(refOf) } : {}),
       ...(assignee_id === undefined ? {} : { assignee: assignee_id === null ? null : refOf(assignee_id) }),
     },

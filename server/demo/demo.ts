@@ -7,7 +7,7 @@
  */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createKey, scopes } from '../accounts/keys.ts'
+import { createKey, extendScopes, scopes } from '../accounts/keys.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import { type Db, isDuplicate, type Sql } from '../lib/db.ts'
@@ -57,6 +57,7 @@ export async function resolveDemo(options: DemoOptions): Promise<Demo | undefine
   const web_site_id = await connectDemo(db, options, workspaceId)
   const demo = readDemo(dataDir)
   if (demo?.workspace_id !== workspaceId) return undefined
+  await extendScopes(db, workspaceId, demo.api_key)
   return writeDemo(file, { ...demo, base_url: `${publicUrl}/v1`, simulator_url: simulatorUrl, web_site_id })
 }
 

@@ -21,7 +21,9 @@ export const TimelineEntry = memo(function TimelineEntry(props: Props) {
 function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
   const { id, text, member, created_at: at, details } = entry
   const isOwn = member?.id === memberId
-  const author = isOwn ? words.inbox.message.you : (member?.name ?? activity.formerMember)
+  const isByKey = details.by === 'api'
+  const keyName = activity.api(details.key?.name ?? undefined)
+  const author = isOwn ? words.inbox.message.you : isByKey ? keyName : (member?.name ?? activity.formerMember)
   const names = details.mentions?.flatMap(({ name }) => name ?? []) ?? []
   const isForMe = details.mentions?.some((mention) => mention.id === memberId)
   return (
@@ -40,7 +42,7 @@ function Note({ entry, conversationId, memberId, isHighlighted }: Props) {
         <time dateTime={at} title={formatTime(at)}>
           {formatClock(at)}
         </time>
-        {isOwn && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
+        {(isOwn || isByKey) && !isPending(entry) && <DeleteNote id={id} conversationId={conversationId} />}
       </header>
       <p className="inbox-text" dir="auto">
         {splitAtMentions(text ?? '', names).map((part, index) =>
@@ -107,10 +109,10 @@ function ActivityLine({ entry, memberId }: Props) {
 }
 
 function describeActivity({ kind, member, details }: Entry, memberId: string): string {
-  const { by, status, assignee, added = [], removed = [], until } = details
+  const { by, key, status, assignee, added = [], removed = [], until } = details
   const nameOf = (one: { id: string; name: string | null }) =>
     one.id === memberId ? activity.you : (one.name ?? activity.formerMember)
-  const actor = member ? nameOf(member) : by === 'api' ? activity.api : ''
+  const actor = member ? nameOf(member) : by === 'api' ? activity.api(key?.name ?? undefined) : ''
   if (kind === 'status' && status) {
     if (by === 'customer') return activity.reopenedByCustomer
     if (by === 'timer') return activity.snoozeEnded

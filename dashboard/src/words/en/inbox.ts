@@ -164,7 +164,7 @@ export const inbox = {
   activity: {
     you: 'You',
     youObject: 'you',
-    api: 'The API',
+    api: (key: string | undefined) => (key ? `API key “${key}”` : 'An API key'),
     formerMember: 'A former member',
     statuses: {
       open: (name: string) => `${name} reopened the conversation`,

@@ -100,13 +100,17 @@ export const settings = {
     chooseAll: 'Select all',
     chooseNone: 'Clear all',
     scopeTexts: {
-      'messages:send': 'Send messages: POST /messages',
-      'messages:read': 'Read messages: GET /conversations/{id}/messages',
+      'messages:send':
+        'Send messages and read templates: POST /messages, POST /conversations/{id}/messages, GET /templates',
+      'messages:read': 'Read messages: GET /conversations/{id}/messages, /messages/{id}',
       'contacts:read':
         'Read contacts and segments: GET /contacts, /contacts/{id}, /segments, /segments/{id}, /segments/{id}/contacts',
       'contacts:write':
         'Create and update contacts and segments: POST /contacts, PATCH /contacts/{id}, POST /segments, PATCH and DELETE /segments/{id}, POST and DELETE /segments/{id}/contacts',
-      'conversations:read': 'Read conversations: GET /conversations, /conversations/{id}',
+      'conversations:read':
+        'Read conversations, notes and members: GET /conversations, /conversations/{id}, /conversations/{id}/notes, /members',
+      'conversations:write':
+        'Change conversations and add notes: PATCH /conversations/{id}, POST /conversations/{id}/read, /conversations/{id}/notes',
       'broadcasts:send': 'Send broadcasts and read their progress: POST /broadcasts, GET /broadcasts/{id}',
       'webhooks:manage': 'Manage webhook endpoints and stream events: all /webhooks calls',
     },

@@ -1,0 +1,138 @@
+/** `/conversations/{id}/notes`: internal notes, list and add. `/members`: the people a conversation can be assigned to. */
+import { roles } from '../accounts/members.ts'
+import type { Signals } from '../accounts/signals.ts'
+import type { Db } from '../lib/db.ts'
+import { readPosition } from '../lib/page.ts'
+import {
+  DataOf,
+  DateTime,
+  IdParams,
+  ListOf,
+  ListQuery,
+  NullableText,
+  OneOf,
+  type Static,
+  Type,
+  Uuid,
+} from '../lib/schema.ts'
+import type { App } from '../lib/server.ts'
+import { listMembersOnline } from './presence.ts'
+import { createNote, listNotes, maxNoteLength, type TimelineEntry } from './timeline.ts'
+
+const tags = ['Conversations']
+
+const authorTypes = ['member', 'api_key'] as const
+const NoteSchema = Type.Object(
+  {
+    id: Uuid,
+    text: Type.String(),
+    author: Type.Object({
+      type: OneOf(authorTypes),
+      id: Uuid,
+      name: NullableText({ description: 'The name of the member or of the API key. Null for a removed member.' }),
+    }),
+    created_at: DateTime,
+  },
+  {
+    title: 'Note',
+    examples: [
+      {
+        id: '0199c1d2-a050-7b84-99e5-8b1c2d3e4f50',
+        text: 'Asked for a refund. Order A-10042.',
+        author: { type: 'api_key', id: '0199c1d2-5a0f-7b29-8c41-2a5e9d7b3c06', name: 'Support bot' },
+        created_at: '2026-01-07T11:20:00.000Z',
+      },
+    ],
+  },
+)
+
+const NewNote = Type.Object(
+  { text: Type.String({ maxLength: maxNoteLength, description: 'Only members see it. It is never sent.' }) },
+  { title: 'NewNote', examples: [{ text: 'Asked for a refund. Order A-10042.' }] },
+)
+
+const MemberSchema = Type.Object(
+  {
+    id: Uuid,
+    name: NullableText(),
+    email: Type.String(),
+    role: OneOf(roles, { description: 'A viewer cannot be assigned.' }),
+    is_online: Type.Boolean({ description: 'Whether the member has the dashboard open.' }),
+  },
+  {
+    title: 'Member',
+    examples: [
+      {
+        id: '0199c1d2-4f9e-7a18-9b30-1948dc6a2b95',
+        name: 'Grace Hopper',
+        email: 'grace@example.com',
+        role: 'agent',
+        is_online: true,
+      },
+    ],
+  },
+)
+
+function toNote({ id, text, member, details, created_at }: TimelineEntry): Static<typeof NoteSchema> {
+  const { id: authorId, name } = member ?? details.key ?? { id: '', name: null }
+  return { id, text: text ?? '', author: { type: member ? 'member' : 'api_key', id: authorId, name }, created_at }
+}
+
+export const noteRoutes = (db: Db, signals: Signals) => async (app: App) => {
+  app.get(
+    '/conversations/:id/notes',
+    {
+      config: { scope: 'conversations:read', isShared: true },
+      schema: {
+        operationId: 'listNotes',
+        summary: 'List the notes of a conversation',
+        description: 'Internal notes of members and of API keys, newest first.',
+        tags,
+        params: IdParams,
+        querystring: ListQuery({}),
+        response: { 200: ListOf(NoteSchema) },
+      },
+    },
+    async ({ caller, params, query }) => {
+      const { data, meta } = await listNotes(db, caller.workspaceId, params.id, readPosition(query))
+      return { data: data.map(toNote), meta }
+    },
+  )
+  app.post(
+    '/conversations/:id/notes',
+    {
+      config: { scope: 'conversations:write', isQuiet: true },
+      schema: {
+        operationId: 'createNote',
+        summary: 'Add a note to a conversation',
+        description: 'Members see it in the thread with the name of the key. The customer never does.',
+        tags,
+        params: IdParams,
+        body: NewNote,
+        response: { 201: DataOf(NoteSchema) },
+      },
+    },
+    async ({ caller: { workspaceId, keyId }, params, body: { text }, idempotency }, reply) => {
+      const input = { id: idempotency?.subject.id, text, mentions: [] }
+      const note = await createNote(db, workspaceId, params.id, { keyId }, input)
+      signals.inboxChanged(workspaceId, [params.id])
+      reply.code(201)
+      return { data: toNote(note) }
+    },
+  )
+  app.get(
+    '/members',
+    {
+      config: { scope: 'conversations:read', isShared: true },
+      schema: {
+        operationId: 'listMembers',
+        summary: 'List members',
+        description: 'The people of the workspace, newest first.',
+        tags,
+        querystring: ListQuery({}),
+        response: { 200: ListOf(MemberSchema) },
+      },
+    },
+    async ({ caller, query }) => listMembersOnline(db, caller.workspaceId, readPosition(query)),
+  )
+}
