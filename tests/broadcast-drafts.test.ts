@@ -300,3 +300,29 @@ test('a draft needs the scope and belongs to one workspace, and its fields are v
   )
   assertRefused(await api.post('/broadcasts', { name: 'x', template, draft: 'yes' }), 400, 'bad_request', /^draft: /)
 })
+
+test('a contact that is erased is no recipient of a draft any more, and its number can be added again', async (t) => {
+  const { api } = await startConnected(t)
+  const { id: contactId } = (await api.post('/contacts', { phone: phoneOf(1), name: 'Ann' })).body.data
+  const { id } = await createDraft(api)
+  await add(api, id, people(3))
+  assert.equal((await api.delete(`/contacts/${contactId}`)).status, 200)
+  const erased = (await api.get(`/broadcasts/${id}`)).body.data
+  assert.deepEqual([erased.total_count, erased.pending_count, erased.skipped_count], [3, 2, 1])
+  const recipients = await listAll(api, `/broadcasts/${id}/recipients`)
+  assert.deepEqual(
+    recipients.map(({ to, status }) => [to, status]),
+    [
+      [phoneOf(0), 'pending'],
+      [null, 'skipped'],
+      [phoneOf(2), 'pending'],
+    ],
+  )
+  assert.deepEqual(await add(api, id, people(2)), {
+    added: 1,
+    skipped: [{ index: 0, reason: 'the number is in the broadcast already' }],
+  })
+  await api.post(`/broadcasts/${id}/start`)
+  const over = await untilOver(api, id)
+  assert.deepEqual([over.sent_count, over.skipped_count, over.total_count], [3, 1, 4])
+})

@@ -505,6 +505,8 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       ['sendMessage', '201 400 401 402 403 429 500 502'],
       ['checkMessage', '200 400 401 402 403 429 500'],
       ['replyToConversation', '201 400 401 402 403 404 429 500 502'],
+      ['listTemplates', '200 400 401 403 429 500 502'],
+      ['getTemplate', '200 400 401 403 404 429 500 502'],
       ['createBroadcast', '202 400 401 402 403 404 429 500'],
       ['checkBroadcast', '200 400 401 402 403 404 429 500'],
       ['startBroadcast', '200 400 401 402 403 404 429 500'],

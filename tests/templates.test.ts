@@ -78,3 +78,18 @@ test('templates are filtered, and one is read by name and language', async (t) =
   const { api: stranger } = await workspace()
   assert.deepEqual((await stranger.get('/templates')).body.data, [])
 })
+
+test('a channel that does not return its templates is reported, and a stored copy is served without it', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  await provider.goDown()
+  assertRefused(await api.get('/templates'), 502, 'platform_error', /templates/)
+  assertRefused(await api.get('/templates/hello_world'), 502, 'platform_error')
+  await provider.comeUp()
+  const { data } = (await api.get('/templates')).body
+  await provider.goDown()
+  assert.deepEqual((await api.get('/templates')).body.data, data)
+  assert.equal((await api.get('/templates/hello_world')).status, 200)
+  assert.deepEqual((await api.get('/templates?search=nothing')).body.data, [])
+  await provider.comeUp()
+})

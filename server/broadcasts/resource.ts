@@ -112,7 +112,10 @@ export const NewBroadcastSchema = Type.Object(
       oneOf: [
         { required: ['recipients'] },
         { required: ['segment_id'] },
-        { required: ['draft'], not: { anyOf: [{ required: ['recipients'] }, { required: ['segment_id'] }] } },
+        {
+          required: ['draft'],
+          properties: { draft: { const: true }, recipients: { not: {} }, segment_id: { not: {} } },
+        },
       ],
     }),
     examples: [

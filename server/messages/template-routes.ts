@@ -5,7 +5,7 @@ import { describeParams } from '../channels/template-params.ts'
 import { getListedTemplate, type ListedTemplate, pageTemplates, refreshTemplates } from '../channels/templates.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
-import { notFound } from '../lib/errors.ts'
+import { ApiError, notFound } from '../lib/errors.ts'
 import { DataOf, DateTime, ListOf, ListQuery, NullableText, type Static, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { StructuredParams } from './draft.ts'
@@ -71,16 +71,18 @@ export const templateRoutes =
       components: Array.isArray(components) ? components.filter(isRecord) : [],
       params: describeParams(channel, { components, ...template }) as Static<typeof StructuredParams> | null,
     })
-    /** Fetches the list of the channel. Without a connection there are no templates. */
-    const refresh = async (workspaceId: string) => {
+    /** Fetches the list of the channel. Returns false without a connection: then there are no templates. */
+    const refresh = async (workspaceId: string): Promise<boolean> => {
       const connection = await getConnection(db, sealer, workspaceId, 'msgapp')
-      return connection !== undefined && refreshTemplates(db, channel, connection)
+      if (!connection) return false
+      if (await refreshTemplates(db, channel, connection)) return true
+      throw new ApiError('platform_error', 'the channel did not return its templates; check the connection')
     }
 
     app.get(
       '/templates',
       {
-        config: { ...config, isShared: true },
+        config: { ...config, isShared: true, failures: [502] },
         schema: {
           operationId: 'listTemplates',
           summary: 'List templates',
@@ -102,7 +104,7 @@ export const templateRoutes =
     app.get(
       '/templates/:name',
       {
-        config: { ...config, failures: [404] },
+        config: { ...config, failures: [404, 502] },
         schema: {
           operationId: 'getTemplate',
           summary: 'Read a template',
