@@ -196,7 +196,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => 
   app.get(
     '/tags',
     {
-      config: { scope: 'contacts:read', isShared: true },
+      config: { scope: 'contacts:read', isShared: true, hasEtag: true },
       schema: {
         operationId: 'listTags',
         summary: 'List tags',

@@ -148,12 +148,13 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
     ...parametersOf(schema.querystring, 'query'),
     ...parametersOf(schema.headers, 'header'),
     ...(method === 'POST' ? [idempotencyKey] : []),
+    ...(config?.hasEtag ? [ifNoneMatch] : []),
   ]
   const responses: Json = {}
   for (const [status, body] of Object.entries((schema.response ?? {}) as Record<string, Json>)) {
     responses[status] = {
       description: body.description ?? successMeanings[status] ?? 'Done.',
-      headers: headersOf(Number(status), method),
+      headers: { ...headersOf(Number(status), method), ...(config?.hasEtag ? { ETag: etag } : {}) },
       content: jsonContent(body, components),
     }
   }
@@ -162,6 +163,12 @@ function describeRoute({ schema = {}, config, method, url }: RouteOptions, compo
       description: 'A stream that stays open. The `data` of each event is this, as JSON.',
       headers: headersOf(200, method),
       content: jsonContent(config.answers as Json, components, 'text/event-stream'),
+    }
+  }
+  if (config?.hasEtag) {
+    responses[304] = {
+      description: 'You have the newest version. There is no body.',
+      headers: { ...headersOf(304, method), ETag: etag },
     }
   }
   for (const status of [...failures].sort()) {
@@ -210,6 +217,14 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of the version that you have. The response is 304 while it is the newest.',
+  schema: { type: 'string' },
+}
+
 function parametersOf(schema: unknown, location: 'path' | 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>
@@ -224,10 +239,13 @@ function parametersOf(schema: unknown, location: 'path' | 'query' | 'header'): J
       required: location === 'path' || required.includes(name),
       ...(description ? { description } : {}),
       ...(isList ? { style: 'form', explode: false } : {}),
-      schema: location === 'path' ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
+      schema: isId(name, location) ? { type: 'string', format: 'uuid' } : (pageParameters[name] ?? rest),
     }
   })
 }
+
+/** An id in a path that is no uuid is a 404, so the route's schema has no format. */
+const isId = (name: string, location: string): boolean => location === 'path' && /(^|_)id$/.test(name)
 
 /** Invalid values are not refused, so the route's schema has no type. The document states the intended one. */
 const pageParameters: Record<string, Json> = {
@@ -238,6 +256,8 @@ const pageParameters: Record<string, Json> = {
 function header(description: string, schema: Json = { type: 'integer' }): Json {
   return { description, schema }
 }
+
+const etag = header('Identifies this version, for `If-None-Match`.', { type: 'string' })
 
 /** Applies the keywords that are for the document only. */
 function toDocument(schema: object): Json {
