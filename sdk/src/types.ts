@@ -412,7 +412,7 @@ export type ListConversationsQuery = {
   /** All when absent. */
   channel?: "msgapp" | "social" | "web" | undefined
   /** A uuid: only conversations of this member. `none`: only unassigned ones. */
-  assigned_agent_id?: string | undefined
+  assigned_agent_id?: string | "none" | undefined
   /** The id or the name of a label. */
   label?: string | undefined
   /** Only conversations changed after this date-time, oldest change first, for synchronisation. Read all pages, then continue with the `updated_at` of the last row: no change is skipped. */

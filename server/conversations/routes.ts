@@ -115,6 +115,11 @@ const ConversationsQuery = ListQuery({
     Type.String({
       maxLength: 100,
       description: 'A uuid: only conversations of this member. `none`: only unassigned ones.',
+      ...inDocument({
+        anyOf: [{ type: 'string', format: 'uuid' }, { const: 'none' }],
+        type: undefined,
+        maxLength: undefined,
+      }),
     }),
   ),
   label: Type.Optional(Type.String({ maxLength: 200, description: 'The id or the name of a label.' })),
