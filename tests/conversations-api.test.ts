@@ -203,11 +203,12 @@ test('PATCH refuses what is wrong, and changes nothing', async (t) => {
   }
   assert.deepEqual((await api.get(`/conversations/${a}`)).body.data, before)
   for (const id of [randomUUID(), 'nope']) {
-    assertRefused(await api.patch(`/conversations/${id}`, { status: 'open' }), 404, 'not_found')
+    assertRefused(await api.patch(`/conversations/${id}`, { labels: ['Unknown'] }), 404, 'not_found')
     assertRefused(await api.post(`/conversations/${id}/read`), 404, 'not_found')
     assertRefused(await api.get(`/conversations/${id}/notes`), 404, 'not_found')
     assertRefused(await api.post(`/conversations/${id}/notes`, { text: 'x' }), 404, 'not_found')
   }
+  assert.deepEqual((await browser.call('GET', '/labels')).body.data, [], 'a refused change creates no label')
 })
 
 test('PATCH beside customers who write: no message is lost, and a message reopens the conversation', async (t) => {

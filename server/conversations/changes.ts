@@ -59,7 +59,9 @@ export async function updateConversations(
   const names = readNames(changes)
   const requested = [...new Set(ids.map((id) => id.toLowerCase()))]
   const run = async (sql: Sql): Promise<ChangeResult[]> => {
-    const labels = await resolveLabels(sql, workspaceId, names.set ?? names.added)
+    // Labels are locked before conversations, but a change of no conversation creates no label.
+    const isAny = await hasAny(sql, workspaceId, requested)
+    const labels = isAny ? await resolveLabels(sql, workspaceId, names.set ?? names.added) : new Map<string, Label>()
     if (changes.assigned_agent_id) await requireAssignee(sql, workspaceId, changes.assigned_agent_id)
     const locked = await lockConversations(sql, workspaceId, requested)
     const results = requested.map((id): LockedChange | Refusal => {
@@ -142,6 +144,14 @@ function readNames({ labels, add_labels, remove_labels }: ConversationChanges): 
     added: readTagNames(add_labels ?? [], 'add_labels', maxLabels),
     removed: readTagNames(remove_labels ?? [], 'remove_labels', maxLabels),
   }
+}
+
+async function hasAny(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<boolean> {
+  const [found] = await sql`
+    select from conversations
+    where workspace_id = ${workspaceId} and id = any(${ids.filter(isUuid)}::uuid[])
+    limit 1`
+  return found !== undefined
 }
 
 /** Locks the conversations in the order of their ids. Returns their states by id. */

@@ -29,7 +29,7 @@ export function SentChoices({ content }: { content: Details }) {
       )}
       {sections.map(({ title, rows }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the order of the sections is fixed.
-        <div key={index} className="inbox-choices">
+        <div key={index} className="inbox-list-section">
           <strong>{title}</strong>
           <ul>
             {rows.map((row, i) => (
