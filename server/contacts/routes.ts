@@ -4,14 +4,14 @@ import { readChangePosition, updatedAfterFilter } from '../lib/changes.ts'
 import type { Db } from '../lib/db.ts'
 import { readItem } from '../lib/items.ts'
 import { readPosition } from '../lib/page.ts'
-import { CursorQuery, DataOf, Deleted, IdParams, ListOf, ListQuery, Type } from '../lib/schema.ts'
+import { CursorQuery, DataOf, Deleted, IdParams, ListOf, ListQuery } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { resolveContacts } from './batch.ts'
 import { resolveContact, updateContact } from './change.ts'
 import { listChangedContacts, listContacts, requireContact } from './contacts.ts'
 import { requirePhone } from './phone.ts'
 import {
-  BatchResult,
+  BatchResults,
   batchBytes,
   ContactBatch,
   ContactChanges,
@@ -84,7 +84,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => 
           'Up to 1,000 bodies of `POST /contacts`, with the effect of single requests in this order. An invalid item is refused alone: its result has an `error`. Counts as one request. An item that changes nothing leaves `updated_at` as it is.',
         tags,
         body: ContactBatch,
-        response: { 200: DataOf(Type.Array(BatchResult)) },
+        response: { 200: DataOf(BatchResults) },
       },
     },
     async (request) => {

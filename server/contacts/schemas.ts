@@ -153,7 +153,7 @@ export const ContactBatch = Type.Object(
   },
 )
 
-export const BatchResult = Type.Object(
+const BatchResult = Type.Object(
   {
     index: Type.Integer({ description: 'The position of the item, from 0.' }),
     id: Type.Optional(Uuid),
@@ -171,6 +171,15 @@ export const BatchResult = Type.Object(
     examples: [{ index: 0, id: contactExample.id, created: true }],
   },
 )
+
+export const BatchResults = Type.Array(BatchResult, {
+  examples: [
+    [
+      { index: 0, id: contactExample.id, created: true },
+      { index: 1, error: { code: 'bad_request', message: 'phone: not a phone number' } },
+    ],
+  ],
+})
 
 export const ContactMerge = Type.Object(
   { contact_id: Type.String({ format: 'uuid', description: 'The contact that is merged and then gone.' }) },

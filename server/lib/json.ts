@@ -59,9 +59,9 @@ export function dropNulls(value: unknown, schema: JsonSchema): void {
   if (Array.isArray(value)) {
     if (schema.items) for (const item of value) dropNulls(item, schema.items)
   } else if (typeof value === 'object' && value !== null) {
-    for (const [name, field] of Object.entries(value)) {
-      const known = schema.properties && Object.hasOwn(schema.properties, name) && schema.properties[name]
-      if (!known) continue
+    for (const [name, known] of Object.entries(schema.properties ?? {})) {
+      if (!Object.hasOwn(value, name)) continue
+      const field = (value as Record<string, unknown>)[name]
       if (field !== null) dropNulls(field, known)
       else if (!schema.required?.includes(name) && !takesNull(known)) Reflect.deleteProperty(value, name)
     }
@@ -71,8 +71,13 @@ export function dropNulls(value: unknown, schema: JsonSchema): void {
 const takesNull = ({ type, anyOf }: JsonSchema): boolean =>
   anyOf ? anyOf.some(takesNull) : type === undefined || [type].flat().includes('null')
 
+/** A schema that accepts any value: the route reads it itself. */
+const isOpen = (schema: JsonSchema): boolean =>
+  !('type' in schema || 'anyOf' in schema || 'oneOf' in schema || 'properties' in schema || 'items' in schema)
+
 /** Refuses text that cannot be stored, in fields that the schema knows. Unknown fields are ignored. */
 export function requireStorable(value: unknown, schema: JsonSchema, path = ''): void {
+  if (isOpen(schema)) return
   for (const option of schema.oneOf ?? []) requireStorable(value, option, path)
   if (typeof value === 'string') {
     const isKnown = schema.type !== undefined || schema.anyOf !== undefined

@@ -5,11 +5,15 @@
  * would match é on one installation and not on the next.
  */
 
+const ascii = /^[\0-\x7f]*$/
+
 /**
  * Folds case: texts that differ only in case become equal (É = é, ẞ = ß = SS, Σ = σ = ς). The text is decomposed first, because
  * some capitals have no composed form (ΐ), and composed afterwards, so that e is no part of é.
  */
 export function fold(text: string): string {
+  // ASCII needs no normalization: a batch of 1,000 contacts folds 5,000 texts.
+  if (ascii.test(text)) return text.toLowerCase()
   return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
