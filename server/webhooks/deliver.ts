@@ -199,7 +199,7 @@ function createSecretReader(sealer: Sealer, log: FastifyBaseLogger) {
   /** By endpoint and sealed text. */
   const secrets = new Map<string, string>()
   let nextLogAt = 0
-  const open = (workspace_id: string, id: string, sealed: string): string | undefined => {
+  const open = (workspace_id: string, id: string, sealed: string): string | SealError => {
     const key = `${id} ${sealed}`
     const cached = secrets.get(key)
     if (cached !== undefined) return cached
@@ -209,21 +209,24 @@ function createSecretReader(sealer: Sealer, log: FastifyBaseLogger) {
       secrets.set(key, secret)
       return secret
     } catch (error) {
-      if (!(error instanceof SealError)) throw error
-      if (performance.now() >= nextLogAt) {
-        nextLogAt = performance.now() + logEveryMs
-        log.error(
-          { err: error, endpoint: id },
-          'webhooks wait: ENCRYPTION_KEY does not open the secret of an endpoint; restore the key',
-        )
-      }
-      return undefined
+      if (error instanceof SealError) return error
+      throw error
     }
   }
-  return ({ workspace_id, endpoint_id, secret, old_secrets }: ClaimedDelivery): string[] | undefined => {
-    const current = open(workspace_id, endpoint_id, secret)
-    if (current === undefined) return undefined
-    return [...old_secrets.flatMap((old) => open(workspace_id, endpoint_id, old) ?? []), current]
+  return ({ workspace_id, endpoint_id: id, secret, old_secrets }: ClaimedDelivery): string[] | undefined => {
+    const current = open(workspace_id, id, secret)
+    if (typeof current === 'string') {
+      const earlier = old_secrets.map((sealed) => open(workspace_id, id, sealed))
+      return [...earlier.filter((each) => typeof each === 'string'), current]
+    }
+    if (performance.now() >= nextLogAt) {
+      nextLogAt = performance.now() + logEveryMs
+      log.error(
+        { err: current, endpoint: id },
+        'webhooks wait: ENCRYPTION_KEY does not open the secret of an endpoint; restore the key',
+      )
+    }
+    return undefined
   }
 }
 
