@@ -21,8 +21,19 @@ const options: Record<CommandName, ParseArgsOptionsConfig> = {
   tail: { ...shared, events: text },
   send: {
     ...shared,
-    ...{ to: text, text, template: text, language: text, media: text, type: text, filename: text, name: text },
+    ...{
+      to: text,
+      conversation: text,
+      text,
+      template: text,
+      language: text,
+      media: text,
+      type: text,
+      filename: text,
+      name: text,
+    },
     param: { type: 'string', multiple: true },
+    button: { type: 'string', multiple: true },
   },
   templates: { ...shared, search: text, language: text, status: text },
   trigger: { ...shared, from: text, to: text, text, simulator: text },
@@ -97,6 +108,7 @@ async function dispatch(name: CommandName, { values, positionals, option, target
       return send(parley, output, {
         ...Object.fromEntries(Object.keys(options.send).map((key) => [key, option(key)])),
         param: Array.isArray(values.param) ? values.param.map(String) : undefined,
+        button: Array.isArray(values.button) ? values.button.map(String) : undefined,
       })
     case 'templates':
       return printTemplates(parley, output, {

@@ -1,14 +1,16 @@
 /** `parley send`: sends one message. */
-import type { NewMessage, Parley } from '../sdk/src/index.ts'
+import type { NewMessage, NewReply, Parley } from '../sdk/src/index.ts'
 import type { Output } from './output.ts'
 import { CommandError } from './target.ts'
 
 type SendOptions = {
   to?: string | undefined
+  conversation?: string | undefined
   text?: string | undefined
   template?: string | undefined
   language?: string | undefined
   param?: string[] | undefined
+  button?: string[] | undefined
   media?: string | undefined
   type?: string | undefined
   filename?: string | undefined
@@ -19,6 +21,7 @@ type SendOptions = {
 const maxRetries = 2
 
 export async function send(parley: Parley, output: Output, options: SendOptions): Promise<void> {
+  if (options.conversation !== undefined) return reply(parley, output, options.conversation, options)
   const sent = await parley.messages.send(toMessage(options), { maxRetries })
   // A response means that the channel accepted the message. Events report the later statuses.
   const result = { ...sent, status: 'sent' }
@@ -28,20 +31,37 @@ export async function send(parley: Parley, output: Output, options: SendOptions)
   ])
 }
 
+async function reply(parley: Parley, output: Output, conversationId: string, options: SendOptions): Promise<void> {
+  const { to, name } = options
+  if (to !== undefined || name !== undefined) {
+    throw new CommandError('bad_option', '--conversation: not together with --to or --name')
+  }
+  const sent = await parley.conversations.reply(conversationId, toReply(options), { maxRetries })
+  output.print(sent, [`message ${sent.id}: ${sent.status}`, `conversation ${sent.conversation_id}`])
+}
+
 /** Returns the body of `POST /messages`. Rejects options that would have no effect. */
 export function toMessage(options: SendOptions): NewMessage {
-  const { to, text, template, language, param, media, type, filename, name } = options
-  if (!to) throw new CommandError('bad_option', '--to: required, a phone number such as +14155550100')
+  const { to, name } = options
+  if (!to) {
+    throw new CommandError('bad_option', '--to: required, a phone number such as +14155550100 (or --conversation)')
+  }
+  return { to, name, ...toReply(options) }
+}
+
+/** Returns the body without the recipient. */
+function toReply({ text, template, language, param, media, type, filename, button }: SendOptions): NewReply {
   const isOneKind =
     template === undefined ? media !== undefined || text !== undefined : media === undefined && text === undefined
   if (!isOneKind) throw new CommandError('bad_option', 'Use exactly one of --text, --template and --media.')
   if (template === undefined) requireAbsent('--template', { language, param })
   if (media === undefined) requireAbsent('--media', { type, filename })
-  if (template !== undefined)
-    return { to, name, type: 'template', template: { name: template, language, params: param } }
-  if (media !== undefined)
-    return { to, name, type: parseMediaType(type) ?? mediaTypeOf(media), media_url: media, text, filename }
-  return { to, name, text }
+  if (template !== undefined || media !== undefined) requireAbsent('--text alone', { button })
+  if (template !== undefined) return { type: 'template', template: { name: template, language, params: param } }
+  if (media !== undefined) return { type: parseMediaType(type) ?? mediaTypeOf(media), media_url: media, text, filename }
+  if (!button || text === undefined) return { text }
+  const buttons = button.map((title) => ({ id: title, title }))
+  return { type: 'interactive', interactive: { kind: 'buttons', body: text, buttons } }
 }
 
 function requireAbsent(requiredOption: string, options: Record<string, unknown>): void {

@@ -17,10 +17,12 @@ The machine needs no public address. The command prints the signing secret first
     description: 'Print one line per event in real time. With --json, print the body of the webhook.',
   },
   send: {
-    usage: `--to N (--text T | --template NAME [--language L] [--param V]… | --media URL [--type T] [--text CAPTION] [--filename F])
+    usage: `(--to N | --conversation ID) (--text T [--button TITLE]… | --template NAME [--language L] [--param V]… | --media URL [--type T] [--text CAPTION] [--filename F])
     [--name NAME] ${shared} [--json]`,
     description: `Send a message and print its id and status.
   --to N          the recipient's phone number, such as +14155550100
+  --conversation ID  reply in this conversation, on its channel
+  --button TITLE  a button below the text, at most three; a tap returns the title as interactive_reply_id
   --template NAME an approved template in --language (default en_US); one --param per value, in order
   --media URL     a public URL; the file extension or --type decides between image, video, audio and document
   --name NAME     the contact's name`,

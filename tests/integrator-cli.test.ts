@@ -290,6 +290,15 @@ test('send rejects options that would have no effect', () => {
   assert.deepEqual(toMessage({ to, name: 'Ann', media, text: 'x' }), image)
   assert.equal(toMessage({ to, media, type: 'document' }).type, 'document')
   assert.equal(toMessage({ to, media: 'https://shop.test/a' }).type, 'document')
+  assert.deepEqual(toMessage({ to, text: 'Keep it?', button: ['Yes', 'No'] }).interactive, {
+    kind: 'buttons',
+    body: 'Keep it?',
+    buttons: [
+      { id: 'Yes', title: 'Yes' },
+      { id: 'No', title: 'No' },
+    ],
+  })
+  assert.throws(() => toMessage({ to, media, button: ['Yes'] }), { code: 'bad_option', message: /--button/ })
   assert.deepEqual(toMessage({ to, template: 'x', param: ['1', '2'], language: 'de' }).template, {
     name: 'x',
     language: 'de',
