@@ -18,6 +18,7 @@ import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
 import { benchMessages } from './messages.ts'
+import { benchRequestLog } from './request-log.ts'
 import { benchSlowVisitors } from './slow-visitors.ts'
 import { benchStart } from './start.ts'
 import { benchTenMillion } from './ten-million.ts'
@@ -26,6 +27,7 @@ import { benchWebhooks } from './webhooks.ts'
 const benches: Record<string, () => Promise<Figure[]>> = {
   start: benchStart,
   me: benchMe,
+  'request-log': benchRequestLog,
   contacts: benchContacts,
   'contact-batch': benchContactBatch,
   'crm-sync': benchCrmSync,
