@@ -316,4 +316,5 @@ Every request carries \`Authorization: Bearer <API key>\`. A successful response
 \`{ data, meta: { next_cursor } }\`, and an error is \`{ error: { code, message } }\`: branch on \`code\`. Each key may make 120
 requests per minute; every response reports how many are left. A POST with an \`Idempotency-Key\` header can be repeated safely.
 In a request, null for an optional field means that the field is absent, unless the field is nullable. Include the
-\`X-Request-Id\` of a response when you ask for help.`
+\`X-Request-Id\` of a response when you ask for help. Members find each request of the last seven days in the dashboard under
+Developers, Requests.`

@@ -12,7 +12,13 @@ export type Operation = {
   operationId: string
   description?: string
   security: [{ bearerAuth: string[] }]
-  parameters?: { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Record<string, unknown> }[]
+  parameters?: {
+    name: string
+    in: 'path' | 'query' | 'header'
+    required: boolean
+    description?: string
+    schema: Record<string, unknown>
+  }[]
   requestBody?: { content: Content }
   responses: Record<string, { content: Content }>
 }

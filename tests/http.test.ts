@@ -457,6 +457,10 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
       assert.deepEqual(content['application/json']?.schema, { $ref: '#/components/schemas/Error' }, `${method} ${path}`)
     }
     for (const status of [401, 429, 500]) assert.ok(operation.responses[status], `${method} ${path} lists ${status}`)
+    assert.ok(operation.description, `${method} ${path} has no description`)
+    for (const { name, description } of operation.parameters ?? []) {
+      assert.ok(description, `${method} ${path} does not describe ${name}`)
+    }
   }
   const listed = operations.map(
     ({ method, path, operation }) => `${method} ${path} ${operation.security[0].bearerAuth.join()}`,

@@ -108,7 +108,7 @@ const ConversationsQuery = ListQuery({
         '`activity`: by the last message, newest first. By creation when absent. Not together with `updated_after`.',
     }),
   ),
-  status: Type.Optional(OneOf(statuses)),
+  status: Type.Optional(OneOf(statuses, { description: 'All when absent.' })),
   contact_id: Type.Optional(Type.String({ format: 'uuid', description: 'Only conversations of this contact.' })),
   channel: Type.Optional(OneOf(channels, { description: 'All when absent.' })),
   assigned_agent_id: Type.Optional(

@@ -149,7 +149,9 @@ export const RemovedMembers = Type.Object(
   { examples: [{ ...memberChangeExample, removed: 1 }] },
 )
 
-export const SegmentsQuery = ListQuery({ kind: Type.Optional(OneOf(kinds)) })
+export const SegmentsQuery = ListQuery({
+  kind: Type.Optional(OneOf(kinds, { description: 'Only segments of this kind.' })),
+})
 
 export const segmentRoutes =
   ({ db, reads, fields }: { db: Db; reads: Db; fields: FilterFields }) =>
