@@ -699,7 +699,7 @@ create table request_blocks (
 ) partition by RANGE (id);
 comment on table request_blocks is 'The request log: requests of a workspace in blocks of at most a second and 250 requests, kept for 7 days in partitions of a day.';
 comment on column request_blocks.id is 'Its time is the time of the newest request of the block.';
-comment on column request_blocks.entries is 'A JSON array of requests, in the form that server/accounts/request-log.ts defines.';
+comment on column request_blocks.entries is 'JSON of requests, in the form that server/accounts/request-log.ts defines.';
 
 create table segment_members (
   workspace_id uuid not null,

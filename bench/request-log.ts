@@ -1,91 +1,133 @@
 /**
- * The request log: its share of the CPU time of `GET /v1/me`, of the service and its database. Two services take turns, one of
- * them without the log. The median of many short rounds evens out what else the machine does.
+ * The request log: its CPU time per request, in the process and in the database, as a share of that of `GET /v1/me`.
+ *
+ * Rounds of requests and rounds of log entries alternate, so both are measured under the same load of the machine. Two services
+ * in turns, one of them without the log, do not measure it: beside other programs, two equal services differ by 10 %.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest, onResponseHookHandler } from 'fastify'
+import pino from 'pino'
+import { createRequestLog } from '../server/accounts/request-log.ts'
+import { connect, type Db } from '../server/lib/db.ts'
+import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
+import { newId } from '../server/lib/id.ts'
+import { createMetrics } from '../server/lib/metrics.ts'
+import type { App } from '../server/lib/server.ts'
 import type { Figure } from './figure.ts'
 import { createKeys, discard, measureLoad, type Service, startService, toRequest } from './service.ts'
 
-const rounds = 25
+const rounds = 15
 const connections = 64
 const seconds = 2
+const keyCount = 2_000
+const entriesPerRound = 10_000
+const entriesPerTurn = 500
 /** The log of a round is written within this time after it. */
-const flushMs = 1_500
+const flushMs = 1_300
 /** Of Linux: the unit of CPU times in /proc. */
 const tickUs = 10_000
 
-type Subject = {
-  service: Service
-  requests: string[]
-  postmasterPid: number
-  costs: { node: number; database: number }[]
-}
+/** Microseconds per request. */
+type Cost = { process: number; database: number }
 
 export async function benchRequestLog(): Promise<Figure[]> {
-  const without = join(import.meta.dirname, 'without-request-log.ts')
-  const plain = await startSubject({ NODE_OPTIONS: `--import=${without}` })
-  const logged = await startSubject({})
+  const service = await startService()
+  const keys = await createKeys(service, keyCount)
+  const requests = keys.map((token) => toRequest({ path: '/v1/me', token }))
+  const address = await findEmbeddedPostgres(service.dataDir)
+  if (!address) throw new Error('the service has no embedded database')
+  const db = connect({ database: address, max: 1 })
+  const [backend] = await db<{ pid: number }[]>`select pg_backend_pid() as pid`
+  const logPid = backend?.pid ?? 0
+  const postmasterPid = readProcess(logPid)?.parentPid ?? 0
+  const { record, stop } = createRecorder(db)
+
+  const logCosts: Cost[] = []
+  const requestCosts: Cost[] = []
   for (let round = 0; round <= rounds; round++) {
-    const pair = round % 2 === 0 ? [plain, logged] : [logged, plain]
-    for (const subject of pair) await runRound(subject)
+    requestCosts.push(await measureRequests(service, requests, postmasterPid))
+    logCosts.push(await measureEntries(record, service.workspaceId, logPid))
   }
-  // The first round warms up.
-  for (const { costs } of [plain, logged]) costs.shift()
-  const [{ count } = { count: 0 }] = await logged.service.db<{ count: number }[]>`
-    select coalesce(sum(json_array_length(entries::json)), 0)::int as count from request_blocks`
-  if (count === 0) throw new Error('the log is empty')
-  for (const { service } of [plain, logged]) {
-    await service.stop()
-    discard(service)
-  }
-  const medianOf = ({ costs }: Subject, pick: (cost: Subject['costs'][number]) => number) => median(costs.map(pick))
-  const node = [plain, logged].map((subject) => medianOf(subject, (cost) => cost.node))
-  const database = [plain, logged].map((subject) => medianOf(subject, (cost) => cost.database))
-  const shares = logged.costs.map((cost, i) => {
-    const other = plain.costs[i] ?? cost
-    return (cost.node + cost.database) / (other.node + other.database) - 1
+  await stop()
+  await db.end({ timeout: 1 })
+  await service.stop()
+  discard(service)
+
+  // The first round warms up. The requests include the log of the service itself, so the share is of the rest.
+  const shares = logCosts.slice(1).map((log, i) => {
+    const request = requestCosts[i + 1] ?? log
+    return totalOf(log) / (totalOf(request) - totalOf(log))
   })
   return [
     {
-      what: `the request log's share of the CPU time of GET /v1/me (median of ${rounds} pairs)`,
+      what: `the request log's share of the CPU time of GET /v1/me (median of ${rounds})`,
       value: median(shares) * 100,
       unit: '%',
       goal: { below: 3 },
-      note: `service ${describe(node)} µs, database ${describe(database)} µs per request without and with it; ${count} requests logged`,
+      note: `per request ${describe(logCosts)} for the log, ${describe(requestCosts)} in all`,
     },
   ]
 }
 
-async function startSubject(settings: Record<string, string>): Promise<Subject> {
-  const service = await startService(undefined, settings)
-  const keys = await createKeys(service, 2_000)
-  const [backend] = await service.db<{ pid: number }[]>`select pg_backend_pid() as pid`
-  const postmasterPid = readProcess(backend?.pid ?? 0)?.parentPid ?? 0
-  return { service, requests: keys.map((token) => toRequest({ path: '/v1/me', token })), postmasterPid, costs: [] }
+/** The log as the service uses it, with requests that are ready to be recorded. */
+function createRecorder(db: Db): { record: (workspaceId: string) => void; stop: () => Promise<void> } {
+  const log = createRequestLog(db, pino({ level: 'silent' }), createMetrics())
+  let hook: onResponseHookHandler | undefined
+  const app = {
+    decorateRequest: () => app,
+    addHook(_name: string, added: onResponseHookHandler) {
+      hook = added
+    },
+  }
+  log.watch(app as unknown as App)
+  const ids = Array.from({ length: entriesPerRound }, () => newId())
+  const keyIds = Array.from({ length: keyCount }, () => newId())
+  const reply = { statusCode: 200, elapsedTime: 3.4 } as FastifyReply
+  const done = () => {}
+  let next = 0
+  return {
+    record(workspaceId) {
+      const caller = { workspaceId, keyId: keyIds[next % keyCount] }
+      const id = ids[next++ % entriesPerRound]
+      const request = { caller, id, isInLog: false, originalUrl: '/v1/me', method: 'GET' } as FastifyRequest
+      hook?.call(app as never, request, reply, done)
+    },
+    stop: log.stop,
+  }
 }
 
-async function runRound(subject: Subject): Promise<void> {
-  const { service, requests, costs } = subject
+async function measureEntries(record: (workspaceId: string) => void, workspaceId: string, logPid: number) {
+  const before = { process: process.cpuUsage(), database: readProcess(logPid)?.cpuUs ?? 0 }
+  for (let i = 0; i < entriesPerRound; i += entriesPerTurn) {
+    for (let entry = 0; entry < entriesPerTurn; entry++) record(workspaceId)
+    await nextTurn()
+  }
+  await sleep(flushMs)
+  const { user, system } = process.cpuUsage(before.process)
+  const database = (readProcess(logPid)?.cpuUs ?? 0) - before.database
+  return { process: (user + system) / entriesPerRound, database: database / entriesPerRound }
+}
+
+async function measureRequests(service: Service, requests: string[], postmasterPid: number): Promise<Cost> {
   await service.db`truncate api_key_windows`
-  const before = readCpu(subject)
+  const before = readCpu(service.pid, postmasterPid)
   const measured = await measureLoad({ port: service.port, requests, connections, seconds, warmUpSeconds: 0 })
   await sleep(flushMs)
-  const after = readCpu(subject)
+  const after = readCpu(service.pid, postmasterPid)
   if (measured.failures > 0) throw new Error(`${measured.failures} responses were not 200`)
-  costs.push({
-    node: (after.node - before.node) / measured.requests,
+  return {
+    process: (after.process - before.process) / measured.requests,
     database: (after.database - before.database) / measured.requests,
-  })
+  }
 }
 
 /** Microseconds of the service, and of all processes of its database. */
-function readCpu({ service, postmasterPid }: Subject): { node: number; database: number } {
+function readCpu(pid: number, postmasterPid: number): Cost {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
   const ofDatabase = all.filter(({ parentPid }) => parentPid === postmasterPid)
   return {
-    node: readProcess(service.pid)?.cpuUs ?? 0,
+    process: readProcess(pid)?.cpuUs ?? 0,
     database: ofDatabase.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
   }
 }
@@ -102,6 +144,11 @@ function readProcess(pid: number): { parentPid: number; cpuUs: number } | undefi
   }
 }
 
+const totalOf = ({ process, database }: Cost): number => process + database
+
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-const describe = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(' and ')
+function describe(costs: readonly Cost[]): string {
+  const medianOf = (pick: (cost: Cost) => number) => median(costs.slice(1).map(pick)).toFixed(1)
+  return `${medianOf((cost) => cost.process)} µs of the service and ${medianOf((cost) => cost.database)} µs of the database`
+}

@@ -19,10 +19,7 @@ import { keepDays } from '../lib/partitions.ts'
 import type { App } from '../lib/server.ts'
 import { redactBody, redactText } from './redact.ts'
 
-/** The error that was sent, and the body of a write. */
-type FailureEntry = [errorCode: string | null, errorMessage: string | null, body: string | null]
-
-/** An entry of a block, with a `FailureEntry` if the request failed. `status` is null if the client closed the connection before the response. */
+/** A request in the log. `status` is null if the client closed the connection before the response. */
 export type RequestEntry = [
   endedAtMs: number,
   keyId: string,
@@ -31,8 +28,25 @@ export type RequestEntry = [
   status: number | null,
   durationMs: number,
   requestId: string,
-  ...failure: FailureEntry | [],
 ]
+
+/** The error that was sent, and the body of a write. */
+export type FailureEntry = [errorCode: string | null, errorMessage: string | null, body: string | null]
+
+/** The text of a block: the entries one after the other in one array, and the failures by the index of their entry. */
+type BlockText = [values: RequestEntry[number][], failures: Record<number, FailureEntry>]
+
+/** Fields of an entry. */
+const fieldCount = 7
+
+/** Reads the text of a block. */
+export function parseBlock(text: string): { entry: RequestEntry; failure: FailureEntry | undefined }[] {
+  const [values, failures]: BlockText = JSON.parse(text)
+  return Array.from({ length: values.length / fieldCount }, (_, i) => ({
+    entry: values.slice(i * fieldCount, (i + 1) * fieldCount) as RequestEntry,
+    failure: failures[i],
+  }))
+}
 
 /** A block that takes entries. */
 type OpenBlock = {
@@ -41,7 +55,11 @@ type OpenBlock = {
   closesAtMs: number
   /** The database's clock less the monotonic one. Reading the clock once per block is cheaper than once per request. */
   clockOffsetMs: number
-  entries: RequestEntry[]
+  /** The fields of all entries. One flat array costs less than an array of arrays. */
+  values: RequestEntry[number][]
+  failures: Record<number, FailureEntry>
+  count: number
+  lastMs: number
   /** About the number of characters of the entries. */
   length: number
   failedCount: number
@@ -99,7 +117,10 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
       workspaceId,
       closesAtMs: monotonicMs + maxBlockMs,
       clockOffsetMs: nowMs() - monotonicMs,
-      entries: [],
+      values: [],
+      failures: {},
+      count: 0,
+      lastMs: 0,
       length: 0,
       failedCount: 0,
       rateLimitedCount: 0,
@@ -108,13 +129,12 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
     return next
   }
 
-  function close({ workspaceId, entries, length, failedCount }: OpenBlock): void {
+  function close({ workspaceId, values, failures, count, lastMs, length, failedCount }: OpenBlock): void {
     open.delete(workspaceId)
-    const last = entries.at(-1)
-    if (!last) return
+    if (count === 0) return
     // JSON escapes NUL and lone surrogates, which PostgreSQL cannot store.
-    const text = JSON.stringify(entries)
-    closed.push({ workspaceId, id: pastId(last[0]), failedCount, text, count: entries.length, length })
+    const text = JSON.stringify([values, failures] satisfies BlockText)
+    closed.push({ workspaceId, id: pastId(lastMs), failedCount, text, count, length })
   }
 
   function record(request: FastifyRequest, status: number | null, durationMs: number): void {
@@ -135,23 +155,16 @@ export function createRequestLog(db: Db, log: FastifyBaseLogger, metrics: Metric
     const url = request.originalUrl
     const path = (url.includes('?') ? redactText(url) : url).slice(0, maxPathLength)
     const endedAtMs = Math.floor(monotonicMs + block.clockOffsetMs)
-    const entry: RequestEntry = [
-      endedAtMs,
-      caller.keyId,
-      request.method,
-      path,
-      status,
-      Math.round(durationMs),
-      request.id,
-    ]
     let length = path.length + entryLength
     if (status === null || status >= 400) {
       const failure = describeFailure(request)
-      entry.push(...failure)
       for (const text of failure) length += text?.length ?? 0
+      block.failures[block.count] = failure
       block.failedCount++
     }
-    block.entries.push(entry)
+    block.values.push(endedAtMs, caller.keyId, request.method, path, status, Math.round(durationMs), request.id)
+    block.lastMs = endedAtMs
+    block.count++
     block.length += length
     pendingLength += length
     if (!flushing) timer ??= setTimeout(flush, flushMs)
@@ -212,7 +225,7 @@ declare module 'fastify' {
   }
 }
 
-const isFull = ({ entries, length }: OpenBlock): boolean => entries.length >= maxBlockCount || length >= maxBlockLength
+const isFull = ({ count, length }: OpenBlock): boolean => count >= maxBlockCount || length >= maxBlockLength
 
 /** The rest of an entry: error and body. A GET has no body worth keeping. */
 function describeFailure({ failure, method, rawBody }: FastifyRequest): FailureEntry {

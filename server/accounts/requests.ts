@@ -11,7 +11,7 @@ import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { idAt, isUuid, msOfId } from '../lib/id.ts'
 import type { Page } from '../lib/page.ts'
-import { maxBlockMs, type RequestEntry } from './request-log.ts'
+import { type FailureEntry, maxBlockMs, parseBlock, type RequestEntry } from './request-log.ts'
 
 export type RequestFilter = {
   key_id?: string | undefined
@@ -37,7 +37,7 @@ export type LoggedRequest = {
 }
 
 /** A request and its position in the order of the list. */
-type Found = { entry: RequestEntry; blockId: string; index: number }
+type Found = { entry: RequestEntry; failure: FailureEntry | undefined; blockId: string; index: number }
 type RequestPosition = { ms: number; blockId: string; index: number }
 
 const firstRead = 100
@@ -59,10 +59,10 @@ export async function listRequests(
   for (let size = firstRead; ; size = Math.min(2 * size, maxRead)) {
     const blocks = await readBlocks(sql, workspaceId, filter, before, size)
     for (const { id, entries } of blocks) {
-      const requests: RequestEntry[] = entries ? JSON.parse(entries) : []
-      requests.forEach((entry, index) => {
-        const position = { entry, blockId: id, index }
-        if (isMatch(entry) && (!after || compare(positionOf(position), after) < 0)) found.push(position)
+      const requests = entries ? parseBlock(entries) : []
+      requests.forEach((request, index) => {
+        const position = { ...request, blockId: id, index }
+        if (isMatch(request.entry) && (!after || compare(positionOf(position), after) < 0)) found.push(position)
       })
     }
     found.sort((one, other) => compare(positionOf(other), positionOf(one)))
@@ -97,12 +97,10 @@ export async function requireRequest(
     ? await sql<{ entries: string }[]>`
         select entries from request_blocks where workspace_id = ${workspaceId} and id = ${blockId}`
     : []
-  const entries: RequestEntry[] = block ? JSON.parse(block.entries) : []
-  const entry = entries[Number(index)]
-  if (!entry) throw notFound('request')
-  const [request] = await toRequests(sql, workspaceId, [{ entry, blockId, index: Number(index) }])
+  const found = block && parseBlock(block.entries)[Number(index)]
+  const [request] = found ? await toRequests(sql, workspaceId, [{ ...found, blockId, index: Number(index) }]) : []
   if (!request) throw notFound('request')
-  return { ...request, body: entry[9] ?? null }
+  return { ...request, body: found?.failure?.[2] ?? null }
 }
 
 /** Blocks below `before`, newest first. `entries` is null if the block has no match. */
@@ -148,8 +146,9 @@ async function toRequests(sql: Sql, workspaceId: string, found: readonly Found[]
   const keys = await sql<{ id: string; name: string; prefix: string }[]>`
     select id, name, prefix from api_keys where workspace_id = ${workspaceId} and id = any(${keyIds}::uuid[])`
   const byId = new Map(keys.map((key) => [key.id, key]))
-  return found.map(({ entry, blockId, index }) => {
-    const [ms, keyId, method, path, status, duration_ms, request_id, code, message] = entry
+  return found.map(({ entry, failure, blockId, index }) => {
+    const [ms, keyId, method, path, status, duration_ms, request_id] = entry
+    const [code, message] = failure ?? []
     return {
       id: `${blockId}-${index}`,
       at: new Date(ms).toISOString(),
