@@ -406,6 +406,7 @@ export type ListConversationsQuery = {
   cursor?: string | undefined
   /** `activity`: by the last message, newest first. By creation when absent. Not together with `updated_after`. */
   sort?: "activity" | undefined
+  /** All when absent. */
   status?: "open" | "pending" | "closed" | undefined
   /** Only conversations of this contact. */
   contact_id?: string | undefined
@@ -452,6 +453,7 @@ export type ListSegmentsQuery = {
   limit?: number | undefined
   /** The `meta.next_cursor` of the page before. */
   cursor?: string | undefined
+  /** Only segments of this kind. */
   kind?: "static" | "dynamic" | undefined
 }
 
