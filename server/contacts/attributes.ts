@@ -24,7 +24,8 @@ export function requireAttributes(changes: Record<string, unknown>): AttributeCh
   if (entries.length > 2 * maxAttributes) throw badRequest(`attributes: must have at most ${maxAttributes} entries`)
   return Object.fromEntries(
     entries.map(([name, value]) => {
-      const where = `attributes.${name.slice(0, 60)}`
+      // An error starts with a path that a program can read, so other names are not part of it.
+      const where = /^\w+$/.test(name) ? `attributes.${name.slice(0, 60)}` : 'attributes'
       if (!namePattern.test(name)) {
         throw badRequest(`${where}: a name has 1 to 40 characters of a-z, 0-9 and _, and begins with a letter`)
       }

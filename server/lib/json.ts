@@ -91,7 +91,9 @@ export function requireStorable(value: unknown, schema: JsonSchema, path = ''): 
       const known = schema.properties ? schema.properties[name] : schema
       if (!known || !Object.hasOwn(schema.properties ?? { [name]: known }, name)) continue
       if (!schema.properties && !isStorable(name)) throw badRequest(`${path}: contains a character that is not text`)
-      requireStorable(field, known, path ? `${path}.${name}` : name)
+      // A name that the caller chose is part of the path only if it is a word.
+      const isNamed = schema.properties !== undefined || /^\w+$/.test(name)
+      requireStorable(field, known, isNamed ? (path ? `${path}.${name}` : name) : path)
     }
   }
 }
