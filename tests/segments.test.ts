@@ -346,3 +346,60 @@ test('deleting a segment while contacts are added causes no 500', async (t) => {
     assertRefused(await api.get(`/segments/${id}`), 404, 'not_found')
   }
 })
+
+test('a filter compares attributes as text and as numbers', async (t) => {
+  const { api } = await start(t)
+  const people: [string, Json][] = [
+    ['Ada', { plan: 'Pro', seats: 12, city: 'Zürich' }],
+    ['Ben', { plan: 'free', seats: 3.5 }],
+    ['Cy', { plan: 'PROFESSIONAL', seats: '40', trial: true }],
+    ['Di', {}],
+  ]
+  for (const [i, [name, attributes]] of people.entries()) {
+    const made = await api.post('/contacts', { phone: `+1415555030${i}`, name, attributes })
+    assert.equal(made.status, 201, made.text)
+  }
+  const find = async (...rules: Json[]) => {
+    const filter = { match: 'all', rules }
+    const made = await api.post('/segments', { name: JSON.stringify(rules).slice(0, 80), kind: 'dynamic', filter })
+    assert.equal(made.status, 201, made.text)
+    const listed = await api.get(`/segments/${made.body.data.id}/contacts`)
+    return listed.body.data
+      .map(({ name }: Json) => name)
+      .sort()
+      .join(' ')
+  }
+  const plan = 'attributes.plan'
+  const seats = 'attributes.seats'
+  assert.equal(await find({ field: plan, op: 'is', value: 'pro' }), 'Ada')
+  assert.equal(await find({ field: plan, op: 'is_not', value: 'PRO' }), 'Ben Cy Di')
+  assert.equal(await find({ field: plan, op: 'starts_with', value: 'pro' }), 'Ada Cy')
+  assert.equal(await find({ field: plan, op: 'contains', value: 'RE' }), 'Ben')
+  assert.equal(await find({ field: plan, op: 'not_contains', value: 'r%' }), 'Ada Ben Cy Di')
+  assert.equal(await find({ field: plan, op: 'is_set' }), 'Ada Ben Cy')
+  assert.equal(await find({ field: plan, op: 'is_not_set' }), 'Di')
+  assert.equal(await find({ field: 'attributes.city', op: 'is', value: 'ZÜRICH' }), 'Ada')
+  assert.equal(await find({ field: 'attributes.trial', op: 'is', value: 'true' }), 'Cy')
+  assert.equal(await find({ field: seats, op: 'gt', value: '3' }), 'Ada Ben')
+  assert.equal(await find({ field: seats, op: 'lt', value: '3.6' }), 'Ben')
+  assert.equal(await find({ field: seats, op: 'gt', value: '-1' }, { field: plan, op: 'is', value: 'free' }), 'Ben')
+  const refuse = async (rule: Json, message: string | RegExp) => {
+    const filter = { match: 'all', rules: [rule] }
+    assertRefused(
+      await api.post('/segments', { name: 'Refused', kind: 'dynamic', filter }),
+      400,
+      'bad_request',
+      message,
+    )
+  }
+  for (const field of [
+    'attributes.NAME',
+    'attributes.',
+    'attributes',
+    'attributes.a-b',
+    `attributes.${'a'.repeat(41)}`,
+  ])
+    await refuse({ field, op: 'is', value: 'x' }, /^filter\.rules\[0\]\.field: unknown; use one of /)
+  await refuse({ field: seats, op: 'gt', value: 'many' }, 'filter.rules[0].value: must be a number, such as 12 or -0.5')
+  await refuse({ field: seats, op: 'before', value: '3d' }, /^filter\.rules\[0\]\.op: unknown for attributes\.seats/)
+})

@@ -303,10 +303,10 @@ export type FilterGroup = {
 }
 
 export type FilterRule = {
-  /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not. */
-  field: "tag" | "name" | "email" | "company" | "phone" | "social_username" | "channel" | "created_at" | "opted_out" | "last_inbound_at" | "conversation_status"
+  /** Fields and their ops: `tag` has, not_has; `name` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `email` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `company` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `phone` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `social_username` is, is_not, contains, not_contains, starts_with, is_set, is_not_set; `channel` has, not_has; `created_at` before, after, is_set, is_not_set; `opted_out` is; `attributes.NAME` is, is_not, contains, not_contains, starts_with, is_set, is_not_set, gt, lt; `last_inbound_at` before, after, is_set, is_not_set; `conversation_status` is, is_not. */
+  field: "tag" | "name" | "email" | "company" | "phone" | "social_username" | "channel" | "created_at" | "opted_out" | "last_inbound_at" | "conversation_status" | unknown
   /** One of the ops of the field. */
-  op: "has" | "not_has" | "is" | "is_not" | "contains" | "not_contains" | "starts_with" | "is_set" | "is_not_set" | "before" | "after"
+  op: "has" | "not_has" | "is" | "is_not" | "contains" | "not_contains" | "starts_with" | "is_set" | "is_not_set" | "before" | "after" | "gt" | "lt"
   /** Required except for `is_set` and `is_not_set`. Text is compared without regard to case. A tag is its id or name; a time is a date-time, or an age such as `30d` or `12h`. */
   value?: string | undefined
 }

@@ -15,7 +15,7 @@ export type AttributeChanges = Record<string, AttributeValue | null>
 
 export const maxAttributes = 50
 const maxTextLength = 500
-const namePattern = /^[a-z][a-z0-9_]{0,39}$/
+export const namePattern = /^[a-z][a-z0-9_]{0,39}$/
 
 /** Throws 400 for the first invalid name or value. */
 export function requireAttributes(changes: Record<string, unknown>): AttributeChanges {

@@ -2,8 +2,10 @@
  * Translates the filter of a segment into a SQL condition on contact `c`. Pure.
  *
  * A field is a table of operators (ops). An op validates its value and turns it into SQL. A rule may be a group of rules, so
- * a filter has at most two levels. Fields of contacts are here. A room to the right adds its own fields in `app.ts`.
+ * a filter has at most two levels. Fields of contacts are here. A room to the right adds its own fields in `app.ts`. The field
+ * `attributes.NAME` stands for one field per name of an attribute.
  */
+import { namePattern } from '../contacts/attributes.ts'
 import { channels, hasChannel, hasTag } from '../contacts/contacts.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
@@ -20,7 +22,7 @@ export const maxRules = 50
 const maxTotalRules = 200
 
 /** The kind of a value, for the input of the dashboard. */
-export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean'] as const
+export const valueKinds = ['text', 'tag', 'channel', 'time', 'status', 'boolean', 'number'] as const
 
 /** The kind of value of an op. `fault` returns the error of an invalid value. */
 type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) => string | undefined }
@@ -28,7 +30,8 @@ type ValueRule = { value: (typeof valueKinds)[number]; fault: (value: string) =>
 export type Op = {
   /** Absent: the op takes no value. */
   takes?: ValueRule
-  condition: (sql: Sql, workspaceId: string, value: string) => Fragment
+  /** `name` is the name of the attribute in `attributes.NAME`. */
+  condition: (sql: Sql, workspaceId: string, value: string, name: string) => Fragment
 }
 export type FilterFields = Record<string, Record<string, Op>>
 
@@ -46,7 +49,7 @@ export function requireFilter(fields: FilterFields, { match, rules }: Filter): F
 }
 
 function requireRule(fields: FilterFields, { field, op, value }: Rule, path: string): Rule {
-  const ops = own(fields, field)
+  const ops = opsOf(fields, field)
   if (!ops) throw badRequest(`${path}.field: unknown; use one of ${Object.keys(fields).join(', ')}`)
   const known = own(ops, op)
   if (!known) throw badRequest(`${path}.op: unknown for ${field}; use one of ${Object.keys(ops).join(', ')}`)
@@ -55,6 +58,20 @@ function requireRule(fields: FilterFields, { field, op, value }: Rule, path: str
   const fault = known.takes ? known.takes.fault(text) : tooLong(text)
   if (fault) throw badRequest(`${path}.value: ${fault}`)
   return { field, op, value: text }
+}
+
+/** The field that stands for the attributes. */
+export const anyAttribute = 'attributes.NAME'
+
+/** The name of the attribute in `attributes.NAME`; undefined for every other field. */
+function attributeOf(field: string): string | undefined {
+  const name = field.startsWith('attributes.') ? field.slice('attributes.'.length) : ''
+  return namePattern.test(name) ? name : undefined
+}
+
+function opsOf(fields: FilterFields, field: string): Record<string, Op> | undefined {
+  if (field === anyAttribute) return undefined
+  return own(fields, attributeOf(field) === undefined ? field : anyAttribute)
 }
 
 export const isGroup = (rule: Rule | RuleGroup): rule is RuleGroup => !('field' in rule)
@@ -69,9 +86,9 @@ export function toCondition(sql: Sql, workspaceId: string, fields: FilterFields,
   const conditions = rules.map((rule) => {
     if (isGroup(rule)) return toCondition(sql, workspaceId, fields, rule)
     const { field, op, value = '' } = rule
-    const known = own(own(fields, field) ?? {}, op)
+    const known = own(opsOf(fields, field) ?? {}, op)
     if (!known) throw new Error(`a stored filter has the unknown rule ${field} ${op}`)
-    return known.condition(sql, workspaceId, value)
+    return known.condition(sql, workspaceId, value, attributeOf(field) ?? '')
   })
   const joined = conditions.reduce((one, other) =>
     match === 'all' ? sql`${one} and ${other}` : sql`${one} or ${other}`,
@@ -91,6 +108,7 @@ const textValue: ValueRule = { value: 'text', fault: blank }
 const tagValue: ValueRule = { value: 'tag', fault: blank }
 const channelValue: ValueRule = { value: 'channel', fault: notOneOf(channels) }
 const timeValue: ValueRule = { value: 'time', fault: notATime }
+const numberValue: ValueRule = { value: 'number', fault: notANumber }
 const booleanValue: ValueRule = { value: 'boolean', fault: notOneOf(['true', 'false']) }
 
 /** The fields of contacts. */
@@ -115,30 +133,65 @@ export const contactFields: FilterFields = {
       condition: (sql, _, value) => (value === 'true' ? sql`c.opted_out_at is not null` : sql`c.opted_out_at is null`),
     },
   },
+  [anyAttribute]: {
+    // Attributes have no folded copy, so the database folds both sides.
+    ...textOps(
+      (sql, name) => sql`lower(c.attributes ->> ${name}::text)`,
+      (sql, text) => sql`lower(${text}::text)`,
+    ),
+    gt: {
+      takes: numberValue,
+      condition: (sql, _, value, name) => sql`${numberOf(sql, name)} > ${value}::text::numeric`,
+    },
+    lt: {
+      takes: numberValue,
+      condition: (sql, _, value, name) => sql`${numberOf(sql, name)} < ${value}::text::numeric`,
+    },
+  },
 }
 
-type Expression = (sql: Sql) => Fragment
+/** The number in an attribute; null for a text or a boolean, which is neither greater nor less than a number. */
+const numberOf = (sql: Sql, name: string): Fragment =>
+  sql`case when jsonb_typeof(c.attributes -> ${name}::text) = 'number' then (c.attributes ->> ${name}::text)::numeric end`
 
-/** Ops on a folded text. A missing text differs from every text: it matches `is_not` and `not_contains`. */
-function textOps(key: Expression): Record<string, Op> {
-  const anywhere = (value: string) => `%${escapeLike(fold(value))}%`
-  const beginning = (value: string) => `${escapeLike(fold(value))}%`
+type Expression = (sql: Sql, name: string) => Fragment
+
+function folded(sql: Sql, text: string): Fragment {
+  return sql`${fold(text)}`
+}
+
+/**
+ * Ops on a folded text. A missing text differs from every text: it matches `is_not` and `not_contains`. `toKey` folds the value
+ * of a rule as the key is folded.
+ */
+function textOps(key: Expression, toKey = folded): Record<string, Op> {
+  const anywhere = (sql: Sql, value: string) => toKey(sql, `%${escapeLike(value)}%`)
+  const beginning = (sql: Sql, value: string) => toKey(sql, `${escapeLike(value)}%`)
   return {
-    is: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} = ${fold(value)}` },
-    is_not: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} is distinct from ${fold(value)}` },
-    contains: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} like ${anywhere(value)}` },
+    is: { takes: textValue, condition: (sql, _, value, name) => sql`${key(sql, name)} = ${toKey(sql, value)}` },
+    is_not: {
+      takes: textValue,
+      condition: (sql, _, value, name) => sql`${key(sql, name)} is distinct from ${toKey(sql, value)}`,
+    },
+    contains: {
+      takes: textValue,
+      condition: (sql, _, value, name) => sql`${key(sql, name)} like ${anywhere(sql, value)}`,
+    },
     not_contains: {
       takes: textValue,
-      condition: (sql, _, value) => sql`(${key(sql)} like ${anywhere(value)}) is not true`,
+      condition: (sql, _, value, name) => sql`(${key(sql, name)} like ${anywhere(sql, value)}) is not true`,
     },
-    starts_with: { takes: textValue, condition: (sql, _, value) => sql`${key(sql)} like ${beginning(value)}` },
-    is_set: { condition: (sql) => sql`${key(sql)} is not null` },
-    is_not_set: { condition: (sql) => sql`${key(sql)} is null` },
+    starts_with: {
+      takes: textValue,
+      condition: (sql, _, value, name) => sql`${key(sql, name)} like ${beginning(sql, value)}`,
+    },
+    is_set: { condition: (sql, _workspaceId, _value, name) => sql`${key(sql, name)} is not null` },
+    is_not_set: { condition: (sql, _workspaceId, _value, name) => sql`${key(sql, name)} is null` },
   }
 }
 
 /** Ops on a time, with a date-time or an age: `before 30d` is more than thirty days ago. A missing time matches neither. */
-export function timeOps(time: Expression): Record<string, Op> {
+export function timeOps(time: (sql: Sql) => Fragment): Record<string, Op> {
   return {
     before: { takes: timeValue, condition: (sql, _, value) => sql`${time(sql)} < ${momentOf(sql, value)}` },
     after: { takes: timeValue, condition: (sql, _, value) => sql`${time(sql)} > ${momentOf(sql, value)}` },
@@ -160,6 +213,11 @@ function tooLong(value: string): string | undefined {
 }
 
 const maxValueLength = 500
+
+function notANumber(value: string): string | undefined {
+  return /^-?\d{1,30}(\.\d{1,30})?$/.test(value) ? undefined : 'must be a number, such as 12 or -0.5'
+}
+
 const age = /^(\d{1,6})([dh])$/
 
 function notATime(value: string): string | undefined {

@@ -19,7 +19,7 @@ import {
   Uuid,
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
-import { type Filter, type FilterFields, maxRules } from './filter.ts'
+import { anyAttribute, type Filter, type FilterFields, maxRules } from './filter.ts'
 import {
   addMembers,
   countMembers,
@@ -44,7 +44,12 @@ export function filterSchema(fields: FilterFields) {
       field: Type.String({
         maxLength: 80,
         description: `Fields and their ops: ${known.join('; ')}.`,
-        ...inDocument({ enum: Object.keys(fields) }),
+        ...inDocument({
+          anyOf: [
+            { enum: Object.keys(fields).filter((field) => field !== anyAttribute) },
+            { pattern: '^attributes\\.[a-z][a-z0-9_]{0,39}$' },
+          ],
+        }),
       }),
       op: Type.String({
         maxLength: 80,

@@ -87,8 +87,10 @@ test('members build segments: every field describes its operators, and a filter 
     time: '30d',
     status: 'open',
     boolean: 'true',
+    number: '3',
   }
-  for (const { field, ops } of fields) {
+  for (const { field: listed, ops } of fields) {
+    const field = listed.replace('NAME', 'plan')
     for (const { op, value } of ops) {
       const rule = { field, op, ...(value ? { value: examples[value] } : {}) }
       requireFilter(filterFields, { match: 'all', rules: [rule] })

@@ -2,18 +2,21 @@
 import type { ReactNode } from 'react'
 import { Avatar } from '../../../ui/avatar.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
-import { SegmentedControl, Select } from '../../../ui/form.tsx'
+import { Input, SegmentedControl, Select } from '../../../ui/form.tsx'
 import { describeError, useCall } from '../lib/api.ts'
 import { useDebounced } from '../lib/hooks.ts'
 import { nameOf } from '../lib/people.ts'
 import { words } from '../words/words.ts'
 import {
+  attributeOf,
   completeFilter,
   type Fields,
   type Filter,
+  fieldOfAttribute,
   firstRule,
   type Group,
   isGroup,
+  listedField,
   opsOf,
   type Rule,
   valueKindOf,
@@ -156,12 +159,13 @@ type RuleLineProps = {
 }
 
 function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
+  const attribute = attributeOf(rule.field)
   return (
-    <fieldset className="segments-rule">
+    <fieldset className={attribute === undefined ? 'segments-rule' : 'segments-rule segments-rule-attribute'}>
       <legend className="offscreen">{builder.rule(name)}</legend>
       <Select
         aria-label={builder.field}
-        value={rule.field}
+        value={listedField(rule.field)}
         onChange={(event) => onChange(withField(fields, rule, event.target.value))}
       >
         {fields.map(({ field }) => (
@@ -170,6 +174,19 @@ function RuleLine({ fields, rule, name, onChange, onRemove }: RuleLineProps) {
           </option>
         ))}
       </Select>
+      {attribute !== undefined && (
+        <Input
+          aria-label={builder.attribute}
+          placeholder={builder.attribute}
+          value={attribute}
+          maxLength={40}
+          pattern="[a-z][a-z0-9_]*"
+          title={builder.attributeRule}
+          onChange={({ target }) =>
+            onChange({ ...rule, field: fieldOfAttribute(target.value.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')) })
+          }
+        />
+      )}
       <Select
         aria-label={builder.op}
         value={rule.op}

@@ -1,7 +1,7 @@
 /** A filter as text, such as "Tag has VIP and Last message received in the last 30 days". */
 import { useCall } from '../lib/api.ts'
 import { words } from '../words/words.ts'
-import { type Filter, isGroup, type Rule } from './rules.ts'
+import { attributeOf, type Filter, isGroup, type Rule } from './rules.ts'
 
 const { segments } = words
 
@@ -17,13 +17,15 @@ function describeFilter({ match, rules }: Filter, tags: ReadonlyMap<string, stri
   return described.join(match === 'all' ? segments.and : segments.or)
 }
 
+const describeField = (field: string): string => segments.fields[field] ?? attributeOf(field) ?? field
+
 function describeRule({ field, op, value }: Rule, tags: ReadonlyMap<string, string>): string {
   const [, count, unit] = /^(\d+)([dh])$/.exec(value ?? '') ?? []
   const age = segments.ages[op]
   if (count && unit && age) {
-    return `${segments.fields[field] ?? field} ${age(segments.spanOf(Number(count), unit === 'd' ? 'd' : 'h'))}`
+    return `${describeField(field)} ${age(segments.spanOf(Number(count), unit === 'd' ? 'd' : 'h'))}`
   }
-  return [segments.fields[field] ?? field, segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
+  return [describeField(field), segments.ops[op] ?? op, value ? describeValue(field, value, tags) : '']
     .filter(Boolean)
     .join(' ')
 }

@@ -8,8 +8,23 @@ export type Group = FilterGroup
 export type FieldView = ItemOf<'GET /segments/fields'>
 export type Fields = DataOf<'GET /segments/fields'>
 
+const attributePrefix = 'attributes.'
+/** In the list of fields, this one stands for all attributes. */
+const anyAttribute = 'attributes.NAME'
+
+/** The name of the attribute that a rule compares, empty while it is not typed yet; undefined for other fields. */
+export function attributeOf(field: string): string | undefined {
+  if (field === anyAttribute) return ''
+  return field.startsWith(attributePrefix) ? field.slice(attributePrefix.length) : undefined
+}
+
+export const fieldOfAttribute = (name: string): string => attributePrefix + name
+
+/** The entry of a field in the list of fields. */
+export const listedField = (field: string): string => (attributeOf(field) === undefined ? field : anyAttribute)
+
 export function opsOf(fields: Fields, field: string): FieldView['ops'] {
-  return fields.find((each) => each.field === field)?.ops ?? []
+  return fields.find((each) => each.field === listedField(field))?.ops ?? []
 }
 
 /** The value type of a rule. Null: the rule takes no value. */
@@ -20,7 +35,7 @@ export function valueKindOf(fields: Fields, { field, op }: Rule): FieldView['ops
 /** Changes the field of a rule. Keeps the operator if the new field has it, and the value if its type is the same. */
 export function withField(fields: Fields, rule: Rule, field: string): Rule {
   const op = opsOf(fields, field).some((each) => each.op === rule.op) ? rule.op : (opsOf(fields, field)[0]?.op ?? '')
-  const changed = { field, op, value: '' }
+  const changed = { field: field === anyAttribute ? attributePrefix : field, op, value: '' }
   return valueKindOf(fields, changed) === valueKindOf(fields, rule) ? { ...changed, value: rule.value } : changed
 }
 
@@ -32,7 +47,7 @@ export const firstRule = (fields: Fields): Rule => ({
 
 export const isGroup = (rule: Rule | Group): rule is Group => 'rules' in rule
 
-/** The filter if every rule that takes a value has one, else undefined. */
+/** The filter if every rule has its value and the name of its attribute, else undefined. */
 export function completeFilter(fields: Fields, { match, rules }: Filter): Filter | undefined {
   const completed = rules.map((rule) => (isGroup(rule) ? completeGroup(fields, rule) : completeRule(fields, rule)))
   const complete = completed.filter((rule) => rule !== undefined)
@@ -45,6 +60,7 @@ function completeGroup(fields: Fields, { match, rules }: Group): Group | undefin
 }
 
 function completeRule(fields: Fields, { field, op, value = '' }: Rule): Rule | undefined {
+  if (attributeOf(field) === '') return undefined
   if (valueKindOf(fields, { field, op }) === null) return { field, op }
   return value.trim() === '' ? undefined : { field, op, value }
 }

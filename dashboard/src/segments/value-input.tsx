@@ -28,6 +28,7 @@ export function ValueInput({ kind, value, onChange }: ValueProps & { kind: Field
       return (
         <Input
           aria-label={builder.value}
+          inputMode={kind === 'number' ? 'decimal' : 'text'}
           value={value}
           maxLength={500}
           onChange={(event) => onChange(event.target.value)}
