@@ -122,15 +122,29 @@ export async function toConversations(
 export type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
   Omit<Conversation['contact'], 'id' | 'tags'> & { tag_ids: string; label_ids: string }
 
-/** Completes the row in place: copying it takes longer than reading it. */
+/** Names every field: an object with a fixed shape is written as JSON faster than a row of the driver. */
 function toConversation(
   row: ConversationRow,
   tagsOf: (ids: string) => Tag[],
   labelsOf: (ids: string) => Label[],
 ): Conversation {
   const { contact_id: id, phone, social_username, name, email, company } = row
-  const contact = { id, phone, social_username, name, email, company, tags: tagsOf(row.tag_ids) }
-  return Object.assign(row, { labels: labelsOf(row.label_ids), contact })
+  return {
+    id: row.id,
+    channel: row.channel,
+    contact_id: row.contact_id,
+    status: row.status,
+    assigned_agent_id: row.assigned_agent_id,
+    last_message_text: row.last_message_text,
+    last_message_at: row.last_message_at,
+    last_inbound_at: row.last_inbound_at,
+    unread_count: row.unread_count,
+    labels: labelsOf(row.label_ids),
+    snoozed_until: row.snoozed_until,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    contact: { id, phone, social_username, name, email, company, tags: tagsOf(row.tag_ids) },
+  }
 }
 
 export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
