@@ -1,7 +1,8 @@
 /** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
+import { splitList } from '../lib/id-lists.ts'
 import { emit } from '../webhooks/emit.ts'
-import { resolveTagsOf, splitIds, type Tag, tagIds, tagsJson } from './tags.ts'
+import { resolveTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
 
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
@@ -36,7 +37,7 @@ export async function toContacts<Contact extends { channels: string[]; tags: Tag
   const tagsOf = await resolveTagsOf(sql, workspaceId, rows)
   // Completes the rows in place: copying them takes longer than reading them.
   return rows.map((row) => {
-    const channels = [...new Set(splitIds(row.channel_names))].sort()
+    const channels = [...new Set(splitList(row.channel_names))].sort()
     return Object.assign(row, { channels, tags: tagsOf(row.tag_ids) }) as unknown as Contact
   })
 }

@@ -7,6 +7,7 @@
 import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { resolveLists } from '../lib/id-lists.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 
@@ -41,10 +42,7 @@ export const tagsJson = (sql: Sql): Fragment => sql`coalesce((
   where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), '[]')`
 
-/**
- * The ids of the tags of contact `c`, separated by spaces, for `resolveTagsOf`. For pages: with the names in JSON, a page of 50
- * took twice as long.
- */
+/** The ids of the tags of contact `c`, separated by spaces, for `resolveTagsOf`. */
 export const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select ct.tag_id from contact_tags ct where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), ' ')`
@@ -52,30 +50,13 @@ export const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
 export type Tag = { id: string; name: string; color: string }
 
 /** Reads the tags that the rows of a page name. Returns the tags of a row, by name. */
-export async function resolveTagsOf(
-  sql: Sql,
-  workspaceId: string,
-  rows: readonly { tag_ids: string }[],
-): Promise<(ids: string) => Tag[]> {
-  const ids = [...new Set(rows.flatMap(({ tag_ids }) => splitIds(tag_ids)))]
-  if (ids.length === 0) return () => []
-  const tags = await sql<Tag[]>`
-    select id, name, color from tags where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
-    order by name_key`
-  return createPicker(tags)
-}
-
-/** Returns those of `sorted` with the given ids, in their order. */
-export function createPicker<Item extends { id: string }>(sorted: readonly Item[]): (ids: string) => Item[] {
-  const ranks = new Map(sorted.map(({ id }, rank) => [id, rank]))
-  return (ids) => {
-    if (ids === '') return []
-    const found = splitIds(ids).flatMap((id) => ranks.get(id) ?? [])
-    return found.sort((a, b) => a - b).flatMap((rank) => sorted[rank] ?? [])
-  }
-}
-
-export const splitIds = (ids: string): string[] => (ids === '' ? [] : ids.split(' '))
+export const resolveTagsOf = (sql: Sql, workspaceId: string, rows: readonly { tag_ids: string }[]) =>
+  resolveLists(
+    rows.map(({ tag_ids }) => tag_ids),
+    (ids) => sql<Tag[]>`
+      select id, name, color from tags where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+      order by name_key`,
+  )
 
 /**
  * Returns the ids of these tags, and creates those that do not exist. They cannot be deleted until the transaction ends. Call it

@@ -4,10 +4,11 @@
  * A name is unique without regard to case, in the spelling of its first use. The first use creates the label, and it stays
  * until a member deletes it. Labels are locked before conversations (see the lock order in ARCHITECTURE.md).
  */
-import { createPicker, readTagName, splitIds } from '../contacts/tags.ts'
+import { readTagName } from '../contacts/tags.ts'
 import { type Db, type Fragment, isDuplicate, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
+import { resolveLists } from '../lib/id-lists.ts'
 import { colorOf, fold } from '../lib/text.ts'
 
 export type Label = { id: string; name: string; color: string }
@@ -31,18 +32,13 @@ export const labelIds = (sql: Sql): Fragment => sql`array_to_string(array(
 ), ' ')`
 
 /** Reads the labels that the rows of a page name. Returns the labels of a row, by name. */
-export async function resolveLabelsOf(
-  sql: Sql,
-  workspaceId: string,
-  rows: readonly { label_ids: string }[],
-): Promise<(ids: string) => Label[]> {
-  const ids = [...new Set(rows.flatMap(({ label_ids }) => splitIds(label_ids)))]
-  if (ids.length === 0) return () => []
-  const labels = await sql<Label[]>`
-    select id, name, color from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
-    order by name_key`
-  return createPicker(labels)
-}
+export const resolveLabelsOf = (sql: Sql, workspaceId: string, rows: readonly { label_ids: string }[]) =>
+  resolveLists(
+    rows.map(({ label_ids }) => label_ids),
+    (ids) => sql<Label[]>`
+      select id, name, color from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+      order by name_key`,
+  )
 
 export async function listLabels(sql: Sql, workspaceId: string): Promise<Label[]> {
   return sql<Label[]>`

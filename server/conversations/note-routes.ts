@@ -17,7 +17,7 @@ import {
 } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { listMembersOnline } from './presence.ts'
-import { createNote, listNotes, maxNoteLength, type TimelineEntry } from './timeline.ts'
+import { createNote, listTimeline, maxNoteLength, type TimelineEntry } from './timeline.ts'
 
 const tags = ['Conversations']
 
@@ -94,7 +94,7 @@ export const noteRoutes = (db: Db, signals: Signals) => async (app: App) => {
       },
     },
     async ({ caller, params, query }) => {
-      const { data, meta } = await listNotes(db, caller.workspaceId, params.id, readPosition(query))
+      const { data, meta } = await listTimeline(db, caller.workspaceId, params.id, readPosition(query), 'note')
       return { data: data.map(toNote), meta }
     },
   )

@@ -58,17 +58,19 @@ export type TimelineEntry = {
 
 type StoredEntry = Omit<TimelineEntry, 'member' | 'details'> & { member_id: string | null; details: StoredDetails }
 
-/** A page, newest first. 404 when the workspace does not have the conversation. */
+/** A page of all entries or of one kind, newest first. 404 when the workspace does not have the conversation. */
 export async function listTimeline(
   sql: Sql,
   workspaceId: string,
   conversationId: string,
   { limit, before }: Position,
+  kind?: TimelineEntry['kind'],
 ): Promise<Page<TimelineEntry>> {
   await requireExisting(sql, workspaceId, conversationId)
   const rows = await sql<StoredEntry[]>`
     select id, kind, member_id, text, details, created_at from timeline_entries
     where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and id < ${before}
+      and ${kind ? sql`kind = ${kind}` : sql`true`}
     order by id desc
     limit ${limit + 1}`
   return toPage(await resolveMembers(sql, workspaceId, rows), limit)
@@ -127,22 +129,6 @@ export async function createNote(
   const [note] = await resolveMembers(sql, workspaceId, rows)
   if (!note) throw notFound('conversation')
   return note
-}
-
-/** The notes of a conversation, newest first. 404 when the workspace does not have the conversation. */
-export async function listNotes(
-  sql: Sql,
-  workspaceId: string,
-  conversationId: string,
-  { limit, before }: Position,
-): Promise<Page<TimelineEntry>> {
-  await requireExisting(sql, workspaceId, conversationId)
-  const rows = await sql<StoredEntry[]>`
-    select id, kind, member_id, text, details, created_at from timeline_entries
-    where workspace_id = ${workspaceId} and conversation_id = ${conversationId} and kind = 'note' and id < ${before}
-    order by id desc
-    limit ${limit + 1}`
-  return toPage(await resolveMembers(sql, workspaceId, rows), limit)
 }
 
 /** The stored author of an entry. */

@@ -1,9 +1,7 @@
 /** The recorded events, newest first, with filters in the URL. A row opens the event. */
-import { useEffect } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
 import { SearchInput, Select } from '../../../ui/form.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
@@ -11,13 +9,13 @@ import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LoadMore } from '../ui/load-more.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
+import { Page } from '../ui/page.tsx'
 import { splitUrl } from '../webhooks/endpoint.tsx'
 import { statusTones } from '../webhooks/use-deliveries.ts'
 import { words } from '../words/words.ts'
 import { EventDialog } from './event.tsx'
-import { countNewItems, newItemsPollMs } from './new-items.ts'
+import { newItemsPollMs } from './new-items.ts'
+import { StillList } from './still-list.tsx'
 
 const { developers } = words
 const { events: text } = developers
@@ -73,38 +71,18 @@ export function Events() {
 function EventList({ query, isFiltered }: { query: EventQuery; isFiltered: boolean }) {
   const pages = usePages('GET /events', { query }, { keepPrevious: true, isStill: true })
   const newest = useCall('GET /events', { query: { ...query, limit: 50 } }, { pollMs: newItemsPollMs })
-  const { items, hasNextPage } = pages
-  const { count, isMore } = countNewItems(pages, newest)
-  const isEmpty = items.length === 0
-  // No row moves if there is none.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `query` is a new object in each render.
-  useEffect(() => {
-    if (isEmpty && count > 0) void restartPages('GET /events', { query })
-  }, [isEmpty, count])
   // The states of the events shown change in place.
   const current = new Map(newest.data?.map((each) => [each.id, each]))
   return (
-    <Card flush>
-      <QueryView query={pages}>
-        {() => (
-          <>
-            <div aria-live="polite">
-              {!isEmpty && count > 0 && (
-                <div className="dev-new">
-                  <Button size="small" icon="refresh" onClick={() => void restartPages('GET /events', { query })}>
-                    {text.showNew(count, isMore)}
-                  </Button>
-                </div>
-              )}
-            </div>
-            {isEmpty && !hasNextPage && <Nothing isFiltered={isFiltered} />}
-            {isEmpty && hasNextPage && <p className="soft dev-searching">{developers.searching}</p>}
-            {!isEmpty && <Table events={items.map((item) => current.get(item.id) ?? item)} />}
-            <LoadMore pages={pages} />
-          </>
-        )}
-      </QueryView>
-    </Card>
+    <StillList
+      pages={pages}
+      newest={newest}
+      showNewText={text.showNew}
+      onShowNew={() => void restartPages('GET /events', { query })}
+      empty={<Nothing isFiltered={isFiltered} />}
+    >
+      <Table events={pages.items.map((item) => current.get(item.id) ?? item)} />
+    </StillList>
   )
 }
 

@@ -1,8 +1,7 @@
 /** The request log, newest first, with filters in the URL. A row opens the request. */
-import { type ReactNode, useEffect } from 'react'
+import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../../ui/button.tsx'
-import { Card } from '../../../ui/card.tsx'
 import { SearchInput, Select } from '../../../ui/form.tsx'
 import { EmptyState } from '../../../ui/state.tsx'
 import { type ItemOf, restartPages, useCall, usePages } from '../lib/api.ts'
@@ -10,12 +9,12 @@ import { useDebounced, useSearchParam } from '../lib/hooks.ts'
 import { formatExact } from '../lib/time.ts'
 import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
-import { LoadMore } from '../ui/load-more.tsx'
-import { Page, QueryView } from '../ui/page.tsx'
+import { Page } from '../ui/page.tsx'
 import { words } from '../words/words.ts'
-import { countNewItems, newItemsPollMs } from './new-items.ts'
+import { newItemsPollMs } from './new-items.ts'
 import { RequestDialog } from './request.tsx'
 import { StatusBadge } from './status.tsx'
+import { StillList } from './still-list.tsx'
 
 const { developers } = words
 const { requests: text } = developers
@@ -88,37 +87,16 @@ export function Requests() {
 function RequestList({ query, empty }: { query: Record<string, string>; empty: ReactNode }) {
   const pages = usePages('GET /requests', { query }, { keepPrevious: true, isStill: true })
   const newest = useCall('GET /requests', { query: { ...query, limit: 50 } }, { pollMs: newItemsPollMs })
-  const { items, hasNextPage } = pages
-  const { count, isMore } = countNewItems(pages, newest)
-  const isEmpty = items.length === 0
-  const show = () => void restartPages('GET /requests', { query })
-  // No row moves if there is none.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `query` is a new object in each render.
-  useEffect(() => {
-    if (isEmpty && count > 0) void restartPages('GET /requests', { query })
-  }, [isEmpty, count])
   return (
-    <Card flush>
-      <QueryView query={pages}>
-        {() => (
-          <>
-            <div aria-live="polite">
-              {!isEmpty && count > 0 && (
-                <div className="dev-new">
-                  <Button size="small" icon="refresh" onClick={show}>
-                    {text.showNew(count, isMore)}
-                  </Button>
-                </div>
-              )}
-            </div>
-            {isEmpty && !hasNextPage && empty}
-            {isEmpty && hasNextPage && <p className="soft dev-searching">{developers.searching}</p>}
-            {!isEmpty && <Table requests={items} />}
-            <LoadMore pages={pages} />
-          </>
-        )}
-      </QueryView>
-    </Card>
+    <StillList
+      pages={pages}
+      newest={newest}
+      showNewText={text.showNew}
+      onShowNew={() => void restartPages('GET /requests', { query })}
+      empty={empty}
+    >
+      <Table requests={pages.items} />
+    </StillList>
   )
 }
 
