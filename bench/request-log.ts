@@ -4,7 +4,6 @@
  * Rounds of requests and rounds of log entries alternate, so both are measured under the same load of the machine. Two services
  * in turns, one of them without the log, do not measure it: beside other programs, two equal services differ by 10 %.
  */
-import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest, onResponseHookHandler } from 'fastify'
 import pino from 'pino'
@@ -14,6 +13,7 @@ import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId } from '../server/lib/id.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import type { App } from '../server/lib/server.ts'
+import { type Cpu, cpuPer, readCpu, readOwnCpuUs } from './cpu.ts'
 import type { Figure } from './figure.ts'
 import { createKeys, discard, measureLoad, type Service, startService, toRequest } from './service.ts'
 
@@ -25,12 +25,6 @@ const entriesPerRound = 10_000
 const entriesPerTurn = 500
 /** The log of a round is written within this time after it. */
 const flushMs = 1_300
-/** Of Linux: the unit of CPU times in /proc. */
-const tickUs = 10_000
-
-/** Microseconds per request. */
-type Cost = { process: number; database: number }
-
 export async function benchRequestLog(): Promise<Figure[]> {
   const service = await startService()
   const keys = await createKeys(service, keyCount)
@@ -40,13 +34,12 @@ export async function benchRequestLog(): Promise<Figure[]> {
   const db = connect({ database: address, max: 1 })
   const [backend] = await db<{ pid: number }[]>`select pg_backend_pid() as pid`
   const logPid = backend?.pid ?? 0
-  const postmasterPid = readProcess(logPid)?.parentPid ?? 0
   const { record, stop } = createRecorder(db)
 
-  const logCosts: Cost[] = []
-  const requestCosts: Cost[] = []
+  const logCosts: Cpu[] = []
+  const requestCosts: Cpu[] = []
   for (let round = 0; round <= rounds; round++) {
-    requestCosts.push(await measureRequests(service, requests, postmasterPid))
+    requestCosts.push(await measureRequests(service, requests))
     logCosts.push(await measureEntries(record, service.workspaceId, logPid))
   }
   await stop()
@@ -97,58 +90,36 @@ function createRecorder(db: Db): { record: (workspaceId: string) => void; stop: 
   }
 }
 
-async function measureEntries(record: (workspaceId: string) => void, workspaceId: string, logPid: number) {
-  const before = { process: process.cpuUsage(), database: readProcess(logPid)?.cpuUs ?? 0 }
+async function measureEntries(
+  record: (workspaceId: string) => void,
+  workspaceId: string,
+  logPid: number,
+): Promise<Cpu> {
+  const before = { process: process.cpuUsage(), database: readOwnCpuUs(logPid) }
   for (let i = 0; i < entriesPerRound; i += entriesPerTurn) {
     for (let entry = 0; entry < entriesPerTurn; entry++) record(workspaceId)
     await nextTurn()
   }
   await sleep(flushMs)
   const { user, system } = process.cpuUsage(before.process)
-  const database = (readProcess(logPid)?.cpuUs ?? 0) - before.database
-  return { process: (user + system) / entriesPerRound, database: database / entriesPerRound }
+  const database = readOwnCpuUs(logPid) - before.database
+  return { node: (user + system) / entriesPerRound, database: database / entriesPerRound }
 }
 
-async function measureRequests(service: Service, requests: string[], postmasterPid: number): Promise<Cost> {
+async function measureRequests(service: Service, requests: string[]): Promise<Cpu> {
   await service.db`truncate api_key_windows`
-  const before = readCpu(service.pid, postmasterPid)
+  const before = readCpu(service)
   const measured = await measureLoad({ port: service.port, requests, connections, seconds, warmUpSeconds: 0 })
   await sleep(flushMs)
-  const after = readCpu(service.pid, postmasterPid)
   if (measured.failures > 0) throw new Error(`${measured.failures} responses were not 200`)
-  return {
-    process: (after.process - before.process) / measured.requests,
-    database: (after.database - before.database) / measured.requests,
-  }
+  return cpuPer(before, readCpu(service), measured.requests)
 }
 
-/** Microseconds of the service, and of all processes of its database. */
-function readCpu(pid: number, postmasterPid: number): Cost {
-  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
-  const ofDatabase = all.filter(({ parentPid }) => parentPid === postmasterPid)
-  return {
-    process: readProcess(pid)?.cpuUs ?? 0,
-    database: ofDatabase.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
-  }
-}
-
-/** Undefined if the process has ended. */
-function readProcess(pid: number): { parentPid: number; cpuUs: number } | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program, which may contain spaces, is in brackets.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return { parentPid: Number(fields[1]), cpuUs: (Number(fields[11]) + Number(fields[12])) * tickUs }
-  } catch {
-    return undefined
-  }
-}
-
-const totalOf = ({ process, database }: Cost): number => process + database
+const totalOf = ({ node, database }: Cpu): number => node + database
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-function describe(costs: readonly Cost[]): string {
-  const medianOf = (pick: (cost: Cost) => number) => median(costs.slice(1).map(pick)).toFixed(1)
-  return `${medianOf((cost) => cost.process)} µs of the service and ${medianOf((cost) => cost.database)} µs of the database`
+function describe(costs: readonly Cpu[]): string {
+  const medianOf = (pick: (cost: Cpu) => number) => median(costs.slice(1).map(pick)).toFixed(1)
+  return `${medianOf((cost) => cost.node)} µs of the service and ${medianOf((cost) => cost.database)} µs of the database`
 }

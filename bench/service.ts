@@ -22,6 +22,7 @@ export type Service = {
   port: number
   url: string
   pid: number
+  postmasterPid: number
   workspaceId: string
   dataDir: string
   db: Db
@@ -52,6 +53,7 @@ export async function startService(
     port,
     url,
     pid: child.pid ?? 0,
+    postmasterPid: Number.parseInt(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8'), 10),
     workspaceId,
     dataDir,
     db,
