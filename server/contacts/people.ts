@@ -42,11 +42,22 @@ const usernameOf = ({ channel, username }: Pick<PersonRef, 'channel' | 'username
   (channel === 'social' && username) || null
 const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))
 
-export type CreatedPerson = { workspace_id: string; channel: ChannelName; external_id: string; contact_id: string }
+export type CreatedPerson = {
+  workspace_id: string
+  channel: ChannelName
+  /** The deciding identity, and the other one. */
+  external_id: string
+  second_id: string | null
+  contact_id: string
+  phone: string | null
+  name: string | null
+  email: string | null
+  social_username: string | null
+}
 
 /**
- * Creates the contacts that do not exist. Returns only those that this call created. Without `emits` the caller records the
- * events in the same transaction.
+ * Creates the contacts that do not exist, with all their identities. Returns only those that this call created. Without
+ * `emits` the caller records the events in the same transaction.
  */
 export async function createPeople(
   sql: Sql,
@@ -55,11 +66,12 @@ export async function createPeople(
 ): Promise<CreatedPerson[]> {
   const rows = people.map((person) => {
     const id = newId()
-    const [external_id = ''] = identitiesOf(person)
+    const [external_id = '', second_id] = identitiesOf(person)
     return {
       workspace_id: person.workspace_id,
       channel: person.channel,
       external_id,
+      second_id,
       id,
       phone: person.phone && withoutOldPrefix(person.phone),
       name: textOrNull(person.name),
@@ -82,8 +94,8 @@ export async function createPeople(
     input as (
       select distinct on (workspace_id, channel, external_id) *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
-        workspace_id uuid, channel text, external_id text, id uuid, phone text, name text, name_key text, email text,
-        email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
+        workspace_id uuid, channel text, external_id text, second_id text, id uuid, phone text, name text, name_key text,
+        email text, email_key text, company text, company_key text, social_username text, social_username_key text, avatar_url text,
         attributes jsonb, opted_out boolean, created_at timestamptz
       )
       order by workspace_id, channel, external_id, id
@@ -94,6 +106,15 @@ export async function createPeople(
       select workspace_id, channel, external_id, id from input
       on conflict do nothing
       returning contact_id
+    ),
+    -- Their second identities. One that belongs to another contact stays there.
+    inserted_second_identities as (
+      insert into contact_identities (workspace_id, channel, external_id, contact_id)
+      select i.workspace_id, i.channel, i.second_id, i.id
+      from input i join inserted_identities n on n.contact_id = i.id
+      where i.second_id is not null
+      order by i.workspace_id, i.channel, i.second_id
+      on conflict do nothing
     ),
     -- Their contacts.
     inserted_contacts as (
@@ -109,10 +130,10 @@ export async function createPeople(
     -- With the channel and the identity, for the event and the caller.
     created as (
       select m.workspace_id, m.id, m.phone, m.social_username, m.name, m.email, m.company, m.avatar_url, m.attributes,
-        m.opted_out_at, m.created_at, m.updated_at, i.channel, i.external_id
+        m.opted_out_at, m.created_at, m.updated_at, i.channel, i.external_id, i.second_id
       from inserted_contacts m join input i on i.id = m.id
     )${emits ? sql`, ${emitCreated(sql, sql`created`)}` : sql``}
-    select workspace_id, channel, external_id, id as contact_id from created`
+    select workspace_id, channel, external_id, second_id, id as contact_id, phone, name, email, social_username from created`
 }
 
 export type PersonDetails = { workspace_id: string; contact_id: string; channel: ChannelName } & Pick<

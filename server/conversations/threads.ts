@@ -2,8 +2,8 @@
  * Threads: the contact and the conversation of people as a channel identifies them, found or created in bulk.
  *
  * Most people are known, so finding them is one statement. For the others it creates first the contact and then the
- * conversation, each in one statement with its event, and finds them again. A crash in between leaves a contact without a
- * conversation; the next message creates it.
+ * conversation, each in one statement with its event. A crash in between leaves a contact without a conversation; the next
+ * message creates it.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
 import { type CreatedPerson, createPeople, enrichPeople, identitiesOf, type PersonRef } from '../contacts/people.ts'
@@ -32,31 +32,24 @@ export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & 
   identity_count: number
 }
 
-/** The threads of these people, in order; undefined for an unknown person. */
+/** The threads of these people, in order; undefined for an unknown person. A person's first identity decides. */
 export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promise<(FoundThread | undefined)[]> {
-  const indexes: number[] = []
-  const workspaceIds: string[] = []
-  const channels: string[] = []
-  const identities: string[] = []
-  people.forEach((who, index) => {
-    for (const identity of identitiesOf(who)) {
-      indexes.push(index)
-      workspaceIds.push(who.workspace_id)
-      channels.push(who.channel)
-      identities.push(identity)
-    }
-  })
+  const identities = people.map(identitiesOf)
+  // Two joins by key: sorting and counting the identities of each person took twice as long.
   const found = await sql<FoundThread[]>`
     with known_people as (
-      select distinct on (p.index) p.index, p.workspace_id, p.channel, i.contact_id,
-        count(*) over (partition by p.index, i.contact_id)::int as identity_count
-      from unnest(${indexes}::int[], ${workspaceIds}::uuid[], ${channels}::text[], ${identities}::text[]) with ordinality
-        as p (index, workspace_id, channel, identity, rank)
-      join contact_identities i
-        on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.identity
-      order by p.index, p.rank
+      select p.index, p.workspace_id, p.channel, coalesce(a.contact_id, b.contact_id) as contact_id,
+        case when a.contact_id = b.contact_id then 2 else 1 end as identity_count
+      from unnest(${people.map(({ workspace_id }) => workspace_id)}::uuid[],
+        ${people.map(({ channel }) => channel)}::text[], ${identities.map(([first]) => first ?? null)}::text[],
+        ${identities.map(([, second]) => second ?? null)}::text[]) with ordinality
+        as p (workspace_id, channel, first_id, second_id, index)
+      left join contact_identities a
+        on a.workspace_id = p.workspace_id and a.channel = p.channel and a.external_id = p.first_id
+      left join contact_identities b
+        on b.workspace_id = p.workspace_id and b.channel = p.channel and b.external_id = p.second_id
     )
-    select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
+    select p.index::int - 1 as index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
       v.id as conversation_id, v.last_inbound_at
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
@@ -77,9 +70,36 @@ export async function resolvePeople(
   const unknown = people.filter((_, i) => !found[i])
   if (unknown.length === 0) return { found, made: [] }
   const made = await createPeople(sql, unknown)
-  const all = await findThreads(sql, people)
-  await storeNewDetails(sql, people, all)
-  return { found: all, made }
+  const created = toNewThreads(unknown, made)
+  // Another caller has created these contacts meanwhile.
+  const others = unknown.filter((_, i) => !created[i])
+  const late = others.length > 0 ? await findThreads(sql, others) : []
+  const resolved = fillGaps(created, late)
+  await storeNewDetails(sql, unknown, resolved)
+  return { found: fillGaps(found, resolved), made }
+}
+
+/** Replaces each undefined entry with the next of `values`. */
+function fillGaps<Value>(list: readonly (Value | undefined)[], values: readonly (Value | undefined)[]) {
+  let next = 0
+  return list.map((entry) => entry ?? values[next++])
+}
+
+/** The threads of people whose contacts were just created; undefined for the others. */
+function toNewThreads(people: readonly PersonRef[], made: readonly CreatedPerson[]): (FoundThread | undefined)[] {
+  const keyOf = (workspaceId: string, channel: string, identity = '') => `${workspaceId} ${channel} ${identity}`
+  const byIdentity = new Map(made.map((one) => [keyOf(one.workspace_id, one.channel, one.external_id), one]))
+  return people.map((who, index) => {
+    const identities = identitiesOf(who)
+    const created = byIdentity.get(keyOf(who.workspace_id, who.channel, identities[0]))
+    if (!created) return undefined
+    const { contact_id, phone, name, email, social_username, external_id, second_id } = created
+    const identity_count = identities.filter((identity) => identity === external_id || identity === second_id).length
+    return {
+      ...{ index, contact_id, phone, name, email, social_username, identity_count },
+      ...{ conversation_id: null, last_inbound_at: null },
+    }
+  })
 }
 
 /** The threads of these people, created where missing. `known`: the result of a `findThreads` just before. */
@@ -93,15 +113,29 @@ export async function resolveThreads(
   // A round finds or creates everything, unless a contact is erased or merged meanwhile.
   for (let round = 0; round < maxRounds; round++) {
     const resolved = await resolvePeople(sql, people, found)
-    found = resolved.found
     for (const { contact_id } of resolved.made) created.add(contact_id)
-    const missing = listMissing(people, found)
-    if (missing.length === 0) break
-    await createConversations(sql, missing)
+    const missing = listMissing(people, resolved.found)
+    const conversations = missing.length > 0 ? await createConversations(sql, missing) : []
+    found = addConversations(people, resolved.found, conversations)
+    if (found.every((thread) => thread?.conversation_id)) break
+    // Another caller created a conversation, or its contact is gone.
     found = await findThreads(sql, people)
     if (found.every((thread) => thread?.conversation_id)) break
   }
   return (found ?? []).map((thread) => toThread(thread, thread !== undefined && created.delete(thread.contact_id)))
+}
+
+function addConversations(
+  people: readonly PersonRef[],
+  found: readonly (FoundThread | undefined)[],
+  conversations: readonly CreatedConversation[],
+): readonly (FoundThread | undefined)[] {
+  if (conversations.length === 0) return found
+  const ids = new Map(conversations.map(({ contact_id, channel, id }) => [`${contact_id} ${channel}`, id]))
+  return found.map((thread, i) => {
+    if (!thread || thread.conversation_id) return thread
+    return { ...thread, conversation_id: ids.get(`${thread.contact_id} ${people[i]?.channel}`) ?? null }
+  })
 }
 
 /** Each round loses a race against another erasure or merge of the same contact, so few rounds are enough. */
@@ -154,12 +188,18 @@ async function storeNewDetails(
 
 type NewConversation = { workspace_id: string; channel: ChannelName; contact_id: string }
 
-async function createConversations(sql: Sql, conversations: readonly NewConversation[]): Promise<void> {
+type CreatedConversation = { id: string; channel: ChannelName; contact_id: string }
+
+/** Creates conversations. Returns only those that this call created. */
+async function createConversations(
+  sql: Sql,
+  conversations: readonly NewConversation[],
+): Promise<readonly CreatedConversation[]> {
   const rows = conversations.map((conversation) => {
     const id = newId()
     return { ...conversation, id, created_at: timeOfId(id) }
   })
-  await sql`
+  return sql<CreatedConversation[]>`
     with
     -- The conversations to create.
     input as (
@@ -200,5 +240,5 @@ async function createConversations(sql: Sql, conversations: readonly NewConversa
         ) as conversation`,
       ),
     })}
-    select id from inserted_conversations`
+    select id, channel, contact_id from inserted_conversations`
 }

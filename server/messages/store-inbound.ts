@@ -107,16 +107,15 @@ async function insertMessages(
       insert into messages (workspace_id, conversation_id, id, direction, sender_type, content_type, content_text,
         content, media_url, external_id, status, reply_to_message_id, interactive_reply_id, sent_at, created_at)
       select i.workspace_id, i.conversation_id, i.id, 'inbound', 'customer', i.content_type, i.content_text, i.content,
-        i.media_url, i.external_id, 'received', coalesce(i.reply_to_message_id, (
+        i.media_url, i.external_id, 'received', case when i.reply_to is null then i.reply_to_message_id else coalesce((
           select m.id from messages m
           where m.workspace_id = i.workspace_id and m.external_id = i.reply_to
             and m.conversation_id = i.conversation_id
         ), (
           select q.id from input q
-          where i.reply_to is not null and q.external_id = i.reply_to and q.workspace_id = i.workspace_id
-            and q.conversation_id = i.conversation_id
+          where q.external_id = i.reply_to and q.workspace_id = i.workspace_id and q.conversation_id = i.conversation_id
           order by q.id limit 1
-        )), i.interactive_reply_id, least(i.sent_at, now()), i.created_at
+        )) end, i.interactive_reply_id, least(i.sent_at, now()), i.created_at
       from input i
       join locked_conversations l
         on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
@@ -180,10 +179,11 @@ async function insertMessages(
     left join locked_conversations l
       on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id`
   const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
-  return rows.map(({ id, conversation_id, contact_id, media_id }) => {
+  return messages.map(({ id, written }, i) => {
     const outcome = outcomeOf.get(id)
     if (outcome?.is_moved) return 'moved'
-    return outcome?.is_inserted ? { id, conversation_id, contact_id, has_media: media_id !== null } : undefined
+    const { conversation_id, contact_id } = threads[i] as Thread
+    return outcome?.is_inserted ? { id, conversation_id, contact_id, has_media: written.media !== null } : undefined
   })
 }
 
@@ -207,7 +207,8 @@ const emitReceived = sharedFragment((sql, key) => {
     event: 'message.received',
     workspaces: sql`inserted_messages`,
     from: sql`input i join inserted_messages m on m.id = i.id`,
-    workspaceId: sql`i.workspace_id`,
+    // Of `m`: with the workspace of `i` the planner scans `input` once per message.
+    workspaceId: sql`m.workspace_id`,
     occurredAt: sql`i.sent_at`,
     data: sql`case i.channel ${shapes.reduce((one, other) => sql`${one} ${other}`)} end`,
   })
@@ -217,27 +218,29 @@ function toRow(
   { workspaceId, channel, id, from, written, media_url }: InboundMessage,
   { conversation_id, contact_id }: Thread,
 ) {
-  const { external_id, at, content_type, content_text, media } = written
+  const { external_id, at, content_type, content_text, content, media, reply_to, interactive_reply_id } = written
+  const isWeb = channel === 'web'
+  // A field that is undefined is not in the JSON and null in the statement: this halves the time to read a text message.
   return {
     workspace_id: workspaceId,
     conversation_id,
     contact_id,
     id,
     content_type,
-    content_text,
-    content: written.content,
-    media_url: media_url ?? null,
+    content_text: content_text ?? undefined,
+    content: content ?? undefined,
+    media_url,
     // A web message has an external id only when the visitor's page gave it a `client_id`.
-    external_id: channel === 'web' && !isVisitMessageId(external_id) ? null : external_id,
+    external_id: isWeb && !isVisitMessageId(external_id) ? undefined : external_id,
     // The web channel has no ids of its own for our messages.
-    reply_to: channel === 'web' ? null : written.reply_to,
-    reply_to_message_id: channel === 'web' ? written.reply_to : null,
-    interactive_reply_id: written.interactive_reply_id,
+    reply_to: isWeb ? undefined : (reply_to ?? undefined),
+    reply_to_message_id: isWeb ? (reply_to ?? undefined) : undefined,
+    interactive_reply_id: interactive_reply_id ?? undefined,
     sent_at: at,
     created_at: timeOfId(id),
     channel,
-    identity: identitiesOf(from)[0] ?? null,
-    ...toMediaColumns(media),
+    identity: identitiesOf(from)[0],
+    ...(media ? toMediaColumns(media) : {}),
   }
 }
 
