@@ -38,17 +38,22 @@ export function authenticateKeys(app: App, sql: Sql): void {
   // two alternate, and a core is idle for an eighth of the time at 64 connections.
   const admit = createBatch({ run: (hashes: readonly string[]) => admitKeys(sql, hashes), max: 32 })
   app.decorateRequest('caller')
-  app.addHook('onRequest', async (request, reply) => {
-    const admission = await admit(sha256(bearerOf(request)))
-    if (!admission) throw new ApiError('unauthorized', 'a valid API key is required', { 'www-authenticate': 'Bearer' })
-    request.caller = admission.caller
-    limitRate(reply, admission)
+  // With `done` instead of `async`: each promise takes part of the time of every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    const settle = (admission: Admission | undefined) => {
+      if (!admission) return done(unauthorized())
+      request.caller = admission.caller
+      done(limitRate(reply, admission))
+    }
+    admit(sha256(bearerOf(request))).then(settle, done)
   })
   app.addHook('onRoute', (route) => {
     const scope = route.config?.scope
     if (scope) route.onRequest = [requireScope(scope), ...listOf(route.onRequest)]
   })
 }
+
+const unauthorized = () => new ApiError('unauthorized', 'a valid API key is required', { 'www-authenticate': 'Bearer' })
 
 type Admission = {
   caller: Caller
@@ -58,29 +63,31 @@ type Admission = {
   resetSeconds: number
 }
 
-type RateWindow = {
-  /** The position of the key in the list of hashes, from 1. */
-  position: number
-  workspace_id: string
-  workspace_name: string
-  default_country: string
-  key_id: string
-  scopes: string
-  request_count: number
-  reset_at: number
-  reset_seconds: number
-}
+/** A row of `admitKeys`. `position` is that of the key in the list of hashes, from 1. */
+type RateWindow = [
+  position: number,
+  workspaceId: string,
+  workspaceName: string,
+  defaultCountry: string,
+  keyId: string,
+  scopes: string,
+  requestCount: number,
+  resetAt: number,
+  resetSeconds: number,
+]
 
 /** Finds the keys, counts the requests and updates the last use. Requests of one key get consecutive numbers. */
 async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admission | undefined)[]> {
   const counts = new Map<string, number>()
   for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1)
   const distinct = [...counts.keys()]
-  const windows = await sql<RateWindow[]>`
+  // One text each instead of arrays, and rows as lists of values instead of objects: half the time of the driver.
+  const windows = await sql`
     -- The hashes of the batch, each with its number of requests.
     with requested_keys as (
       select hash, n, position
-      from unnest(${distinct}::text[], ${[...counts.values()]}::int[]) with ordinality as r (hash, n, position)
+      from unnest(string_to_array(${distinct.join(' ')}, ' '), string_to_array(${[...counts.values()].join(' ')}, ' ')::int[])
+        with ordinality as r (hash, n, position)
     ),
     -- Those that are valid.
     valid_keys as (
@@ -118,29 +125,26 @@ async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admissio
     select v.position::int, v.workspace_id, v.workspace_name, v.default_country, v.id as key_id,
       array_to_string(v.scopes, ' ') as scopes, c.request_count, ceil(extract(epoch from c.reset_at))::int as reset_at,
       ceil(extract(epoch from c.reset_at - now()))::int as reset_seconds
-    from valid_keys v join counted_windows c on c.key_id = v.id`
+    from valid_keys v join counted_windows c on c.key_id = v.id`.values()
 
-  const byHash = new Map(windows.map((window) => [distinct[window.position - 1], window]))
+  const byHash = new Map<string, RateWindow>()
+  for (const window of windows as unknown as RateWindow[]) byHash.set(distinct[window[0] - 1] ?? '', window)
   return hashes.map((hash) => {
     const window = byHash.get(hash)
     const left = counts.get(hash) ?? 0
     counts.set(hash, left - 1)
-    return window && toAdmission(window, window.request_count - left + 1)
+    return window && toAdmission(window, left)
   })
 }
 
-function toAdmission(window: RateWindow, number: number): Admission {
+/** `left`: the requests of the key in the batch that have no number yet. */
+function toAdmission(window: RateWindow, left: number): Admission {
+  const [, workspaceId, workspaceName, defaultCountry, keyId, scopes, requestCount, resetAt, resetSeconds] = window
   return {
-    caller: {
-      workspaceId: window.workspace_id,
-      workspaceName: window.workspace_name,
-      defaultCountry: window.default_country,
-      keyId: window.key_id,
-      scopes: window.scopes === '' ? [] : window.scopes.split(' '),
-    },
-    number,
-    resetAt: window.reset_at,
-    resetSeconds: window.reset_seconds,
+    caller: { workspaceId, workspaceName, defaultCountry, keyId, scopes: scopes === '' ? [] : scopes.split(' ') },
+    number: requestCount - left + 1,
+    resetAt,
+    resetSeconds,
   }
 }
 
@@ -149,15 +153,15 @@ function bearerOf(request: FastifyRequest): string {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
 }
 
-function limitRate(reply: FastifyReply, { number, resetAt, resetSeconds }: Admission): void {
+/** Sets the headers of the rate limit. Returns the error of a request that exceeds it. */
+function limitRate(reply: FastifyReply, { number, resetAt, resetSeconds }: Admission): ApiError | undefined {
   reply.header('x-ratelimit-limit', requestsPerMinute)
   reply.header('x-ratelimit-remaining', Math.max(0, requestsPerMinute - number))
   reply.header('x-ratelimit-reset', resetAt)
-  if (number <= requestsPerMinute) return
+  if (number <= requestsPerMinute) return undefined
   const retryAfter = String(Math.max(1, resetSeconds))
-  throw new ApiError('rate_limited', `over ${requestsPerMinute} requests per minute; try again in ${retryAfter} s`, {
-    'retry-after': retryAfter,
-  })
+  const message = `over ${requestsPerMinute} requests per minute; try again in ${retryAfter} s`
+  return new ApiError('rate_limited', message, { 'retry-after': retryAfter })
 }
 
 function requireScope(scope: string) {

@@ -81,7 +81,7 @@ const minBytes = 1024
 /** Compresses text above 1 KB, but no streams. Bytes that are sent several times are compressed once. */
 export const compressResponse: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
-  if (!isBody || Buffer.byteLength(payload) < minBytes) return done(null, payload)
+  if (!isBody || isShort(payload)) return done(null, payload)
   const isEncoded = reply.hasHeader('content-encoding') || reply.hasHeader('content-range')
   if (isEncoded || !isText.test(String(reply.getHeader('content-type')))) return done(null, payload)
   const vary = String(reply.getHeader('vary') ?? '')
@@ -97,6 +97,9 @@ export const compressResponse: onSendHookHandler<unknown> = (request, reply, pay
     done(null, bytes)
   }, done)
 }
+
+/** Does not count the bytes of a text that is short in any case: a character has at most three. */
+const isShort = (body: string | Buffer): boolean => body.length * 3 < minBytes || Buffer.byteLength(body) < minBytes
 
 const isText = /^(text\/|application\/(json|javascript|xml)|image\/svg)/
 

@@ -75,6 +75,7 @@ export function toDecodableUrl(url: string): string {
  */
 export function parseQuery(text: string): ParsedUrlQuery {
   const query = parseQuerystring(text)
+  if (!/\[|%5b/i.test(text)) return query
   const lists = Object.keys(query).filter((name) => /^[^[]+\[\w*\]$/.test(name))
   for (const list of lists) {
     const name = list.slice(0, list.indexOf('['))

@@ -22,6 +22,7 @@ import { ApiError, type ErrorCode, errorBody } from './errors.ts'
 import { compareEtag } from './etag.ts'
 import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
+import { createLazyLog } from './lazy-log.ts'
 import type { Metrics } from './metrics.ts'
 import { describeConnectionError, describeRequestError } from './request-errors.ts'
 import {
@@ -123,6 +124,7 @@ export function createServer({
     loggerInstance: log,
     // `reportTo` logs one line per request; the framework would log two.
     logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: createLazyLog,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     bodyLimit: limits.bodyBytes,
@@ -191,8 +193,8 @@ export function createServer({
     // One year: browsers then use https for every request to this host.
     if (tls) reply.header('strict-transport-security', 'max-age=31536000')
     limitResponseTime(request, reply, limits.responseTimeoutMs)
-    // Unlike `onResponse`, this also runs when the client closes the connection.
-    reply.raw.once('close', () => {
+    // Unlike `onResponse`, this also runs when the client closes the connection. It happens once, and `once` would cost more.
+    reply.raw.on('close', () => {
       clearTimeout(request.responseTimer)
       if (!reply.raw.writableFinished) onClosed?.(request, reply)
     })
@@ -222,9 +224,9 @@ export function createServer({
       route.onRequest = [...listOf(route.onRequest), startUpload]
       route.onResponse = [...listOf(route.onResponse), endUpload]
     }
-    route.onResponse = [...listOf(route.onResponse), reportTo(metrics.watchRoute(String(route.method), url), url)]
+    route.onResponse = [...listOf(route.onResponse), reportTo(log, metrics.watchRoute(String(route.method), url), url)]
   })
-  const reportUnknown = reportTo(metrics.watchRoute('any', unknown), unknown)
+  const reportUnknown = reportTo(log, metrics.watchRoute('any', unknown), unknown)
   app.addHook('onResponse', (request, reply, done) => {
     endRequest(request.socket)
     if (request.is404) reportUnknown(request, reply, done)
@@ -290,13 +292,16 @@ function checkRequest({ body, querystring }: FastifySchema) {
 const methodsWithoutBody = new Set(['GET', 'HEAD'])
 
 /** Counts the response and logs one line, as a warning if it was slow. */
-function reportTo(observe: (status: number, seconds: number) => void, route: string) {
+function reportTo(log: FastifyBaseLogger, observe: (status: number, seconds: number) => void, route: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const ms = reply.elapsedTime
     observe(reply.statusCode, ms / 1000)
-    const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }
-    if (ms > slowMs && !isStream(reply) && reply.statusCode !== 429) request.log.warn(line, 'slow request')
-    else request.log.debug(line, 'request')
+    const isSlow = ms > slowMs && !isStream(reply) && reply.statusCode !== 429
+    if (isSlow || log.level === 'debug' || log.level === 'trace') {
+      const line = { ...describeRequest(request, route), status: reply.statusCode, ms: Math.round(ms) }
+      if (isSlow) request.log.warn(line, 'slow request')
+      else request.log.debug(line, 'request')
+    }
     done()
   }
 }
