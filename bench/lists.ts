@@ -2,23 +2,11 @@
  * Lists of the public API against a plain implementation on the same database, in alternating rounds: the first page, which all
  * callers share, and pages of their own.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { freePort } from '../scripts/free-port.ts'
-import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { encodeCursor } from '../server/lib/page.ts'
 import type { Figure } from './figure.ts'
 import { insertConversations, insertPeople } from './people.ts'
-import {
-  createKeys,
-  discard,
-  measureLoad,
-  type Service,
-  startService,
-  stopChild,
-  toRequest,
-  untilAnswers,
-} from './service.ts'
+import { createKeys, discard, measureLoad, type Service, startPlain, startService, toRequest } from './service.ts'
 
 const people = 10_000
 const rounds = 3
@@ -33,7 +21,8 @@ export async function benchLists(): Promise<Figure[]> {
   await insertConversations(db, workspaceId)
   await insertMessages(service)
   const keys = await createKeys(service, 4_000)
-  const plain = await startPlain(service)
+  const plainPort = await freePort()
+  const plain = await startPlain(service, plainPort)
   const [talk] = await db<{ id: string }[]>`
     select conversation_id as id from messages group by conversation_id order by count(*) desc limit 1`
   const figures: Figure[] = []
@@ -45,12 +34,12 @@ export async function benchLists(): Promise<Figure[]> {
     const requests = (where: (i: number) => string) =>
       keys.map((token, i) => toRequest({ path: `${path}?limit=50${where(i)}`, token }))
     const same = () => ''
-    figures.push(await comparePages(service, plain.port, `${name}, first page`, requests(same), requests(same)))
+    figures.push(await comparePages(service, plainPort, `${name}, first page`, requests(same), requests(same)))
     if (ids.length === 0) continue
     const idOf = (i: number) => ids[i % ids.length] ?? ''
     const ours = requests((i) => `&cursor=${encodeCursor(idOf(i))}`)
     const theirs = requests((i) => `&before=${idOf(i)}`)
-    figures.push(await comparePages(service, plain.port, `${name}, ${pages} different pages`, ours, theirs))
+    figures.push(await comparePages(service, plainPort, `${name}, ${pages} different pages`, ours, theirs))
   }
   figures.push(await compareMessageWithMe(service, keys))
   await plain.stop()
@@ -118,14 +107,4 @@ async function insertMessages({ db, workspaceId }: Service): Promise<void> {
     from (select id from conversations where workspace_id = ${workspaceId} order by id desc limit 1) v, generate_series(1, 200) i`
   await db`vacuum full analyze conversations`
   await db`vacuum analyze messages`
-}
-
-async function startPlain({ dataDir }: Service): Promise<{ port: number; stop(): Promise<void> }> {
-  const port = await freePort()
-  const address = JSON.stringify(await findEmbeddedPostgres(dataDir))
-  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, 'plain.ts'), String(port), address], {
-    stdio: 'inherit',
-  })
-  await untilAnswers(`http://127.0.0.1:${port}/readyz`, child)
-  return { port, stop: () => stopChild(child) }
 }

@@ -1,18 +1,20 @@
 /**
- * Baseline: a plain implementation of the lists, as most teams would write it with the same framework, driver and database: one
- * statement for the key, one for the rate and one for the page, prepared by the driver. Usage: `plain.ts <port> <address as JSON>`
+ * Baseline: a plain implementation, as most teams would write it with the same framework, driver and database: one statement
+ * after the other, prepared by the driver. For a list: one for the key, one for the rate and one for the page.
+ * Usage: `plain.ts <port> <address as JSON> <provider as JSON>`
  */
 import Fastify from 'fastify'
 import postgres from 'postgres'
 import { sha256 } from '../server/lib/crypto.ts'
+import { addPlainMessages, type PlainProvider } from './plain-messages.ts'
 
-const [port, address = '{}'] = process.argv.slice(2)
+const [port, address = '{}', provider = 'null'] = process.argv.slice(2)
 const sql = postgres({ ...JSON.parse(address), max: 10 })
 const app = Fastify()
 
 app.decorateRequest('workspaceId', '')
 app.addHook('onRequest', async (request, reply) => {
-  if (request.url === '/readyz') return
+  if (request.url === '/readyz' || request.url.startsWith('/callback')) return
   const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
   const [key] = await sql`
     select workspace_id, id from api_keys
@@ -106,6 +108,9 @@ app.get<{ Querystring: Query; Params: { id: string } }>(
     return toPage(rows, limit)
   },
 )
+
+const sending: PlainProvider | null = JSON.parse(provider)
+if (sending) addPlainMessages(app, sql, sending)
 
 app.get('/readyz', async () => 'ready')
 

@@ -15,6 +15,7 @@ import { newId, timeOfId } from '../server/lib/id.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import type { Forwarding } from './forwarder.ts'
 import type { Load, Measured } from './load.ts'
+import type { PlainProvider } from './plain-messages.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -77,6 +78,19 @@ export async function startBare(answer: Response): Promise<{ port: number; stop(
   const child = spawn(process.execPath, args, { stdio: 'inherit' })
   await untilAnswers(`http://127.0.0.1:${port}/`, child)
   return { port, stop: () => stopChild(child) }
+}
+
+/** Starts the plain implementation on the database of the service; with `provider`, it also sends messages. */
+export async function startPlain(
+  { dataDir }: Service,
+  port: number,
+  provider?: PlainProvider,
+): Promise<{ pid: number; stop(): Promise<void> }> {
+  const address = JSON.stringify(await findEmbeddedPostgres(dataDir))
+  const args = [join(root, 'bench/plain.ts'), String(port), address, JSON.stringify(provider ?? null)]
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`, child)
+  return { pid: child.pid ?? 0, stop: () => stopChild(child) }
 }
 
 /** Starts the simulator in its own process. */
@@ -173,7 +187,7 @@ export async function measureLoad(load: Omit<Load, 'warmUpSeconds'> & { warmUpSe
   return JSON.parse(await text(child.stdout))
 }
 
-export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
+async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the process exited before it answered ${url}`)
     const answer = await fetch(url).catch(() => undefined)
