@@ -672,7 +672,6 @@ comment on column messages.external_id is 'The channel''s id of the message.';
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
-CREATE INDEX messages_without_external_id ON public.messages USING btree (workspace_id, id) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
 
 create table migrations (
   name text not null,

@@ -67,16 +67,17 @@ async function updateStatuses(
     ),
     -- The message of each report. Also those that do not change: their reports are events.
     found_messages as (
-      select i.index, m.workspace_id, m.conversation_id, m.id
+      select i.index, m.workspace_id, m.conversation_id, m.id, i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
       from input i
       join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
     ),
     -- The messages that move up, locked in the order of their ids, so that two batches cannot deadlock.
     locked_messages as (
       select m.workspace_id, m.conversation_id, m.id, i.status, i.rank, i.error, m.status as status_before
-      from input i
-      join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
-      where i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)}
+      from found_messages f
+      join input i on i.index = f.index
+      join messages m on m.workspace_id = f.workspace_id and m.id = f.id
+      where f.moves_up
       order by m.conversation_id, m.id
       for no key update of m
     ),
