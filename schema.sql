@@ -302,7 +302,7 @@ comment on column contacts.opt_out_decided_at is 'The channel''s time of the lat
 comment on column contacts.attributes is 'Custom fields of the workspace: names with a text, number or boolean.';
 CREATE INDEX contacts_by_change ON public.contacts USING btree (workspace_id, updated_at, id);
 CREATE INDEX contacts_opted_out ON public.contacts USING btree (workspace_id, id) WHERE (opted_out_at IS NOT NULL);
-CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='1024');
+CREATE INDEX contacts_search ON public.contacts USING gin (search gin_trgm_ops) WITH (gin_pending_list_limit='8192');
 
 create table conversation_labels (
   workspace_id uuid not null,

@@ -13,6 +13,7 @@ import { completeAbandonedMerges } from './broadcasts/merge-contacts.ts'
 import { startBroadcasts, watchBroadcasts } from './broadcasts/run.ts'
 import type { Channel } from './channels/channel.ts'
 import type { ChannelName } from './contacts/contacts.ts'
+import { createSearchMerge } from './contacts/search-index.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
 import { startDigest } from './insights/digest.ts'
@@ -103,6 +104,7 @@ export function startWorker(parts: WorkerParts): Loop {
     broadcasts,
     startDigest({ db: pools.queue, log, health, metrics, signals }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
+    repeat({ name: 'contact-search', everyMs: 1_000, run: createSearchMerge(db, metrics) }),
     repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
     repeat({
       name: 'sweep-early-reports',

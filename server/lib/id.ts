@@ -78,8 +78,18 @@ export function idFromTime(sql: Sql, time: Fragment): Fragment {
 /** The creation time of an id, in milliseconds since 1970. */
 export const msOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
-/** The creation time of an id, as an ISO date-time. */
-export const timeOfId = (id: string): string => new Date(msOfId(id)).toISOString()
+let writtenMs = 0
+let writtenTime = new Date(0).toISOString()
+
+/** The creation time of an id, as an ISO date-time. Ids of one batch often have the same time, which is then written once. */
+export function timeOfId(id: string): string {
+  const timeMs = msOfId(id)
+  if (timeMs !== writtenMs) {
+    writtenTime = new Date(timeMs).toISOString()
+    writtenMs = timeMs
+  }
+  return writtenTime
+}
 
 /** The lowest id of this millisecond. */
 export function idAt(timeMs: number): string {
