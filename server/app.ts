@@ -166,7 +166,6 @@ async function registerApi(
     channels,
     signals,
     publicUrl,
-    follower: recipientFollower,
     onSend: liveSends.count,
   })
   const intake = createIntake({
@@ -264,7 +263,7 @@ async function registerApi(
     },
     { prefix: '/app/api' },
   )
-  await app.register(callbackRoutes({ db, sealer, channels, intake, count: countCallback }))
+  await app.register(callbackRoutes({ db: pools.messages, sealer, channels, intake, count: countCallback }))
   await app.register(
     webChatRoutes({ db, sealer, web: channels.web, intake, store, live, signals, publicUrl, drainTimeoutMs }),
   )

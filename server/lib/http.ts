@@ -54,69 +54,109 @@ export function createHttp({ connections = 256 } = {}): Http {
   const guarded = guardedAgent.compose(noteWriting)
   const open = openAgent.compose(noteWriting)
 
-  async function send({ method, url, headers, body, timeoutMs, isPrivate = false }: HttpRequest) {
+  /** The address of a request, or the reason why it may not be called. */
+  function readTarget({ url, isPrivate = false }: HttpRequest): URL | HttpFailure {
+    const refuse = (message: string): HttpFailure => ({ ok: false, message, isWritten: false })
     const target = URL.parse(url)
-    const refuse = (message: string) => ({ ok: false as const, message, isWritten: false })
     if (!target || !/^https?:$/.test(target.protocol)) return refuse('not an http address')
     const host = target.hostname.replace(/^\[|\]$/g, '')
     // A literal address is not resolved, so the guarded lookup does not see it.
-    if (!isPrivate && isIP(host) && !isPublicAddress(host)) return refuse(notPublic(host))
-    // `AbortSignal.timeout` cannot be cleared: its timers would all fire, long after the response.
-    const abort = new AbortController()
-    const timer = setTimeout(() => abort.abort(), timeoutMs)
-    const { signal } = abort
-    const progress: Progress = { isWritten: false }
-    try {
-      const response = await (isPrivate ? open : guarded).request({
-        origin: target.origin,
-        path: target.pathname + target.search,
-        method: method as Dispatcher.HttpMethod,
-        signal,
-        opaque: progress,
-        headers: { 'user-agent': 'Parley/1', ...headers },
-        ...(body === undefined ? {} : { body }),
-      })
-      return { ok: true as const, response, signal, timer }
-    } catch (error) {
-      clearTimeout(timer)
-      return { ok: false as const, message: describeError(error, signal, timeoutMs), ...progress }
-    }
+    return !isPrivate && isIP(host) && !isPublicAddress(host) ? refuse(notPublic(host)) : target
   }
 
   return {
     async request({ maxBytes = 1024 * 1024, ...request }) {
-      const sent = await send(request)
-      if (!sent.ok) return sent
-      const { statusCode: status, headers, body } = sent.response
-      try {
-        const parts: Buffer[] = []
-        let size = 0
-        for await (const part of body) {
-          size += part.length
-          if (size > maxBytes) {
-            body.destroy()
-            return { ok: false, message: `the answer is over ${maxBytes} bytes`, isWritten: true }
-          }
-          parts.push(part)
-        }
-        return { ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) }
-      } catch (error) {
-        return { ok: false, message: describeError(error, sent.signal, request.timeoutMs), isWritten: true }
-      } finally {
-        clearTimeout(sent.timer)
-      }
+      const target = readTarget(request)
+      if (!(target instanceof URL)) return target
+      const agent = request.isPrivate ? openAgent : guardedAgent
+      return exchange(agent, toOptions(target, request), request.timeoutMs, maxBytes)
     },
     async stream(request) {
-      const sent = await send(request)
-      if (!sent.ok) return sent
-      const { statusCode: status, headers, body } = sent.response
-      body.once('close', () => clearTimeout(sent.timer))
-      return { ok: true, status, headers, body }
+      const target = readTarget(request)
+      if (!(target instanceof URL)) return target
+      const agent = request.isPrivate ? open : guarded
+      // `AbortSignal.timeout` cannot be cleared: its timers would all fire, long after the response.
+      const abort = new AbortController()
+      const { signal } = abort
+      const timer = setTimeout(() => abort.abort(), request.timeoutMs)
+      const progress: Progress = { isWritten: false }
+      try {
+        const response = await agent.request({ ...toOptions(target, request), signal, opaque: progress })
+        const { statusCode: status, headers, body } = response
+        body.once('close', () => clearTimeout(timer))
+        return { ok: true, status, headers, body }
+      } catch (error) {
+        clearTimeout(timer)
+        const message = signal.aborted ? lateAnswer(request.timeoutMs) : describeError(error)
+        return { ok: false, message, ...progress }
+      }
     },
     async stop() {
       await Promise.all([guardedAgent.destroy(), openAgent.destroy()])
     },
   }
+}
+
+const toOptions = ({ origin, pathname, search }: URL, { method, headers, body }: HttpRequest) => ({
+  origin,
+  path: pathname + search,
+  method: method as Dispatcher.HttpMethod,
+  headers: { 'user-agent': 'Parley/1', ...headers },
+  ...(body === undefined ? {} : { body }),
+})
+
+/**
+ * Sends a request and collects the response. Without the stream and the signal of the agent's `request`, which took as long as
+ * the rest of the exchange.
+ */
+function exchange(
+  agent: Agent,
+  options: Dispatcher.DispatchOptions,
+  timeoutMs: number,
+  maxBytes: number,
+): Promise<HttpResponse> {
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined
+    let [isWritten, isDone] = [false, false]
+    let status = 0
+    let headers: Record<string, string | string[] | undefined> = {}
+    const parts: Buffer[] = []
+    let size = 0
+    const finish = (response: HttpResponse) => {
+      isDone = true
+      clearTimeout(timer)
+      resolve(response)
+    }
+    const fail = (message: string) => finish({ ok: false, message, isWritten })
+    const timer = setTimeout(() => {
+      fail(lateAnswer(timeoutMs))
+      controller?.abort(new Error('timeout'))
+    }, timeoutMs)
+    agent.dispatch(options, {
+      onRequestStart(started) {
+        controller = started
+        // The timeout ended while the request waited for a connection: not a byte of it is sent.
+        if (isDone) started.abort(new Error('timeout'))
+        else isWritten = true
+      },
+      onResponseStart(_, statusCode, responseHeaders) {
+        // 100 Continue and the like come before the response.
+        if (statusCode >= 200) [status, headers] = [statusCode, responseHeaders]
+      },
+      onResponseData(response, part) {
+        size += part.length
+        if (size <= maxBytes) parts.push(part)
+        else {
+          fail(`the answer is over ${maxBytes} bytes`)
+          response.abort(new Error('too long'))
+        }
+      },
+      onResponseEnd() {
+        finish({ ok: true, status, headers, body: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts) })
+      },
+      onResponseError: (_, error) => fail(describeError(error)),
+    })
+  })
 }
 
 type Progress = { isWritten: boolean }
@@ -135,8 +175,9 @@ const noteWriting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (opti
   return dispatch(options, handler)
 }
 
-function describeError(error: unknown, signal: AbortSignal, timeoutMs: number): string {
-  if (signal.aborted) return `no answer within ${timeoutMs / 1000} s`
+const lateAnswer = (timeoutMs: number): string => `no answer within ${timeoutMs / 1000} s`
+
+function describeError(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string }
   const words: Record<string, string> = {
     ECONNREFUSED: 'connection refused',

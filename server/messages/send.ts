@@ -26,7 +26,6 @@ import { requestReindex } from './reindex-requests.ts'
 import { createRepeatReader } from './repeat.ts'
 import { requireQuoted, requireReachable, requireSendable, requireWindow } from './sendable.ts'
 import { createSettler } from './settle.ts'
-import type { StatusFollower } from './status-follower.ts'
 import { fillContactFields, type TemplateRecipient } from './template.ts'
 
 export type SenderOptions = {
@@ -36,7 +35,6 @@ export type SenderOptions = {
   signals: Signals
   /** The base URL of the files that members uploaded. */
   publicUrl: string
-  follower?: StatusFollower
   /** Called before each send, so that the pace of broadcasts on this connection counts it. */
   onSend?: (connection: Connection) => void
 }
@@ -94,10 +92,11 @@ export type Sender = {
 const cacheMs = 200
 
 export function createSender(options: SenderOptions): Sender {
-  const { pools, sealer, channels, signals, publicUrl, follower, onSend = () => {} } = options
+  const { pools, sealer, channels, signals, publicUrl, onSend = () => {} } = options
   const sql = pools.messages
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(sql, people), lanes: 1 })
-  const settle = createSettler(pools.settle, { publicUrl, follower })
+  // Without a follower: these messages belong to no broadcast.
+  const settle = createSettler(pools.settle, { publicUrl })
   const getEarlierSend = createRepeatReader({ sql, settle, signals })
   const preparer = createPreparer(sql)
   const dispatch = createDispatcher({ sql, settle, signals, onSend })

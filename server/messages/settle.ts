@@ -50,7 +50,8 @@ async function settleMessages(
   const rows = outcomes.map(({ rename, ...outcome }) =>
     rename ? { ...outcome, contact_id: rename.contact_id, name: rename.name, name_key: fold(rename.name) } : outcome,
   )
-  // Most batches have no failure; their statement is shorter.
+  // Most batches have no failure and no name; their statement is shorter.
+  const hasNames = outcomes.some(({ rename }) => rename)
   const hasFailures = outcomes.some(({ status }) => status === 'failed')
   await sql`
     with
@@ -86,25 +87,29 @@ async function settleMessages(
       returning m.workspace_id, m.conversation_id, m.id, m.sender_type, m.status, m.error, m.created_at, l.status_before,
         case when l.was_swept then -1 else (l.status = 'failed' and l.status_before = 'pending')::int end as released_units
     ),
-    -- The names of accepted messages, the newest of each contact. Sorting reads all locked messages before the first
-    -- contact changes, so messages are locked before contacts.
-    new_names as (
-      select distinct on (workspace_id, contact_id) workspace_id, contact_id, name, name_key
-      from locked_messages
-      where status = 'sent' and name is not null
-      order by workspace_id, contact_id, id desc
-    ),
-    -- Contacts that had another name.
-    renamed_contacts as (
-      update contacts c set name = n.name, name_key = n.name_key, updated_at = clock_timestamp()
-      from new_names n
-      where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
-    ),
+    ${hasNames ? storeNames(sql) : sql``}
     ${countOutcomes(sql, sql`settled_messages`)}${followStatus(sql, follower, sql`settled_messages`)},
     ${reindexFailedReplies(sql, sql`settled_messages`)}${hasFailures ? sql`, ${emitFailures(sql, publicUrl)}` : sql``}
     ${releaseQuotaOf(sql, sql`settled_messages`)}`
   return outcomes.map(() => undefined)
 }
+
+/** Members of a `with` list, with a comma after them: the contacts' new names from `locked_messages`. */
+const storeNames = (sql: Sql): Fragment => sql`
+  -- The names of accepted messages, the newest of each contact. Sorting reads all locked messages before the first
+  -- contact changes, so messages are locked before contacts.
+  new_names as (
+    select distinct on (workspace_id, contact_id) workspace_id, contact_id, name, name_key
+    from locked_messages
+    where status = 'sent' and name is not null
+    order by workspace_id, contact_id, id desc
+  ),
+  -- Contacts that had another name.
+  renamed_contacts as (
+    update contacts c set name = n.name, name_key = n.name_key, updated_at = clock_timestamp()
+    from new_names n
+    where c.workspace_id = n.workspace_id and c.id = n.contact_id and c.name is distinct from n.name
+  ),`
 
 /**
  * Members of a `with` list: `message.status_updated` for each message of the primary channel in `settled_messages` that
