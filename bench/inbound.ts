@@ -1,46 +1,83 @@
 /**
  * Provider callbacks: customers' messages and status reports, signed and escaped like the provider's. They are built before
- * the measurement, so that the load generator needs little CPU.
+ * the measurement, so that the load generator needs little CPU. Messages also go to a plain implementation that does the same
+ * durable work one statement after the other (`plain-inbound.ts`), with a database of its own.
  */
 import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../scripts/free-port.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import { createWamid, userIdOf, wireJson } from '../simulator/wire/ids.ts'
+import { type Cpu, cpuPer, readCpu } from './cpu.ts'
 import type { Figure } from './figure.ts'
 import type { Measured } from './load.ts'
 import { phoneOf } from './people.ts'
-import { connectTo, discard, measureLoad, type Service, startService, startSimulator, toRequest } from './service.ts'
+import {
+  connectTo,
+  discard,
+  measureLoad,
+  type Service,
+  startPlain,
+  startService,
+  startSimulator,
+  toRequest,
+} from './service.ts'
 
 const people = 10_000
 const perCallback = 100
-const callbacks = 1_000
 const connections = 8
 const seconds = 60
+const rounds = 3
+/** Callbacks per round. The plain implementation gets a tenth, because it is slower. */
+const callbacks = { first: 30, known: 300 }
+const plainShare = 10
+
+/** One of the compared servers: where its callbacks go, and whose CPU time counts. */
+type Subject = { port: number; path: string; connection: Connection; cpuOf: { pid: number; postmasterPid: number } }
+type Result = Measured & { cpu: Cpu }
 
 export async function benchInbound(): Promise<Figure[]> {
   const service = await startService()
   const simulator = await startSimulator()
   const connection = await connectTo(simulator.url, service)
-  // The benchmark needs only the account.
+  // Without a worker: only the plain implementation writes to this database.
+  const store = await startService(undefined, { ROLES: 'api' })
+  const plainConnection = await connectTo(simulator.url, store)
+  // The benchmark needs only the accounts.
   await simulator.stop()
-  const before = await countMessages(service)
-  const write = (count: number, size: number) =>
-    Array.from({ length: count }, (_, i) => writtenBy(connection, range(i * size, size)))
-  const post = async (bodies: string[], size: number, connections: number) => {
-    const measured = await measureLoad({
-      port: service.port,
-      requests: bodies.map((body) => sign(connection, body)),
-      once: true,
-      connections,
-      seconds,
-      warmUpSeconds: 0,
-    })
-    if (measured.failures > 0) throw new Error(`${measured.failures} callbacks were not answered with 200`)
-    return { ...measured, perSecond: measured.perSecond * size }
+  const plainPort = await freePort()
+  const plainServer = await startPlain(store, plainPort, {
+    ...{ workspaceId: store.workspaceId, url: '', token: '', appSecret: plainConnection.app_secret },
+  })
+  const path = `/channels/${connection.channel}/${connection.id}`
+  const parley: Subject = { port: service.port, path, connection, cpuOf: service }
+  const plain: Subject = {
+    ...{ port: plainPort, path: '/callback', connection: plainConnection },
+    cpuOf: { pid: plainServer.pid, postmasterPid: store.postmasterPid },
   }
-  const first = await post(write(people / perCallback, perCallback), perCallback, connections)
-  const known = await post(write(callbacks, perCallback), perCallback, connections)
-  await requireStored(service, before + people + callbacks * perCallback)
-  const lone = await post(write(500, 1), 1, 1)
+
+  // The first statements on an empty database are planned without statistics.
+  const warmUp = 10
+  for (const subject of [parley, plain]) await post(subject, write(subject, 0, warmUp), perCallback)
+  await store.db`vacuum analyze`
+  const before = await countMessages(service)
+  const results: { first: [Result, Result]; known: [Result, Result] }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const from = (warmUp + round * callbacks.first) * perCallback
+    const both = async (start: number, count: number): Promise<[Result, Result]> => {
+      await untilIdle(service)
+      const ours = await post(parley, write(parley, start, count), perCallback)
+      return [ours, await post(plain, write(plain, start, count / plainShare), perCallback)]
+    }
+    const first = await both(from, callbacks.first)
+    results.push({ first, known: await both(0, callbacks.known) })
+  }
+  await requireStored(service, before + rounds * (callbacks.first + callbacks.known) * perCallback)
+  await plainServer.stop()
+  await store.stop()
+  discard(store)
+  await untilIdle(service)
+  const lone = await post(parley, write(parley, 0, 500, 1), 1, 1)
 
   const ids = await insertSent(service, 300 * perCallback)
   const reports = (['sent', 'delivered', 'read'] as const).flatMap((status) =>
@@ -48,23 +85,21 @@ export async function benchInbound(): Promise<Figure[]> {
       reportOf(connection, status, ids.slice(i * perCallback, (i + 1) * perCallback)),
     ),
   )
-  const statuses = await post(reports, perCallback, connections)
+  const statuses = await post(parley, reports, perCallback)
   await service.stop()
   discard(service)
+  const inbound = `inbound, ${connections} connections, callbacks of ${perCallback} messages`
   return [
-    {
-      what: `inbound, ${connections} connections, callbacks of ${perCallback} messages, known contacts`,
-      value: known.perSecond,
-      unit: 'messages/s',
-      goal: { atLeast: 8_000 },
-      note: waits(known),
-    },
-    {
-      what: 'the same, new contacts',
-      value: first.perSecond,
-      unit: 'messages/s',
-      note: waits(first),
-    },
+    ...compare(
+      `${inbound}, known contacts`,
+      results.map(({ known }) => known),
+      15_000,
+    ),
+    ...compare(
+      `${inbound}, new contacts`,
+      results.map(({ first }) => first),
+      7_500,
+    ),
     {
       what: 'a single callback with one message, p50',
       value: lone.p50,
@@ -76,9 +111,69 @@ export async function benchInbound(): Promise<Figure[]> {
       what: `status reports, ${connections} connections, callbacks of ${perCallback}`,
       value: statuses.perSecond,
       unit: 'reports/s',
-      note: waits(statuses),
+      note: `${waits(statuses)}; ${inCpu(statuses.cpu)}`,
     },
   ]
+}
+
+/** The rate and the multiple of the plain implementation, as medians of the rounds. */
+function compare(what: string, results: readonly [Result, Result][], atLeast: number): Figure[] {
+  const median = (read: (result: [Result, Result]) => number) =>
+    results.map(read).toSorted((a, b) => a - b)[results.length >> 1] ?? 0
+  const cpuOf = (index: 0 | 1): Cpu => ({
+    node: median((result) => result[index].cpu.node),
+    database: median((result) => result[index].cpu.database),
+  })
+  const rates = results.map(
+    ([ours, plain]) => `${Math.round(ours.perSecond)}/s against ${Math.round(plain.perSecond)}/s`,
+  )
+  return [
+    {
+      what: `${what} (median of ${rounds})`,
+      value: median(([ours]) => ours.perSecond),
+      unit: 'messages/s',
+      goal: { atLeast },
+      note: `${results[0] ? waits(results[0][0]) : ''}; ${inCpu(cpuOf(0))}`,
+    },
+    {
+      what: 'the same, multiple of a plain implementation',
+      value: median(([ours, plain]) => ours.perSecond / plain.perSecond),
+      unit: '×',
+      goal: { atLeast: 3 },
+      note: `${rates.join(', ')}; plain: ${inCpu(cpuOf(1))}`,
+    },
+  ]
+}
+
+const inCpu = ({ node, database }: Cpu): string =>
+  `${Math.round(node)} µs of Node and ${Math.round(database)} µs of PostgreSQL each`
+
+/** Callbacks of consecutive people. */
+const write = ({ connection }: Subject, from: number, count: number, size = perCallback): string[] =>
+  Array.from({ length: count }, (_, i) => writtenBy(connection, range(from + i * size, size)))
+
+async function post(
+  { port, path, connection, cpuOf }: Subject,
+  bodies: string[],
+  size: number,
+  count = connections,
+): Promise<Result> {
+  const requests = bodies.map((body) => sign(connection, path, body))
+  const before = readCpu(cpuOf)
+  const measured = await measureLoad({ port, requests, once: true, connections: count, seconds, warmUpSeconds: 0 })
+  const cpu = cpuPer(before, readCpu(cpuOf), bodies.length * size)
+  if (measured.failures > 0) throw new Error(`${measured.failures} callbacks were not answered with 200`)
+  return { ...measured, perSecond: measured.perSecond * size, cpu }
+}
+
+/** Waits until the engines have processed the messages of the round before. */
+async function untilIdle(service: Service): Promise<void> {
+  for (;;) {
+    const before = readCpu(service)
+    await sleep(1_000)
+    const { node, database } = cpuPer(before, readCpu(service), 1)
+    if (node + database < 150_000) return
+  }
 }
 
 const waits = ({ p50, p99 }: Measured): string => `a callback p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
@@ -132,13 +227,9 @@ function callback({ account_id: id, phone_number_id }: Connection, what: Record<
   return wireJson({ object: 'whatsapp_business_account', entry: [{ id, changes: [{ value, field: 'messages' }] }] })
 }
 
-function sign({ id, channel, app_secret }: Connection, body: string): string {
+function sign({ app_secret }: Connection, path: string, body: string): string {
   const signature = createHmac('sha256', app_secret).update(body).digest('hex')
-  return toRequest({
-    path: `/channels/${channel}/${id}`,
-    headers: { 'X-Hub-Signature-256': `sha256=${signature}` },
-    body,
-  })
+  return toRequest({ path, headers: { 'X-Hub-Signature-256': `sha256=${signature}` }, body })
 }
 
 async function countMessages({ db, workspaceId }: Service): Promise<number> {

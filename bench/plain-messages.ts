@@ -6,6 +6,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Sql, TransactionSql } from 'postgres'
 import { Agent, request } from 'undici'
+import { type PlainMessage, type PlainProfile, storePlainMessage } from './plain-inbound.ts'
 
 export type PlainProvider = {
   workspaceId: string
@@ -17,7 +18,8 @@ export type PlainProvider = {
 
 type Send = { to: string; template: { name: string; language: string; params: string[] } }
 type Status = { id: string; status: string; timestamp: string; errors?: { title: string }[] }
-type Callback = { entry: { changes: { value: { statuses?: Status[] } }[] }[] }
+type Value = { statuses?: Status[]; messages?: PlainMessage[]; contacts?: PlainProfile[] }
+type Callback = { entry: { changes: { value: Value }[] }[] }
 
 const ranks = ['pending', 'sent', 'failed', 'delivered', 'read']
 
@@ -92,6 +94,8 @@ export function addPlainMessages(app: FastifyInstance, sql: Sql, provider: Plain
         for (const { value } of changes) {
           for (const status of value.statuses ?? [])
             await sql.begin((tx) => applyStatus(tx, provider.workspaceId, status))
+          for (const message of value.messages ?? [])
+            await sql.begin((tx) => storePlainMessage(tx, provider.workspaceId, message, value.contacts ?? []))
         }
       }
       return { ok: true }

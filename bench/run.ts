@@ -14,6 +14,7 @@ import { benchContacts } from './contacts.ts'
 import { benchCrmSync } from './crm-sync.ts'
 import { benchDashboard } from './dashboard.ts'
 import { type Figure, met, toRow } from './figure.ts'
+import { benchFirstContacts } from './first-contacts.ts'
 import { benchInbound } from './inbound.ts'
 import { benchLists } from './lists.ts'
 import { benchMe } from './me.ts'
@@ -33,6 +34,7 @@ const benches: Record<string, () => Promise<Figure[]>> = {
   'crm-sync': benchCrmSync,
   lists: benchLists,
   messages: benchMessages,
+  'first-contacts': benchFirstContacts,
   inbound: benchInbound,
   webhooks: benchWebhooks,
   broadcasts: benchBroadcasts,
