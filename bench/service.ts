@@ -19,6 +19,9 @@ import type { PlainProvider } from './plain-messages.ts'
 
 const root = join(import.meta.dirname, '..')
 
+/** As the launcher sets it. */
+const compileCache = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') }
+
 export type Service = {
   port: number
   url: string
@@ -39,7 +42,7 @@ export async function startService(
   const port = await freePort()
   const began = performance.now()
   const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
-    env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings },
+    env: { ...process.env, ...compileCache, PORT: String(port), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...settings },
     // With an IPC channel the service stops when this process exits.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

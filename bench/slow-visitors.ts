@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import type { Figure } from './figure.ts'
+import { listProcesses, residentMb } from './memory.ts'
 import { discard, type Service, startService } from './service.ts'
 
 const visitorCount = 50
@@ -17,7 +18,7 @@ const attackMs = 60_000
 const startOfConversation = '00000000-0000-0000-0000-000000000000'
 
 /** No worker: its digest of 180,000 new messages would distort the measurement. */
-const settings = { ROLES: 'api' }
+const settings = { ROLES: 'api', PROCESSES: '1' }
 
 export async function benchSlowVisitors(): Promise<Figure[]> {
   const first = await startService(undefined, settings)
@@ -28,15 +29,16 @@ export async function benchSlowVisitors(): Promise<Figure[]> {
 
   const service = await startService(first.dataDir, settings)
   await sleep(5_000)
-  const idleMb = memoryMb(service.pid, 'VmRSS')
+  const apiPid = listProcesses(service).get('api-1') ?? 0
+  const idleMb = residentMb(apiPid)
   const pathOf = (token: string) => `/web-chat/${siteId}/stream?token=${encodeURIComponent(token)}`
   const sockets = tokens.map((token) => readSlowly(service.port, pathOf(token)))
   const read = await readAll(`${service.url}${pathOf(tokens[0] ?? '')}`)
   let peakMb = 0
   for (const began = performance.now(); performance.now() - began < attackMs; await sleep(200)) {
-    peakMb = Math.max(peakMb, memoryMb(service.pid, 'VmRSS'))
+    peakMb = Math.max(peakMb, residentMb(apiPid))
   }
-  peakMb = Math.max(peakMb, memoryMb(service.pid, 'VmHWM'))
+  peakMb = Math.max(peakMb, residentMb(apiPid, 'VmHWM'))
   for (const socket of sockets) socket.destroy()
   await service.stop()
   discard(service)
@@ -115,9 +117,4 @@ async function readAll(url: string): Promise<{ count: number; connections: numbe
     await sleep(200)
   }
   return { count, connections, seconds: (performance.now() - began) / 1000 }
-}
-
-function memoryMb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  const [, kilobytes] = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kilobytes) / 1024
 }

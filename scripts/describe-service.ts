@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import type { RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import { createSignals } from '../server/accounts/signals.ts'
-import { createApp, createChannels } from '../server/app.ts'
+import { createApp } from '../server/app.ts'
+import { createChannels } from '../server/channels/adapters.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import { connect } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
@@ -39,7 +40,7 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
   const db = connect({ database: 'postgres://none@127.0.0.1:1/none', max: 1 })
   const live = { announce: () => {}, listen: () => () => {}, stop: async () => {} }
   const app = await createApp({
-    pools: { general: db, reads: db, admission: db, messages: db, settle: db, broadcasts: db, queue: db },
+    pools: { general: db, reads: db, admission: db, messages: db, settle: db },
     log: pino({ level: 'silent' }),
     metrics: createMetrics(),
     health: createHealth(),
@@ -51,7 +52,6 @@ export async function describeService(): Promise<{ routes: RegisteredRoute[]; do
     guard: createGuard({ allowedCidrs: [] }),
     setup: { token: '', getDemo: () => undefined },
     publicUrl: 'http://127.0.0.1',
-    api: true,
     onRoute: (route) => void routes.push({ ...route, file: registeringFile() }),
   })
   const document = (await app.inject('/openapi.json')).json<ApiDocument>()

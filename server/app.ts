@@ -27,9 +27,6 @@ import { createLiveSendCounter } from './broadcasts/pace.ts'
 import { broadcastRoutes } from './broadcasts/routes.ts'
 import type { Channel } from './channels/channel.ts'
 import { channelDashboard } from './channels/dashboard.ts'
-import { createMsgapp } from './channels/msgapp/msgapp.ts'
-import { createSocial } from './channels/social/social.ts'
-import { createWeb } from './channels/web/web.ts'
 import { widgetDashboard } from './channels/widget-dashboard.ts'
 import type { ChannelName } from './contacts/contacts.ts'
 import { contactDashboard } from './contacts/dashboard.ts'
@@ -51,9 +48,9 @@ import { noteEventHeard } from './insights/checklist.ts'
 import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Health } from './lib/health.ts'
-import type { Http } from './lib/http.ts'
 import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
+import type { Peers } from './lib/peers.ts'
 import { type App, createServer, defaultLimits, refuseUnknownPaths, type ServerOptions } from './lib/server.ts'
 import type { Store } from './lib/store.ts'
 import { uploadDashboard } from './media/dashboard.ts'
@@ -68,7 +65,7 @@ import { notificationDashboard } from './messages/notification-dashboard.ts'
 import { messageRoutes } from './messages/routes.ts'
 import { createSender } from './messages/send.ts'
 import { templateRoutes } from './messages/template-routes.ts'
-import type { Pools } from './pools.ts'
+import type { ApiPools } from './pools.ts'
 import { segmentDashboard } from './segments/dashboard.ts'
 import { segmentRoutes } from './segments/routes.ts'
 import { replaceRenamedTag, requireMembership } from './segments/segments.ts'
@@ -86,7 +83,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 import { eventStreamRoutes } from './webhooks/stream.ts'
 
 export type Application = {
-  pools: Pools
+  pools: ApiPools
   log: FastifyBaseLogger
   metrics: Metrics
   health: Health
@@ -102,8 +99,8 @@ export type Application = {
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string
-  /** False for a process without the `api` role: it serves health and metrics only. */
-  api: boolean
+  /** The other processes of the service, for health and metrics. */
+  peers?: Peers | undefined
   /** Serves the dashboard, the widget and the API reference, which must have been built. */
   pages?: boolean
   /** The site of the demo workspace, for the page that shows the widget. */
@@ -115,15 +112,9 @@ export type Application = {
   limits?: ServerOptions['limits']
 }
 
-export const createChannels = (http: Http): Record<ChannelName, Channel> => ({
-  msgapp: createMsgapp(http),
-  social: createSocial(http),
-  web: createWeb(),
-})
-
 export async function createApp(application: Application): Promise<App> {
-  const { pools, log, metrics, health, publicUrl, api, tls, trustedProxies, limits = {} } = application
-  const pages = api && application.pages ? await readPages() : undefined
+  const { pools, log, metrics, health, peers, publicUrl, tls, trustedProxies, limits = {} } = application
+  const pages = application.pages ? await readPages() : undefined
   const requestLog = createRequestLog(pools.general, log, metrics)
   const app = createServer({
     log,
@@ -140,9 +131,9 @@ export async function createApp(application: Application): Promise<App> {
     application.onRoute?.(route)
   })
   app.addHook('onClose', requestLog.stop)
-  if (api) await registerApi(app, application, pages, requestLog)
-  const document = api ? describePublicApi(routes, publicUrl) : undefined
-  await app.register(systemRoutes({ db: pools.general, metrics, health, document }))
+  await registerApi(app, application, pages, requestLog)
+  const document = describePublicApi(routes, publicUrl)
+  await app.register(systemRoutes({ db: pools.general, metrics, health, peers, document }))
   return app
 }
 

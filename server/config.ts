@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
@@ -26,6 +27,10 @@ export const settings = {
     meaning: 'URL under which clients and providers reach the service. Empty: http://HOST:PORT.',
   },
   ROLES: { default: 'api,worker', meaning: 'What this process runs. Any number of processes can have each role.' },
+  PROCESSES: {
+    default: '',
+    meaning: 'API processes that share the port, 1 to 8. Empty: one less than the cores, at least 1.',
+  },
   DEMO: {
     default: '',
     meaning:
@@ -67,6 +72,9 @@ export const defaultDataDir = join(root, settings.DATA_DIR.default)
 
 type Role = 'api' | 'worker'
 
+/** With more, the pools of a process would be too small: PostgreSQL allows 100 connections by default. */
+const maxProcesses = 8
+
 export type Config = {
   port: number
   host: string
@@ -75,6 +83,8 @@ export type Config = {
   dataDir: string
   publicUrl: string
   roles: ReadonlySet<Role>
+  /** API processes that share the port. */
+  processes: number
   demo: boolean
   /** Other machines can reach the demo, so its simulator requires the demo owner's session. */
   isDemoExposed: boolean
@@ -110,6 +120,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     else fault('ROLES', `unknown role '${role}'; the roles are api and worker`)
   }
   if (roles.size === 0 && list(read('ROLES')).length === 0) fault('ROLES', 'must name a role: api, worker or both')
+
+  const processes = read('PROCESSES') || String(Math.max(1, Math.min(maxProcesses, availableParallelism() - 1)))
+  if (!/^\d$/.test(processes) || Number(processes) < 1 || Number(processes) > maxProcesses)
+    fault('PROCESSES', `must be a number, 1 to ${maxProcesses}`)
 
   const encryptionKey = read('ENCRYPTION_KEY') || undefined
   if (encryptionKey && !/^[0-9a-f]{64}$/i.test(encryptionKey)) fault('ENCRYPTION_KEY', 'must be 64 hex characters')
@@ -195,6 +209,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataDir: env.DATA_DIR?.trim() ? resolve(env.DATA_DIR.trim()) : defaultDataDir,
     publicUrl,
     roles,
+    processes: Number(processes),
     demo: demo === '1',
     isDemoExposed: demo === '1' && !isLocal,
     encryptionKey,

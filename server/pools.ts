@@ -1,10 +1,10 @@
 /**
- * The pools of database connections of a process, and why each is apart.
+ * The pools of database connections, and why each is apart. A process has those of its role.
  *
  * A statement never waits behind another pool's statements. `hot` statements have a fixed text and are prepared once per
  * connection; all others are planned with their values at each call (`lib/db.ts` gives the measurements).
  */
-import type { Database } from './lib/database.ts'
+import type { Connect } from './lib/database.ts'
 import type { Db } from './lib/db.ts'
 
 export type Pools = {
@@ -41,18 +41,41 @@ const sizes: Record<keyof Pools, number> = {
   queue: 4,
 }
 
-export function createPools(connect: Database['connect']): Pools {
-  return {
-    general: connect(sizes.general),
-    reads: connect(sizes.reads, { hot: true, byIndex: true }),
-    admission: connect(sizes.admission, { hot: true }),
-    messages: connect(sizes.messages, { hot: true }),
-    settle: connect(sizes.settle, { hot: true, relaxed: true }),
-    broadcasts: connect(sizes.broadcasts, { hot: true }),
-    queue: connect(sizes.queue, { hot: true, byIndex: true, relaxed: true }),
-  }
+/** The pools of a process that serves HTTP. */
+export const apiPools = ['general', 'reads', 'admission', 'messages', 'settle'] as const
+/** The pools of a process that runs the engines. */
+export const workerPools = ['general', 'settle', 'broadcasts', 'queue'] as const
+
+export type ApiPools = Pick<Pools, (typeof apiPools)[number]>
+export type WorkerPools = Pick<Pools, (typeof workerPools)[number]>
+
+/** Up to so many API processes have pools of the full size. More share as many connections: PostgreSQL allows 100 by default. */
+const fullProcesses = 3
+/** A transaction and its neighbours must not wait for each other. */
+const minSizes: Partial<typeof sizes> = { general: 3 }
+
+/** Opens the named pools of one of `processes` API processes. */
+export function createPools<Name extends keyof Pools>(
+  connect: Connect,
+  names: readonly Name[],
+  processes = 1,
+): Pick<Pools, Name> {
+  const share = Math.min(1, fullProcesses / processes)
+  const sizeOf = (name: keyof Pools) => Math.max(minSizes[name] ?? 1, Math.floor(sizes[name] * share))
+  const open = (name: keyof Pools) => [name, connect(sizeOf(name), options[name])] as const
+  return Object.fromEntries(names.map(open)) as Pick<Pools, Name>
 }
 
-export async function endPools(pools: Pools): Promise<void> {
+const options: Record<keyof Pools, Parameters<Connect>[1]> = {
+  general: {},
+  reads: { hot: true, byIndex: true },
+  admission: { hot: true },
+  messages: { hot: true },
+  settle: { hot: true, relaxed: true },
+  broadcasts: { hot: true },
+  queue: { hot: true, byIndex: true, relaxed: true },
+}
+
+export async function endPools(pools: Partial<Pools>): Promise<void> {
   await Promise.all(Object.values(pools).map((pool) => pool.end({ timeout: 1 })))
 }

@@ -29,7 +29,7 @@ import { sweepUploads } from './media/uploads.ts'
 import { applyEarlyReports, sweepEarlyReports } from './messages/early-reports.ts'
 import { linkMedia } from './messages/messages.ts'
 import { sweepPending } from './messages/settle.ts'
-import type { Pools } from './pools.ts'
+import type { WorkerPools } from './pools.ts'
 import { sweepVisitors } from './webchat/visitors.ts'
 import { sweepDeliveries } from './webhooks/cancel.ts'
 import { startDelivering } from './webhooks/deliver.ts'
@@ -40,7 +40,7 @@ import type { Poster } from './webhooks/post.ts'
 import { watchDeliveries } from './webhooks/queue.ts'
 
 export type WorkerParts = {
-  pools: Pools
+  pools: WorkerPools
   log: FastifyBaseLogger
   sealer: Sealer
   channels: Record<ChannelName, Channel>

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, afterEach } from 'node:test'
 import pino from 'pino'
 import { keepRequestDays } from '../server/accounts/request-log.ts'
+import type { Connect } from '../server/lib/database.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { migrate } from '../server/lib/migrate.ts'
@@ -73,7 +74,7 @@ export async function createTemplate(address: DatabaseAddress): Promise<void> {
 
 export type TestDatabase = {
   address: DatabaseAddress
-  connect: (max: number, options?: { hot: boolean; byIndex?: boolean }) => Db
+  connect: Connect
 }
 
 /** Creates a database that lives as long as its owner; `empty` has no tables yet. */

@@ -1,6 +1,7 @@
 /** Rules of the house that a tool can keep. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { describeRoutes, routesFile } from '../scripts/routes.ts'
@@ -222,6 +223,10 @@ test('settings have the documented defaults', () => {
     [4000, '127.0.0.1', undefined, 'http://127.0.0.1:4000', true, 'info'],
   )
   assert.deepEqual([...config.roles], ['api', 'worker'])
+  assert.equal(config.processes, Math.min(8, Math.max(1, availableParallelism() - 1)))
+  for (const wrong of ['0', '9', '1.5', 'two', '-1', '08']) {
+    assert.throws(() => readConfig({ PROCESSES: wrong }), /^ {2}PROCESSES: must be a number, 1 to 8$/m)
+  }
   assert.match(config.dataDir, /\/data$/)
   const external = readConfig({
     DATABASE_URL: 'postgres://u@h/d',
@@ -257,6 +262,7 @@ test('every wrong setting is listed, not only the first', () => {
     DATABASE_URL: 'mysql://x',
     PUBLIC_URL: 'nowhere',
     ROLES: 'api,king',
+    PROCESSES: '9',
     DEMO: 'yes',
     ENCRYPTION_KEY: 'short',
     WEBHOOK_ALLOWED_CIDRS: '10.0.0.0/8,10.0.0.0/99',

@@ -242,7 +242,11 @@ test('after kill -9 no acknowledged write is lost, and no process is left runnin
     }
   })()
   await until('some contacts', async () => answered.length >= 20)
-  const pid = Number(/"pid":(\d+)/.exec(first.output())?.[1])
+  const [pid] = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((row) => row.trim().split(/ +/).map(Number))
+    .flatMap(([pid = 0, parent]) => (parent === first.child.pid ? pid : []))
+  assert.ok(pid)
   process.kill(pid, 'SIGKILL')
   alive = false
   await writing
@@ -324,9 +328,9 @@ test('several processes of any role share one database and one demo workspace', 
 })
 
 test('invalid settings stop the start and are all listed', async (t) => {
-  const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', LOG_LEVEL: 'loud' })
+  const wrong = await launch(t, { DATA_DIR: folder(t), PORT: 'x', PROCESSES: '0', LOG_LEVEL: 'loud' })
   assert.equal(await new Promise((resolve) => wrong.child.once('exit', resolve)), 1)
-  assert.match(wrong.output(), /PORT: .*\n.*LOG_LEVEL: /)
+  assert.match(wrong.output(), /PORT: .*\n.*PROCESSES: .*\n.*LOG_LEVEL: /)
 })
 
 test('an encryption key that cannot open the sealed secrets stops the start, until the operator confirms the new key', async (t) => {

@@ -1,12 +1,13 @@
 /** A program as a real process that a test kills and restarts. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { TestContext } from 'node:test'
 import { freePort } from '../scripts/free-port.ts'
-import { until } from './support.ts'
+import { type Owner, until } from './support.ts'
 
 export type Program = {
   url: string
+  /** Of the process that was started last. */
+  pid(): number
   /** On the same port every time. */
   start(): Promise<void>
   /** Sends SIGKILL by default; answers the exit code. */
@@ -18,7 +19,7 @@ export type Program = {
 }
 
 export async function createProgram(
-  t: TestContext,
+  t: Owner,
   ready: string,
   run: (port: number) => { args: string[]; env?: Record<string, string> },
 ): Promise<Program> {
@@ -34,6 +35,7 @@ export async function createProgram(
   t.after(() => kill())
   return {
     url,
+    pid: () => child?.pid ?? 0,
     kill,
     ended: () => gone,
     output: () => output,

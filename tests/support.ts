@@ -22,8 +22,9 @@ import { insertMember } from '../server/accounts/members.ts'
 import { keepRequestDays } from '../server/accounts/request-log.ts'
 import type { Setup } from '../server/accounts/setup.ts'
 import { createSignals } from '../server/accounts/signals.ts'
-import { createApp, createChannels } from '../server/app.ts'
+import { createApp } from '../server/app.ts'
 import type { BreakerPolicy } from '../server/broadcasts/circuit-breaker.ts'
+import { createChannels } from '../server/channels/adapters.ts'
 import { createSealer } from '../server/lib/crypto.ts'
 import type { Db } from '../server/lib/db.ts'
 import { createHealth } from '../server/lib/health.ts'
@@ -33,7 +34,7 @@ import { startLive } from '../server/lib/live.ts'
 import { createMetrics } from '../server/lib/metrics.ts'
 import type { ServerOptions } from '../server/lib/server.ts'
 import { createFolderStore } from '../server/lib/store-folder.ts'
-import { createPools } from '../server/pools.ts'
+import { apiPools, createPools, workerPools } from '../server/pools.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { createGuard, type DnsResolver } from '../server/webhooks/guard.ts'
@@ -214,7 +215,7 @@ async function startService(
   const serve = async (port = 0) => {
     const http = createHttp()
     const health = createHealth(loopGraceMs === undefined ? {} : { graceMs: loopGraceMs })
-    const pools = createPools(database.connect)
+    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, ...(resolver ? { resolver } : {}) })
     const poster = createPoster({ guard, ca: readFileSync(join(import.meta.dirname, 'fixtures/tls.crt')) })
@@ -240,7 +241,6 @@ async function startService(
       onRoute: (route) => {
         if (route.url.startsWith('/app/api')) memberRoutes.push(route)
       },
-      api: true,
       pages,
       demoSite: demoSite && (() => demoSite(db)),
       limits,

@@ -2,8 +2,8 @@
  * Signals: hints from the code that writes rows to the code that waits for them. A signal carries no data but ids; its receiver
  * reads the rows. A lost signal costs only time, because every receiver also polls.
  *
- * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake an engine: in this process at once, and the first and the
- * last also in other processes (`lib/live.ts`). The others reach the open streams of all processes.
+ * `deliveriesQueued`, `mediaPending` and `broadcastReady` wake the engines of all processes (`lib/live.ts`), those of this
+ * process at once. The others reach the open streams of all processes.
  */
 import type { Live } from '../lib/live.ts'
 
@@ -36,8 +36,11 @@ export const memberTopic = (memberId: string): string => `member:${memberId}`
 export const presenceTopic = (workspaceId: string): string => `presence:${workspaceId}`
 export const conversationTopic = (conversationId: string): string => `conversation:${conversationId}`
 
-/** The topics of the engine signals that go to other processes. They find pending media by polling, within a second. */
-const topics: Partial<Record<EngineSignal, string>> = { deliveriesQueued: 'deliveries', broadcastReady: 'broadcasts' }
+const topics: Record<EngineSignal, string> = {
+  deliveriesQueued: 'deliveries',
+  mediaPending: 'media',
+  broadcastReady: 'broadcasts',
+}
 
 export function createSignals(live: Live): Signals {
   const listeners: Record<EngineSignal, Set<() => void>> = {
@@ -47,8 +50,7 @@ export function createSignals(live: Live): Signals {
   }
   const send = (signal: EngineSignal) => () => {
     for (const wake of listeners[signal]) wake()
-    const topic = topics[signal]
-    if (topic) live.announce(topic)
+    live.announce(topics[signal])
   }
   return {
     deliveriesQueued: send('deliveriesQueued'),
@@ -60,8 +62,7 @@ export function createSignals(live: Live): Signals {
     presenceChanged: (workspaceId) => live.announce(presenceTopic(workspaceId)),
     conversationChanged: (conversationId) => live.announce(conversationTopic(conversationId)),
     on(signal, wake) {
-      const topic = topics[signal]
-      const stopListening = topic ? live.listen(topic, wake) : () => {}
+      const stopListening = live.listen(topics[signal], wake)
       listeners[signal].add(wake)
       return () => {
         listeners[signal].delete(wake)

@@ -14,7 +14,6 @@ import { type Db, isDuplicate, type Sql } from '../lib/db.ts'
 import { giveToOwnerOf } from '../lib/embedded-postgres-root.ts'
 import type { Store } from '../lib/store.ts'
 import { connectSimulator } from '../simulator-host/accounts.ts'
-import { seedDemo } from './data.ts'
 
 export type Demo = {
   base_url: string
@@ -88,6 +87,7 @@ function createDemo(options: DemoOptions, file: string): Promise<Demo> {
     const { key } = await createKey(sql, workspace_id, { name: 'Demo key', scopes, created_by: null })
     const web_site_id = await connectDemo(sql, options, workspace_id)
     const { publicUrl, store } = options
+    const { seedDemo } = await import('./data.ts')
     await seedDemo({ sql, workspaceId: workspace_id, publicUrl, store })
     return writeDemo(file, {
       base_url: `${options.publicUrl}/v1`,

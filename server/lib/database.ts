@@ -1,37 +1,24 @@
-/** The database of this process: the one in `DATABASE_URL`, or the embedded one in the data directory. */
+/** The database of a command, and the check that a database has enough connections. */
 import { type ConnectOptions, connect, type Db } from './db.ts'
 import { type DatabaseAddress, findEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 import { StartError } from './start-error.ts'
 
 /** `databaseUrl` names an external database. Without it the embedded one in `dataDir` is used. */
-export type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
+type DatabaseChoice = { databaseUrl?: string | undefined; dataDir: string }
 
-export type Database = {
-  connect(max: number, options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed'>): Db
-  /** Resolves with a reason if the embedded database ends by itself. */
-  exited: Promise<string>
-  stop(): Promise<void>
-}
+export type Connect = (max: number, options?: Pick<ConnectOptions, 'hot' | 'byIndex' | 'relaxed'>) => Db
 
-/** For the service, which starts the embedded database itself. */
-export async function openDatabase({ databaseUrl, dataDir }: DatabaseChoice): Promise<Database> {
-  if (databaseUrl) return external(databaseUrl)
-  const { address, exited, stop } = await startEmbeddedPostgres({ dataDir })
-  return { connect: (max, options) => connect({ database: address, max, ...options }), exited, stop }
-}
+export const connectorOf =
+  (database: string | DatabaseAddress): Connect =>
+  (max, options) =>
+    connect({ database, max, ...options })
 
-/** For a command: uses the embedded database of a running service, or starts it until the command ends. */
-export async function joinDatabase(config: DatabaseChoice): Promise<Database> {
-  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
-  return running ? external(running) : openDatabase(config)
-}
-
-function external(database: string | DatabaseAddress): Database {
-  return {
-    connect: (max, options) => connect({ database, max, ...options }),
-    exited: new Promise(() => {}),
-    stop: async () => {},
-  }
+/** Uses the embedded database of a running service, or starts it until the command ends. */
+export async function joinDatabase(choice: DatabaseChoice): Promise<{ connect: Connect; stop(): Promise<void> }> {
+  const running = choice.databaseUrl ?? (await findEmbeddedPostgres(choice.dataDir))
+  if (running) return { connect: connectorOf(running), stop: async () => {} }
+  const { address, stop } = await startEmbeddedPostgres({ dataDir: choice.dataDir })
+  return { connect: connectorOf(address), stop }
 }
 
 /**

@@ -1,8 +1,9 @@
 /**
  * Notifications between processes: hints that something changed, without the change itself.
  *
- * Listeners of a topic re-read the rows. The announcement of a topic may name the ids of these rows. Each process sends the topics
- * of one tick as one NOTIFY, because a notification takes an instance-wide lock at commit. After a lost connection the listeners of
+ * Listeners of a topic re-read the rows. The announcement of a topic may name the ids of these rows. Each process sends at most one
+ * NOTIFY per tick, because a notification takes an instance-wide lock at commit. The first topic after a pause is sent at once: it
+ * wakes the engines, which are in another process. After a lost connection the listeners of
  * all topics are notified without ids, since hints may be missing.
  */
 import type { FastifyBaseLogger } from 'fastify'
@@ -76,14 +77,26 @@ export async function startLive({ db, log, health }: LiveOptions): Promise<Live>
     const known = announced.has(topic) ? announced.get(topic) : new Set<string>()
     for (const id of ids ?? []) known?.add(id)
     announced.set(topic, ids && known && known.size <= maxIds ? known : undefined)
-    timer ??= setTimeout(() => {
-      const topics = announced
-      announced = new Map()
-      timer = undefined
-      sending = send(topics).catch((error) =>
+    if (timer) return
+    timer = setTimeout(endTick, tickMs)
+    // Includes what the same step of the program announces next.
+    setImmediate(sendAnnounced)
+  }
+
+  function endTick(): void {
+    timer = announced.size > 0 ? setTimeout(endTick, tickMs) : undefined
+    sendAnnounced()
+  }
+
+  function sendAnnounced(): void {
+    if (announced.size === 0) return
+    const topics = announced
+    announced = new Map()
+    sending = sending
+      .then(() => send(topics))
+      .catch((error) =>
         log.warn({ err: error }, 'a notification could not be sent; other processes see the change at their next poll'),
       )
-    }, tickMs)
   }
 
   function listen(topic: string, onNotified: OnNotified): () => void {

@@ -4,10 +4,18 @@
  * An error is logged by the fields listed here and no others. PostgreSQL quotes whole rows in `detail` and `where`, the
  * driver keeps a statement's parameters, and a client's error may carry its request: all of these hold customers' data.
  */
+import { hostname } from 'node:os'
 import pino, { type DestinationStream, type Logger } from 'pino'
 
-export function createLog(level: string, destination: DestinationStream): Logger {
-  return pino({ level, serializers: { err: describeError } }, destination)
+export type Output = ReturnType<typeof openOutput>
+
+/** The standard output. Writing never blocks the process, also when the output is not read. */
+export const openOutput = () => pino.destination({ dest: 1, sync: false })
+
+/** `processName` distinguishes the processes of a service. */
+export function createLog(level: string, destination: DestinationStream, processName?: string): Logger {
+  const base = { pid: process.pid, hostname: hostname(), ...(processName ? { process: processName } : {}) }
+  return pino({ level, base, serializers: { err: describeError } }, destination)
 }
 
 const loggedFields = new Set([

@@ -3,13 +3,20 @@
  *
  * Each application has its own registry, so that tests can run several side by side. Other modules add their gauges to it.
  * Responses are counted in plain arrays here: the labelled histogram of the library took a twentieth of a request's time.
+ *
+ * The processes of a service answer as one. The process that is scraped asks its peers for their values (`readShare`). Counters and
+ * memory are added up. Of delays the largest counts. A gauge describes the database, so one process reads it.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 export type Metrics = {
   contentType: string
-  /** All metrics in the format of Prometheus. */
-  read(): Promise<string>
+  /** All metrics in the format of Prometheus, with the values of other processes. */
+  read(others?: readonly MetricsShare[]): Promise<string>
+  /** The values of this process, without the gauges that another process reads. */
+  readShare(otherGauges?: readonly string[]): Promise<MetricsShare>
+  /** The names of the gauges of this process. */
+  gaugeNames(): string[]
   /** Counts the responses of a route. `route` is its pattern, not a path, so the number of series stays small. */
   watchRoute(method: string, route: string): (status: number, seconds: number) => void
   /** Adds a counter with one series per value of `label`. */
@@ -25,6 +32,11 @@ export type Metrics = {
   ): void
 }
 
+/** The metrics of one process. It can be sent to another one. */
+export type MetricsShare = { routes: RouteStats[]; series: Series[] }
+
+type Series = { name: string; aggregator: string }
+
 type RouteStats = {
   labels: string
   statuses: Map<number, number>
@@ -35,8 +47,17 @@ type RouteStats = {
 
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
+/** How the values of several processes become one, where the library's choice misleads: an alert needs the worst process. */
+const aggregators: Record<string, string> = {
+  process_start_time_seconds: 'min',
+  ...Object.fromEntries(
+    ['', '_mean', '_p50', '_p90', '_p99'].map((suffix) => [`nodejs_eventloop_lag${suffix}_seconds`, 'max']),
+  ),
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry()
+  const gaugeRegistry = new Registry()
   collectDefaultMetrics({ register: registry })
   const routes: RouteStats[] = []
   const gauges: Metrics['gauges'] = (name, help, labels, read) => {
@@ -44,7 +65,7 @@ export function createMetrics(): Metrics {
       name,
       help,
       labelNames: labels,
-      registers: [registry],
+      registers: [gaugeRegistry],
       async collect() {
         this.reset()
         // A gauge that cannot be read now is skipped. The other metrics are needed most when the database is down.
@@ -52,10 +73,27 @@ export function createMetrics(): Metrics {
       },
     })
   }
+  async function readShare(otherGauges: readonly string[] = []): Promise<MetricsShare> {
+    const ownGauges = gaugeRegistry.getMetricsAsArray().filter(({ name }) => !otherGauges.includes(name))
+    const series = [
+      ...(await registry.getMetricsAsJSON()),
+      ...(await Promise.all(ownGauges.map(({ name }) => gaugeRegistry.getSingleMetric(name)?.get()))),
+    ]
+    return { routes: routes.filter(({ responses }) => responses > 0), series: series as unknown as Series[] }
+  }
   return {
     gauges,
     contentType: registry.contentType,
-    read: async () => `${describeRoutes(routes.filter(({ responses }) => responses > 0))}\n${await registry.metrics()}`,
+    readShare,
+    gaugeNames: () => gaugeRegistry.getMetricsAsArray().map(({ name }) => name),
+    async read(others = []) {
+      const shares = [await readShare(), ...others]
+      const series = shares.map(({ series }) =>
+        series.map((one) => ({ ...one, aggregator: aggregators[one.name] ?? one.aggregator })),
+      )
+      const all = await AggregatorRegistry.aggregate(series).metrics()
+      return `${describeRoutes(addRoutes(shares.flatMap(({ routes }) => routes)))}\n${all}`
+    },
     watchRoute(method, route) {
       const labels = `method="${method}",route="${route}"`
       const stats: RouteStats = { labels, statuses: new Map(), buckets: bounds.map(() => 0), seconds: 0, responses: 0 }
@@ -78,6 +116,23 @@ export function createMetrics(): Metrics {
       )
     },
   }
+}
+
+/** Adds up the responses of each route over all processes. */
+function addRoutes(routes: readonly RouteStats[]): RouteStats[] {
+  const sums = new Map<string, RouteStats>()
+  for (const { labels, statuses, buckets, seconds, responses } of routes) {
+    const sum = sums.get(labels)
+    if (!sum) {
+      sums.set(labels, { labels, statuses: new Map(statuses), buckets: [...buckets], seconds, responses })
+      continue
+    }
+    for (const [status, count] of statuses) sum.statuses.set(status, (sum.statuses.get(status) ?? 0) + count)
+    sum.buckets = sum.buckets.map((count, i) => count + (buckets[i] ?? 0))
+    sum.seconds += seconds
+    sum.responses += responses
+  }
+  return [...sums.values()]
 }
 
 function describeRoutes(routes: RouteStats[]): string {

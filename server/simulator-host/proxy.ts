@@ -1,6 +1,13 @@
-/** HTTP between processes: probes the host of the simulator, and proxies requests to it. */
+/**
+ * HTTP between processes: probes the host of the simulator, and proxies requests to it.
+ *
+ * API processes that share a port also share an address. The first of them talks to the host; the others pass requests to it on a
+ * socket file, unchanged.
+ */
+import { rmSync } from 'node:fs'
 import {
   type ClientRequest,
+  createServer,
   request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -10,6 +17,7 @@ import {
 import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream'
 import { urlToHttpOptions } from 'node:url'
+import type { Simulator } from '../../simulator/simulator.ts'
 import type { Connection } from '../channels/channel.ts'
 
 const probeTimeoutMs = 1_000
@@ -46,7 +54,40 @@ export function probe({ base_url, api_version, account_id, access_token }: Conne
 /** Sends the request to the host and returns its answer. The caller has checked `Origin` against our own addresses. */
 export function proxyRequest(host: URL, request: IncomingMessage, response: ServerResponse): void {
   const { method = 'GET', url = '/' } = request
-  const upstream = createRequest(new URL(url, host), { method, path: url, headers: endToEndHeaders(request.headers) })
+  const { origin: _, ...headers } = endToEndHeaders(request.headers)
+  const upstream = createRequest(new URL(url, host), { method, path: url, headers })
+  relay(upstream, request, response, `the simulator at ${host.origin}`)
+}
+
+/** The simulator of another process that listens on the socket file. */
+export const createSocketProxy = (socketPath: string): Pick<Simulator, 'handle'> => ({
+  handle(request, response) {
+    const { method, url: path } = request
+    const headers = endToEndHeaders(request.headers)
+    const upstream = httpRequest({ socketPath, method, path, headers, agent: false })
+    relay(upstream, request, response, 'the process that runs the simulator')
+  },
+})
+
+/** Handles the requests that arrive on the socket file. The processes that send them have checked who may use the simulator. */
+export async function serveSocket({ handle }: Pick<Simulator, 'handle'>, socketPath: string) {
+  const server = createServer(handle)
+  // Of a process that was killed.
+  rmSync(socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    // Exclusive: not shared with the other processes.
+    server.listen({ path: socketPath, exclusive: true }, resolve)
+  })
+  return {
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+function relay(upstream: ClientRequest, request: IncomingMessage, response: ServerResponse, name: string): void {
   upstream.once('response', (answer) => {
     response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers))
     // An event stream may send nothing for a long time.
@@ -55,7 +96,7 @@ export function proxyRequest(host: URL, request: IncomingMessage, response: Serv
   })
   upstream.once('error', (error) => {
     if (response.headersSent) response.destroy()
-    else sendUnreachable(response, `the simulator at ${host.origin} does not answer: ${error.message}`)
+    else sendUnreachable(response, `${name} does not answer: ${error.message}`)
   })
   response.once('close', () => upstream.destroy())
   request.pipe(upstream)
@@ -76,13 +117,12 @@ function createRequest(url: URL, options: RequestOptions): ClientRequest {
   return url.protocol === 'https:' ? httpsRequest(all) : httpRequest(all)
 }
 
-/** The headers without those of the connection, and without `Origin`. */
+/** The headers without those of the connection. */
 function endToEndHeaders({
   connection: _,
   'keep-alive': __,
   upgrade: ___,
   expect: ____,
-  origin: _____,
   ...headers
 }: IncomingHttpHeaders) {
   return headers

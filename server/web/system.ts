@@ -1,21 +1,32 @@
-/** Health, metrics and the OpenAPI document. */
+/** Health, metrics and the OpenAPI document. Health and metrics cover all processes of the service. */
 import type { Db } from '../lib/db.ts'
 import type { Health } from '../lib/health.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Metrics, MetricsShare } from '../lib/metrics.ts'
 import { isMigrated } from '../lib/migrate.ts'
+import type { Peers } from '../lib/peers.ts'
 import type { App } from '../lib/server.ts'
 
-type System = { db: Db; metrics: Metrics; health: Health; document: object | undefined }
+type System = {
+  db: Db
+  metrics: Metrics
+  health: Health
+  /** The other processes of the service. */
+  peers?: Peers | undefined
+  document?: object | undefined
+}
 
 export const systemRoutes =
-  ({ db, metrics, health, document }: System) =>
+  ({ db, metrics, health, peers, document }: System) =>
   async (app: App) => {
     watchDatabase(db, metrics)
+    if (peers) watchProcesses(peers, metrics)
     let isUpToDate = false
 
     app.get('/healthz', async () => ({ status: 'ok' }))
     app.get('/readyz', async (request, reply) => {
-      const failing = health.failing()
+      const others = peers ? await readPeers(peers) : { failing: [], restarting: [] }
+      const failing = [...health.failing(), ...others.failing]
+      const restarting = others.restarting.length > 0 ? { restarting: others.restarting } : {}
       try {
         isUpToDate ||= await within(timeoutMs, isMigrated(db))
         if (isUpToDate) await within(timeoutMs, db`select 1`)
@@ -24,12 +35,13 @@ export const systemRoutes =
         request.log.warn({ err: error }, 'the database does not respond')
         failing.push('database')
       }
-      if (failing.length > 0) return reply.code(503).send({ ready: false, failing })
-      return { ready: true, status: 'ready' }
+      if (failing.length === 0) return { ready: true, status: 'ready', ...restarting }
+      return reply.code(503).send({ ready: false, failing: [...new Set(failing)], ...restarting })
     })
     app.get('/metrics', async (_request, reply) => {
+      const others = await peers?.ask(metricsQuestion, metrics.gaugeNames())
       reply.type(metrics.contentType)
-      return metrics.read()
+      return metrics.read(others?.answers.flatMap(({ value }) => (value as MetricsShare | undefined) ?? []))
     })
     if (!document) return
 
@@ -38,6 +50,35 @@ export const systemRoutes =
       reply.header('cache-control', 'no-cache').type('application/json; charset=utf-8').send(text),
     )
   }
+
+const metricsQuestion = 'metrics'
+const healthQuestion = 'health'
+
+/** Answers the health and metrics questions of the other processes of the service. */
+export function answerPeers(peers: Peers, { metrics, health }: Pick<System, 'metrics' | 'health'>): void {
+  peers.answer(metricsQuestion, (otherGauges) => metrics.readShare(otherGauges as string[]))
+  peers.answer(healthQuestion, () => health.failing())
+}
+
+/** A process that is restarted counts as failing after this time, like a background loop. */
+const restartGraceMs = 30_000
+
+/** The failing loops of the other processes, and the processes that do not run or do not answer. */
+async function readPeers(peers: Peers): Promise<{ failing: string[]; restarting: string[] }> {
+  const { answers, statuses } = await peers.ask(healthQuestion)
+  const down = statuses.filter(({ isReady }) => !isReady)
+  const isFailing = ({ wasReady, downMs }: (typeof down)[number]) => !wasReady || downMs >= restartGraceMs
+  const isDown = new Set(down.map(({ process }) => process))
+  return {
+    failing: [
+      ...down.filter(isFailing).map(({ process }) => nameOf(process)),
+      ...answers.flatMap(({ process, value }) => (value as string[]) ?? (isDown.has(process) ? [] : nameOf(process))),
+    ],
+    restarting: down.filter(({ wasReady }) => wasReady).map(({ process }) => process),
+  }
+}
+
+const nameOf = (process: string): string => `process ${process}`
 
 /** A database that does not respond within this time counts as unavailable. */
 const timeoutMs = 2_000
@@ -64,6 +105,19 @@ function watchDatabase(db: Db, metrics: Metrics): void {
       where datname = current_database() and application_name = 'parley' group by 1`,
       )
       return Object.fromEntries(states.map(({ state, count }) => [state, count]))
+    },
+  )
+}
+
+/** Reports how often each process of the service was restarted. */
+function watchProcesses(peers: Peers, metrics: Metrics): void {
+  metrics.gauge(
+    'parley_process_restarts',
+    'Restarts of each process of the service since the service started.',
+    'process',
+    async () => {
+      const { statuses } = await peers.ask(healthQuestion)
+      return Object.fromEntries(statuses.map(({ process, restarts }) => [process, restarts]))
     },
   )
 }

@@ -1,0 +1,252 @@
+/**
+ * The roles of a process: the API, or the background engines. Each loads only the code that it needs.
+ */
+import { flushCompileCache } from 'node:module'
+import { constants, setPriority } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { createSignals } from './accounts/signals.ts'
+import { createChannels } from './channels/adapters.ts'
+import { type Config, localOrigin } from './config.ts'
+import { resolveEncryptionKey } from './encryption-key.ts'
+import { startClock } from './lib/clock.ts'
+import { createSealer, deriveToken } from './lib/crypto.ts'
+import { type Connect, connectorOf, requireConnections } from './lib/database.ts'
+import type { DatabaseAddress } from './lib/embedded-postgres.ts'
+import { createHealth } from './lib/health.ts'
+import { createHttp } from './lib/http.ts'
+import { type Lifecycle, openProcess } from './lib/lifecycle.ts'
+import { startLive } from './lib/live.ts'
+import { createMetrics } from './lib/metrics.ts'
+import { joinSupervisor, type Peers } from './lib/peers.ts'
+import type { App } from './lib/server.ts'
+import { releaseStartupMemory } from './lib/startup-memory.ts'
+import { createMediaStore } from './media/store.ts'
+import { apiPools, createPools, endPools, type Pools, workerPools } from './pools.ts'
+import type { Prepared } from './prepare.ts'
+import type { SimulatorHost } from './simulator-host/host.ts'
+import { answerPeers, systemRoutes } from './web/system.ts'
+import { createGuard } from './webhooks/guard.ts'
+
+/** How long requests in flight may take after a signal to stop. */
+const drainMs = 4_000
+
+/** The main process stops the embedded database afterwards. */
+const stopMs = 6_000
+
+const prepareConnections = 4
+
+/** What every process of a service starts with. */
+export type ChildInput = {
+  config: Config
+  database: string | DatabaseAddress
+  /** For the socket of the simulator, if there are several API processes. */
+  socketFolder: string | undefined
+}
+
+type RoleContext = {
+  config: Config
+  connect: Connect
+  log: Logger
+  lifecycle: Lifecycle
+  /** The other processes of the service. Undefined: there are none. */
+  peers: Peers | undefined
+}
+
+/** Runs the child process with this name: `prepare`, `engines`, or `api-1` and so on. */
+export async function runChild(name: string): Promise<void> {
+  const child = joinSupervisor<ChildInput>()
+  let lifecycle: Lifecycle | undefined
+  try {
+    const start = await loadRole(name)
+    await child.reportLoaded()
+    const { config, database, socketFolder } = await child.input
+    const opened = openProcess({ logLevel: config.logLevel, stopMs, name })
+    lifecycle = opened.lifecycle
+    child.onStopRequest((reason) => void opened.lifecycle.stop(reason, 0))
+    const context = { config, connect: connectorOf(database), peers: child.peers, ...opened }
+    const value = await start(context, socketFolder)
+    releaseStartupMemory()
+    flushCompileCache()
+    await child.reportReady(value)
+  } catch (error) {
+    // A stop also ends the start.
+    if (!lifecycle?.isStopping()) await child.exitFailed(error)
+  }
+}
+
+type Start = (context: RoleContext, socketFolder: string | undefined) => Promise<unknown>
+
+async function loadRole(name: string): Promise<Start> {
+  if (name === 'prepare') {
+    const { prepare } = await import('./prepare.ts')
+    return ({ config, connect, log }) => prepare(config, connect(prepareConnections), log)
+  }
+  if (name === 'engines') {
+    // A broadcast or a queue of webhooks must not delay a request.
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+    return loadEngines()
+  }
+  const startApi = await loadApi()
+  return (context, socketFolder) => {
+    const socketPath = socketFolder && join(socketFolder, 'simulator.sock')
+    return startApi(context, { isHere: name === 'api-1', socketPath })
+  }
+}
+
+/** Prepares the database and runs the engines in this process. */
+export async function runWorker(
+  { config, database }: Pick<ChildInput, 'config' | 'database'>,
+  { log, lifecycle }: Pick<RoleContext, 'log' | 'lifecycle'>,
+): Promise<Prepared> {
+  const { prepare } = await import('./prepare.ts')
+  const start = await loadEngines()
+  const connect = connectorOf(database)
+  const db = connect(prepareConnections)
+  const prepared = await prepare(config, db, log)
+  await db.end()
+  await start({ config, connect, log, lifecycle, peers: undefined })
+  return prepared
+}
+
+/** Where the simulator runs: in this process, which serves it on a socket file, or in the one that listens on it. */
+type SimulatorPlace = { isHere: boolean; socketPath: string | undefined }
+
+/** Loads the code of the API and returns the function that starts it. */
+async function loadApi() {
+  const { createApp } = await import('./app.ts')
+
+  return async (context: RoleContext, simulatorPlace: SimulatorPlace): Promise<void> => {
+    const { config, peers, lifecycle } = context
+    const { dataDir, publicUrl, tls, trustedProxies } = config
+    const parts = await openParts(context, apiPools, config.processes)
+    const db = parts.pools.general
+    const simulator = config.demo ? await openSimulator(context, parts, simulatorPlace) : undefined
+    const demo = config.demo ? await import('./demo/demo.ts') : undefined
+    const app = await createApp({
+      ...parts,
+      pages: true,
+      demoSite: demo && (() => demo.getDemoSiteId(db)),
+      guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }),
+      simulator: simulator && { simulator, isExposed: config.isDemoExposed },
+      // Read at each request, because the command line can reset the password of the demo's owner.
+      setup: { token: deriveToken(parts.encryptionKey, 'setup'), getDemo: () => demo?.readDemo(dataDir) },
+      peers,
+      publicUrl,
+      tls,
+      trustedProxies,
+    })
+    lifecycle.onStop(() => drain(app))
+    await listen(app, config, true)
+    await simulator?.releaseStartLock?.()
+  }
+}
+
+/** Loads the code of the engines and returns the function that starts them. */
+async function loadEngines() {
+  const { startWorker } = await import('./worker.ts')
+  const { createPoster } = await import('./webhooks/post.ts')
+
+  return async (context: RoleContext): Promise<void> => {
+    const { config, lifecycle, peers } = context
+    const { publicUrl } = config
+    const parts = await openParts(context, workerPools, 1)
+    const poster = createPoster({ guard: createGuard({ allowedCidrs: config.webhookAllowedCidrs }) })
+    lifecycle.onStop(poster.stop)
+    if (!peers) await serveHealth(context, parts)
+    // Last: a process that fails at its start again and again would hand over a batch of recipients each time.
+    if (lifecycle.isStopping()) return
+    const worker = startWorker({ ...parts, poster, publicUrl })
+    lifecycle.onStop(worker.stop)
+  }
+}
+
+type Parts = Awaited<ReturnType<typeof openParts<'general'>>>
+
+/** What every role has. `processes` of the service have the same pools. */
+async function openParts<Name extends keyof Pools>(
+  context: RoleContext,
+  names: readonly ('general' | Name)[],
+  processes: number,
+) {
+  const { config, connect, log, lifecycle, peers } = context
+  const pools = createPools(connect, names, processes)
+  const db = pools.general
+  lifecycle.onStop(() => endPools(pools))
+  if (config.databaseUrl) await requireConnections(Object.values(pools))
+  const health = createHealth()
+  const metrics = createMetrics()
+  if (peers) answerPeers(peers, { health, metrics })
+  const clock = await startClock({ db, log, health })
+  lifecycle.onStop(clock.stop)
+  const encryptionKey = await resolveEncryptionKey(config)
+  const http = createHttp()
+  lifecycle.onStop(http.stop)
+  const live = await startLive({ db, log, health })
+  lifecycle.onStop(live.stop)
+  return {
+    pools,
+    log,
+    health,
+    metrics,
+    encryptionKey,
+    sealer: createSealer(encryptionKey),
+    channels: createChannels(http),
+    store: createMediaStore(config),
+    live,
+    signals: createSignals(live),
+  }
+}
+
+/** The simulator exists once per service. API processes share the port, so each serves `/simulator`. */
+async function openSimulator(
+  { config, log, lifecycle }: RoleContext,
+  { pools, sealer, health }: Pick<Parts, 'pools' | 'sealer' | 'health'>,
+  { isHere, socketPath }: SimulatorPlace,
+): Promise<(Pick<SimulatorHost, 'handle'> & Partial<SimulatorHost>) | undefined> {
+  const { createSocketProxy, serveSocket } = await import('./simulator-host/proxy.ts')
+  if (!isHere) return socketPath === undefined ? undefined : createSocketProxy(socketPath)
+  const { startSimulatorHost } = await import('./simulator-host/host.ts')
+  const { dataDir, publicUrl, isDemoExposed: isExposed } = config
+  const origin = localOrigin(config)
+  const simulator = await startSimulatorHost({
+    ...{ db: pools.general, sealer, log, health },
+    ...{ dataDir, origin, publicUrl, isExposed },
+  })
+  lifecycle.onStop(simulator.stop)
+  if (socketPath !== undefined) lifecycle.onStop((await serveSocket(simulator, socketPath)).stop)
+  return simulator
+}
+
+/** A process that runs only the engines listens for health checks and metrics. */
+async function serveHealth(context: RoleContext, { pools, health, metrics }: Parts): Promise<void> {
+  const { config, log, lifecycle } = context
+  const { createServer } = await import('./lib/server.ts')
+  const { tls, trustedProxies } = config
+  const app = createServer({ log, metrics, tls, trustedProxies, limits: {} })
+  await app.register(systemRoutes({ db: pools.general, metrics, health }))
+  lifecycle.onStop(() => drain(app))
+  await listen(app, config, false)
+}
+
+/**
+ * `isShared`: several processes listen on the port. Linux spreads the connections over their sockets, so no other process takes part,
+ * and a killed one loses only its own connections. Elsewhere `node:cluster` shares one socket.
+ */
+async function listen(app: App, { port, host, tls }: Config, isShared: boolean): Promise<void> {
+  // Fastify does not know that its server uses TLS.
+  const listenTextResolver = (address: string) =>
+    `Server listening at ${tls ? address.replace(/^http:/, 'https:') : address}`
+  // Passed on to `net.Server`; Fastify's types lack it.
+  const sharing = { reusePort: isShared && process.platform === 'linux' }
+  await app.listen({ port, host, listenTextResolver, ...sharing })
+}
+
+/** Accepts no new requests and finishes those in flight. Idle connections are closed at once. */
+async function drain(app: App): Promise<void> {
+  const idle = setInterval(() => app.server.closeIdleConnections(), 20)
+  const late = setTimeout(() => app.server.closeAllConnections(), drainMs)
+  await app.close()
+  clearInterval(idle)
+  clearTimeout(late)
+}
