@@ -361,7 +361,6 @@ CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
-CREATE TRIGGER put_into_inbox BEFORE UPDATE ON public.conversations FOR EACH ROW WHEN (((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
   workspace_id uuid not null,

@@ -67,24 +67,29 @@ export async function createPeople(
   const rows = people.map((person) => {
     const id = newId()
     const [external_id = '', second_id] = identitiesOf(person)
+    const name = textOrNull(person.name) ?? undefined
+    const email = textOrNull(person.email) ?? undefined
+    const company = textOrNull(person.company) ?? undefined
+    const username = usernameOf(person) ?? undefined
+    // A field that is undefined is not in the JSON and null in the statement: most people have few.
     return {
       workspace_id: person.workspace_id,
       channel: person.channel,
       external_id,
       second_id,
       id,
-      phone: person.phone && withoutOldPrefix(person.phone),
-      name: textOrNull(person.name),
-      name_key: foldOrNull(textOrNull(person.name)),
-      email: textOrNull(person.email),
-      email_key: foldOrNull(textOrNull(person.email)),
-      company: textOrNull(person.company),
-      company_key: foldOrNull(textOrNull(person.company)),
-      social_username: usernameOf(person),
-      social_username_key: foldOrNull(usernameOf(person)),
-      avatar_url: person.avatar_url || null,
-      attributes: person.attributes ?? {},
-      opted_out: person.opted_out ?? false,
+      phone: person.phone ? withoutOldPrefix(person.phone) : undefined,
+      name,
+      name_key: name && fold(name),
+      email,
+      email_key: email && fold(email),
+      company,
+      company_key: company && fold(company),
+      social_username: username,
+      social_username_key: username && fold(username),
+      avatar_url: person.avatar_url || undefined,
+      attributes: person.attributes,
+      opted_out: person.opted_out,
       created_at: timeOfId(id),
     }
   })
@@ -122,7 +127,7 @@ export async function createPeople(
         social_username, social_username_key, avatar_url, attributes, opted_out_at, opted_out_by, opt_out_decided_at,
         created_at, updated_at)
       select workspace_id, id, phone, name, name_key, email, email_key, company, company_key, social_username,
-        social_username_key, avatar_url, attributes, ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)}
+        social_username_key, avatar_url, coalesce(attributes, '{}'), ${newOptOut(sql, sql`opted_out`, 'api')}, created_at, ${changedAt(sql, sql`created_at`)}
       from input join inserted_identities on inserted_identities.contact_id = input.id
       returning workspace_id, id, phone, social_username, name, email, company, avatar_url, attributes, opted_out_at,
         created_at, updated_at

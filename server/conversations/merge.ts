@@ -66,9 +66,7 @@ export async function foldConversation(sql: Sql, workspaceId: string, fromId: st
       waiting_since = least(
         case when t.status <> 'closed' then t.waiting_since end, case when f.status <> 'closed' then f.waiting_since end
       ),
-      -- A change by a microsecond: the trigger that serves the previous release moves a conversation with more unread
-      -- messages to the top, unless the statement sets the time itself.
-      inbox_at = greatest(t.inbox_at, f.inbox_at) + interval '1 microsecond',
+      inbox_at = greatest(t.inbox_at, f.inbox_at),
       assigned_agent_id = coalesce(t.assigned_agent_id, f.assigned_agent_id),
       last_message_text = case
         when t.last_message_at is null or f.last_message_at > t.last_message_at then f.last_message_text

@@ -82,7 +82,7 @@ async function insertMessages(
   // Few batches have an opt-out; the statement of the others is shorter.
   const isInserted = sql`d.message_id in (select id from inserted_messages)`
   const decided = decisions.length > 0 ? sql`${recordDecisions(sql, decisions, isInserted)},` : sql``
-  const outcomes = await sql<{ id: string; is_inserted: boolean; is_moved: boolean }[]>`
+  const skipped = await sql<{ id: string; is_moved: boolean }[]>`
     with
     -- The messages to store, with their media.
     input as (
@@ -173,17 +173,18 @@ async function insertMessages(
     ),
     ${decided}
     ${emitReceived(sql, [publicUrl, ...[...new Set(messages.map(({ channel }) => channel))].sort()].join(' '))}
-    select i.id, n.id is not null as is_inserted, l.id is null as is_moved
+    -- The messages that were not inserted; most batches have none.
+    select i.id, l.id is null as is_moved
     from input i
-    left join inserted_messages n on n.id = i.id
     left join locked_conversations l
-      on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id`
-  const outcomeOf = new Map(outcomes.map((outcome) => [outcome.id, outcome]))
+      on l.workspace_id = i.workspace_id and l.id = i.conversation_id and l.contact_id = i.contact_id
+    where i.id not in (select id from inserted_messages)`
+  const skippedById = new Map(skipped.map((message) => [message.id, message]))
   return messages.map(({ id, written }, i) => {
-    const outcome = outcomeOf.get(id)
-    if (outcome?.is_moved) return 'moved'
+    const message = skippedById.get(id)
+    if (message) return message.is_moved ? 'moved' : undefined
     const { conversation_id, contact_id } = threads[i] as Thread
-    return outcome?.is_inserted ? { id, conversation_id, contact_id, has_media: written.media !== null } : undefined
+    return { id, conversation_id, contact_id, has_media: written.media !== null }
   })
 }
 
