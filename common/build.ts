@@ -3,7 +3,8 @@
  *
  * A hash over all sources decides whether a build is stale. The build runs in
  * a temporary folder that is then renamed, so processes that start at the same
- * time do not disturb each other.
+ * time do not disturb each other. Compressed files are part of the build: a
+ * process that compresses them at its start keeps 10 MB of freed memory.
  */
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,6 +14,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const root = join(import.meta.dirname, '..')
 const stampFile = 'stamp'
+/** Change it when a build contains other files. */
+const format = 'compressed'
 
 export type Source = {
   /** The folder with the `vite.config.ts`. The build goes to its `dist`. */
@@ -33,6 +36,7 @@ export async function buildStale(source: Source): Promise<boolean> {
   const { build } = await import('vite')
   const configFile = join(root, source.folder, 'vite.config.ts')
   await build({ configFile, logLevel: 'error', build: { outDir: fresh } })
+  await compressFiles(fresh)
   writeFileSync(join(fresh, stampFile), stamp)
   // In containers all processes have the same id, and one may have been killed here.
   rmSync(old, { recursive: true, force: true })
@@ -59,7 +63,7 @@ function readStamp(dir: string): string | undefined {
 
 /** A hash over all sources. */
 function stampOf({ files }: Source): string {
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(format)
   for (const file of globSync([...files, 'package-lock.json'], { cwd: root }).sort())
     hash
       .update(file)
@@ -88,11 +92,26 @@ export type BuiltFile = { type: string; isCompressible: boolean; bodies: Record<
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 
+/** Writes `x.js.gz` and `x.js.br` beside `x.js`. */
+async function compressFiles(dir: string): Promise<void> {
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
+  for (const name of listFiles(dir).filter((name) => !compressed.has(extname(name)))) {
+    const path = join(dir, name)
+    const identity = readFileSync(path)
+    writeFileSync(`${path}.gz`, await compressGzip(identity))
+    writeFileSync(`${path}.br`, await compressBrotli(identity, quality))
+  }
+}
+
+/** The names of the files of a build, without the compressed ones. */
+export const listFiles = (dir: string): string[] =>
+  globSync('**/*.*', { cwd: dir }).filter((name) => !['.gz', '.br'].includes(extname(name)))
+
 /** Returns all files of a build with their paths, such as `/index.html` and `/assets/main-x.js`. */
-export async function readBuilt(source: Source): Promise<Map<string, BuiltFile>> {
+export function readBuilt(source: Source): Map<string, BuiltFile> {
   const dir = builtDir(source)
   const files = new Map<string, BuiltFile>()
-  for (const name of globSync('**/*.*', { cwd: dir })) files.set(`/${name}`, await readBuiltFile(join(dir, name)))
+  for (const name of listFiles(dir)) files.set(`/${name}`, readBuiltFile(join(dir, name)))
   if (!files.has('/index.html')) throw new Error(`${dir} has no index.html: build the pages first`)
   return files
 }
@@ -103,13 +122,12 @@ export function cacheControlOf(path: string): string {
   return /\.html$|^\/service-worker\.js$/.test(path) ? 'no-cache' : 'public, max-age=3600'
 }
 
-/** Reads a file and compresses it, so that it can be sent from memory. */
-export async function readBuiltFile(path: string): Promise<BuiltFile> {
+/** Reads a file of a build, to be sent from memory. */
+export function readBuiltFile(path: string): BuiltFile {
   const identity = readFileSync(path)
   const type = types[extname(path)] ?? 'application/octet-stream'
   if (compressed.has(extname(path)))
     return { type, isCompressible: false, bodies: { identity, gzip: identity, br: identity } }
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
-  const [zipped, brotli] = await Promise.all([compressGzip(identity), compressBrotli(identity, quality)])
-  return { type, isCompressible: true, bodies: { identity, gzip: zipped, br: brotli } }
+  const bodies = { identity, gzip: readFileSync(`${path}.gz`), br: readFileSync(`${path}.br`) }
+  return { type, isCompressible: true, bodies }
 }

@@ -114,7 +114,7 @@ export type Application = {
 
 export async function createApp(application: Application): Promise<App> {
   const { pools, log, metrics, health, peers, publicUrl, tls, trustedProxies, limits = {} } = application
-  const pages = application.pages ? await readPages() : undefined
+  const pages = application.pages ? readPages() : undefined
   const requestLog = createRequestLog(pools.general, log, metrics)
   const app = createServer({
     log,

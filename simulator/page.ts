@@ -4,10 +4,9 @@
  * Scripts and styles come from this origin only. Browsers keep the files that
  * are named by their content, and revalidate the page itself.
  */
-import { globSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { type BuiltFile, buildStale, builtDir, readBuiltFile } from '../common/build.ts'
+import { type BuiltFile, buildStale, builtDir, listFiles, readBuiltFile } from '../common/build.ts'
 import { sendNotFound } from './wire/http.ts'
 
 const source = {
@@ -32,8 +31,7 @@ let files: Promise<Map<string, BuiltFile>> | undefined
 async function loadFiles(): Promise<Map<string, BuiltFile>> {
   await buildPhonePage()
   const dir = builtDir(source)
-  const names = globSync('**/*.*', { cwd: dir })
-  return new Map(await Promise.all(names.map(async (name) => [name, await readBuiltFile(join(dir, name))] as const)))
+  return new Map(listFiles(dir).map((name) => [name, readBuiltFile(join(dir, name))]))
 }
 
 /** Sends the file of the page with this name, such as `index.html`. */

@@ -51,8 +51,8 @@ export async function buildPages(): Promise<boolean> {
 export type Pages = { page: BuiltFile; files: Map<string, BuiltFile> }
 
 /** Reads the built dashboard. */
-export async function readPages(): Promise<Pages> {
-  const { '/index.html': page, ...files } = Object.fromEntries(await readBuilt(dashboard))
+export function readPages(): Pages {
+  const { '/index.html': page, ...files } = Object.fromEntries(readBuilt(dashboard))
   if (!page) throw new Error('the dashboard has no index.html')
   return { page, files: new Map(Object.entries(files)) }
 }

@@ -25,7 +25,7 @@ const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 
 /** Serves the built reference from memory. */
 export async function referenceRoutes(app: App): Promise<void> {
-  for (const [path, file] of await readBuilt(reference)) {
+  for (const [path, file] of readBuilt(reference)) {
     const fileHeaders = { ...headers, 'cache-control': cacheControlOf(path) }
     const url = path === '/index.html' ? '/docs' : `/docs${path}`
     app.get(url, async (request, reply) => sendFile(request, reply, file, fileHeaders))

@@ -35,7 +35,7 @@ export type DemoSite = () => Promise<string | undefined>
 
 /** Serves the built widget, and the demo shop if there is a demo workspace. */
 export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
-  const script = await readBuiltFile(join(builtDir(widget), 'widget.js'))
+  const script = readBuiltFile(join(builtDir(widget), 'widget.js'))
   app.get('/widget.js', { config: { hasEtag: true } }, async (request, reply) =>
     sendFile(request, reply, script, scriptHeaders),
   )
