@@ -46,3 +46,30 @@ test('workspaces and filters share nothing, and all of them get the refusal of a
     )
   })
 })
+
+test('a row of a list has the same bytes as the resource by its id, whatever its texts contain', async (t) => {
+  const { api, connect } = await start(t)
+  const provider = await connect()
+  const odd = 'quote " backslash \\ line\nend tab\t one\u0001two \u0001tag_ids x\u0001 é 😀 \u2028'
+  const tags = ['b "quoted"', 'a\\b', 'C 😀']
+  const attributes = { plan: 'pro', seats: 12, ratio: 0.5, text: odd, flag: false }
+  await provider.writes({ from: '+14155550100', name: odd, text: odd })
+  await provider.writes({ from: '+14155550101', name: 'Plain', text: 'hello' })
+  const contact = { phone: '+14155550100', name: odd, email: 'a@example.com', company: odd, tags, attributes }
+  assert.equal((await api.post('/contacts', { ...contact, if_exists: 'update' })).status, 200)
+  const [, oddOne] = (await api.get('/conversations')).body.data
+  assert.equal((await api.patch(`/conversations/${oddOne.id}`, { labels: ['Refund "now"', 'B'] })).status, 200)
+  const since = 'updated_after=2000-01-01T00:00:00Z'
+  const lists = ['/contacts', `/contacts?${since}`, '/conversations', '/conversations?sort=activity']
+  for (const list of [...lists, `/conversations?${since}`]) {
+    const { text, body } = await api.get(list)
+    const rows = await Promise.all(
+      body.data.map(async ({ id }: Json) => {
+        const one = await api.get(`/${list.includes('contacts') ? 'contacts' : 'conversations'}/${id}`)
+        return one.text.slice('{"data":'.length, -1)
+      }),
+    )
+    assert.equal(rows.length, 2)
+    assert.equal(text, `{"data":[${rows.join(',')}],"meta":{"next_cursor":null}}`, list)
+  }
+})

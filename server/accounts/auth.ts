@@ -8,7 +8,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createBatch } from '../lib/batch.ts'
 import { sha256 } from '../lib/crypto.ts'
-import type { Sql } from '../lib/db.ts'
+import { type Sql, takeRows } from '../lib/db.ts'
 import { ApiError, forbidden } from '../lib/errors.ts'
 import { type App, listOf } from '../lib/server.ts'
 
@@ -128,7 +128,7 @@ async function admitKeys(sql: Sql, hashes: readonly string[]): Promise<(Admissio
     from valid_keys v join counted_windows c on c.key_id = v.id`.values()
 
   const byHash = new Map<string, RateWindow>()
-  for (const window of windows as unknown as RateWindow[]) byHash.set(distinct[window[0] - 1] ?? '', window)
+  for (const window of takeRows(windows) as unknown[] as RateWindow[]) byHash.set(distinct[window[0] - 1] ?? '', window)
   return hashes.map((hash) => {
     const window = byHash.get(hash)
     const left = counts.get(hash) ?? 0

@@ -15,16 +15,20 @@ declare module 'fastify' {
   }
 }
 
-/** Shares the runs of all routes of `app` with `isShared`. The response is serialized once and sent as the same bytes. */
+/**
+ * Shares the runs of all routes of `app` with `isShared`. The response is serialized once and sent as the same bytes. A handler may
+ * return the bytes itself (`lib/page-text.ts`).
+ */
 export function shareReads(app: App): void {
   const coalesce = createCoalescer()
   app.addHook('onRoute', (route) => {
     const { handler } = route
     if (!route.config?.isShared) return
     route.handler = async function (request: FastifyRequest, reply: FastifyReply) {
-      const body = await coalesce(`${request.caller.workspaceId} ${request.url}`, async () =>
-        Buffer.from(String(reply.serialize(await handler.call(this, request, reply)))),
-      )
+      const body = await coalesce(`${request.caller.workspaceId} ${request.url}`, async () => {
+        const result = await handler.call(this, request, reply)
+        return Buffer.isBuffer(result) ? result : Buffer.from(String(reply.serialize(result)))
+      })
       reply.type('application/json; charset=utf-8')
       return body
     }

@@ -9,12 +9,13 @@ import type { Fragment, Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
+import { readValues, writePage } from '../lib/page-text.ts'
 import { escapeLike, fold, lengthOf } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import type { deciders } from './opt-out.ts'
 import { identityOfPhone } from './phone.ts'
 import { contactColumns, contactRowColumns, type Flat, toContacts } from './resource.ts'
-import type { Tag } from './tags.ts'
+import { readTagsOf, type Tag } from './tags.ts'
 
 export const channels = ['msgapp', 'social', 'web'] as const
 export type ChannelName = (typeof channels)[number]
@@ -63,6 +64,22 @@ export async function listContacts(
   return listContactsWhere(sql, workspaceId, matchesFilters(sql, workspaceId, filters), position)
 }
 
+/** `listContacts` with the public fields only, as bytes. */
+export async function listPublicContacts(
+  sql: Sql,
+  workspaceId: string,
+  filters: ContactFilters,
+  { limit, before }: Position,
+): Promise<Page<Contact>> {
+  const rows = await readValues(sql`
+    select ${contactRowColumns(sql)}
+    from contacts c
+    where c.workspace_id = ${workspaceId} and c.id < ${before} and ${matchesFilters(sql, workspaceId, filters)}
+    order by c.id desc
+    limit ${limit + 1}`)
+  return writePage(rows, limit, { lists: { tag_ids: readTagsOf(sql, workspaceId) } })
+}
+
 /** Condition on contact `c`: it matches all filters. */
 export function matchesFilters(sql: Sql, workspaceId: string, filters: ContactFilters): Fragment {
   const conditions: Fragment[] = []
@@ -84,7 +101,7 @@ export async function listChangedContacts(
 ): Promise<Page<Contact>> {
   return listChanges(sql, position, async () => {
     const rows = await sql<Flat<Contact & { changed_us: number }>[]>`
-        select ${contactRowColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
+        select ${memberRowColumns(sql)}, ${changedUs(sql, sql`c.updated_at`)}
         from contacts c
         where c.workspace_id = ${workspaceId} and ${isChangedAfter(sql, sql`c.updated_at`, sql`c.id`, position)}
           and ${matchesFilters(sql, workspaceId, filters)}
@@ -102,7 +119,7 @@ export async function listContactsWhere(
   { limit, before }: Position,
 ): Promise<Page<Contact>> {
   const rows = await sql<Flat<Contact>[]>`
-    select ${contactRowColumns(sql)}
+    select ${memberRowColumns(sql)}
     from contacts c
     where c.workspace_id = ${workspaceId} and c.id < ${before} and ${condition}
     order by c.id desc
@@ -187,6 +204,7 @@ export async function getContactByIdentity(
 
 /** The fields of contact `c` that members see. The public API shows those of its schema. */
 const memberColumns = (sql: Sql): Fragment => sql`${contactColumns(sql)}, c.opted_out_at, c.opted_out_by`
+const memberRowColumns = (sql: Sql): Fragment => sql`${contactRowColumns(sql)}, c.opted_out_at, c.opted_out_by`
 
 /** Condition on contact `c`: this is its number, in any equivalent spelling. */
 function hasPhone(sql: Sql, workspaceId: string, phone: string): Fragment {

@@ -1,8 +1,8 @@
 /** The contact resource of the API, built in SQL, for responses and for events recorded by the same statement. */
 import { type Fragment, isoTime, jsonObject, type Sql } from '../lib/db.ts'
-import { splitList } from '../lib/id-lists.ts'
+import { resolveLists, splitList } from '../lib/id-lists.ts'
 import { emit } from '../webhooks/emit.ts'
-import { resolveTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
+import { readTagsOf, type Tag, tagIds, tagsJson } from './tags.ts'
 
 /** The fields of contact `c`. `channels` replaces the stored ones when the same statement inserts the identities. */
 export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
@@ -20,21 +20,22 @@ export function contactColumns(sql: Sql, channels?: Fragment): Fragment {
 /** A contact as flat columns, for pages: the database writes them three times as fast as JSON. */
 export type Flat<Contact> = Omit<Contact, 'channels' | 'tags'> & { channel_names: string; tag_ids: string }
 
-/** The fields of contact `c` for `toContacts`: those that members see. */
+/** The fields of contact `c` for `writePage`, and with `opted_out_at` and `opted_out_by` for `toContacts`. */
 export const contactRowColumns = (sql: Sql): Fragment => sql`
   c.id, c.phone, c.social_username,
   array_to_string(array(
     select i.channel from contact_identities i where i.workspace_id = c.workspace_id and i.contact_id = c.id
   ), ' ') as channel_names,
   c.name, c.email, c.company, c.avatar_url, ${tagIds(sql)} as tag_ids, c.attributes,
-  c.opted_out_at is not null as opted_out, c.created_at, c.updated_at, c.opted_out_at, c.opted_out_by`
+  c.opted_out_at is not null as opted_out, c.created_at, c.updated_at`
 
 export async function toContacts<Contact extends { channels: string[]; tags: Tag[] }>(
   sql: Sql,
   workspaceId: string,
   rows: readonly Flat<Contact>[],
 ): Promise<Contact[]> {
-  const tagsOf = await resolveTagsOf(sql, workspaceId, rows)
+  const lists = rows.map(({ tag_ids }) => tag_ids)
+  const tagsOf = await resolveLists(lists, readTagsOf(sql, workspaceId))
   // Completes the rows in place: copying them takes longer than reading them.
   return rows.map((row) => {
     const channels = [...new Set(splitList(row.channel_names))].sort()

@@ -8,7 +8,7 @@ import { CursorQuery, DataOf, Deleted, IdParams, ListOf, ListQuery } from '../li
 import type { App } from '../lib/server.ts'
 import { resolveContacts } from './batch.ts'
 import { resolveContact, updateContact } from './change.ts'
-import { listChangedContacts, listContacts, requireContact } from './contacts.ts'
+import { listChangedContacts, listPublicContacts, requireContact } from './contacts.ts'
 import { requirePhone } from './phone.ts'
 import {
   BatchResults,
@@ -114,7 +114,7 @@ export const contactRoutes = (options: ContactRoutesOptions & { reads: Db }) => 
       const changes = readChangePosition(query)
       return changes
         ? listChangedContacts(db, workspaceId, filters, changes)
-        : listContacts(isFiltered(query) ? db : reads, workspaceId, filters, readPosition(query))
+        : listPublicContacts(isFiltered(query) ? db : reads, workspaceId, filters, readPosition(query))
     },
   )
   app.get(

@@ -7,7 +7,6 @@
 import { type Db, type Fragment, isDuplicate, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { resolveLists } from '../lib/id-lists.ts'
 import { type Page, type Position, toPage, top } from '../lib/page.ts'
 import { colorOf, fold, lengthOf } from '../lib/text.ts'
 
@@ -42,21 +41,20 @@ export const tagsJson = (sql: Sql): Fragment => sql`coalesce((
   where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), '[]')`
 
-/** The ids of the tags of contact `c`, separated by spaces, for `resolveTagsOf`. */
+/** The ids of the tags of contact `c`, separated by spaces. `readTagsOf` reads them. */
 export const tagIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select ct.tag_id from contact_tags ct where ct.workspace_id = c.workspace_id and ct.contact_id = c.id
 ), ' ')`
 
 export type Tag = { id: string; name: string; color: string }
 
-/** Reads the tags that the rows of a page name. Returns the tags of a row, by name. */
-export const resolveTagsOf = (sql: Sql, workspaceId: string, rows: readonly { tag_ids: string }[]) =>
-  resolveLists(
-    rows.map(({ tag_ids }) => tag_ids),
-    (ids) => sql<Tag[]>`
-      select id, name, color from tags where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
-      order by name_key`,
-  )
+/** Reads tags by id, in the order of their names. For lists of `tagIds`. */
+export const readTagsOf =
+  (sql: Sql, workspaceId: string) =>
+  (ids: string[]): Promise<readonly Tag[]> =>
+    sql<Tag[]>`
+    select id, name, color from tags where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+    order by name_key`
 
 /**
  * Returns the ids of these tags, and creates those that do not exist. They cannot be deleted until the transaction ends. Call it

@@ -3,13 +3,14 @@
  * count of a conversation, so a list reads them without counting.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
-import { resolveTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
+import { readTagsOf, type Tag, tagIds, tagsJson } from '../contacts/tags.ts'
 import { type Fragment, isoTime, type Sql } from '../lib/db.ts'
 import { notFound } from '../lib/errors.ts'
 import { isUuid } from '../lib/id.ts'
-import { type Page, type Position, toPage } from '../lib/page.ts'
+import type { Page, Position } from '../lib/page.ts'
+import { type ListReaders, readValues, type ValueRows, writePage } from '../lib/page-text.ts'
 import type { statuses } from './filter-fields.ts'
-import { findLabeled, type Label, labelIds, labelsJson, resolveLabelsOf } from './labels.ts'
+import { findLabeled, type Label, labelIds, labelsJson, readLabelsOf } from './labels.ts'
 
 export type ConversationStatus = (typeof statuses)[number]
 
@@ -59,9 +60,14 @@ export async function listConversations(
   const selected = await selectConversations(sql, workspaceId, filters)
   if (!selected) return { data: [], meta: { next_cursor: null } }
   const range = sql`v.id < ${before} and ${selected.condition} order by v.id desc limit ${limit + 1}`
-  const { data, meta } = toPage(await readRows(sql, workspaceId, range), limit)
-  return { data: await toConversations(sql, workspaceId, data), meta }
+  return writePage(await readRows(sql, workspaceId, range), limit, { lists: listsOf(sql, workspaceId) })
 }
+
+/** Reads the names in the rows of `readRows`. */
+export const listsOf = (sql: Sql, workspaceId: string): ListReaders => ({
+  label_ids: readLabelsOf(sql, workspaceId),
+  tag_ids: readTagsOf(sql, workspaceId),
+})
 
 /**
  * The condition of the filters on conversation `v`, or undefined when no conversation can match. In an object, because `await` would
@@ -90,62 +96,17 @@ const hasLabel = (sql: Sql, workspaceId: string, labelId: string): Fragment => s
   where cl.workspace_id = ${workspaceId} and cl.label_id = ${labelId} and cl.conversation_id = v.id
 )`
 
-/** The rows of conversations `v` in a range: a condition, an order and a limit. `extra`: further columns. */
-export async function readRows<Extra extends object = object>(
-  sql: Sql,
-  workspaceId: string,
-  range: Fragment,
-  extra: Fragment = sql``,
-): Promise<(ConversationRow & Extra)[]> {
-  return sql<(ConversationRow & Extra)[]>`
+/** The rows of conversations `v` in a range: a condition, an order and a limit. `extra`: a further column. */
+export const readRows = (sql: Sql, workspaceId: string, range: Fragment, extra: Fragment = sql``): Promise<ValueRows> =>
+  readValues(sql`
     select v.id, v.channel, v.contact_id, v.status, v.assigned_agent_id, v.last_message_text, v.last_message_at,
-      v.last_inbound_at, v.unread_count, v.snoozed_until, v.created_at, v.updated_at, ${labelIds(sql)} as label_ids,
-      c.phone, c.social_username, c.name, c.email, c.company, ${tagIds(sql)} as tag_ids${extra}
+      v.last_inbound_at, v.unread_count, ${labelIds(sql)} as label_ids, v.snoozed_until, v.created_at, v.updated_at,
+      c.id as "contact.id", c.phone as "contact.phone", c.social_username as "contact.social_username",
+      c.name as "contact.name", c.email as "contact.email", c.company as "contact.company",
+      ${tagIds(sql)} as "contact.tag_ids"${extra}
     from conversations v
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where v.workspace_id = ${workspaceId} and ${range}`
-}
-
-export async function toConversations(
-  sql: Sql,
-  workspaceId: string,
-  rows: readonly ConversationRow[],
-): Promise<Conversation[]> {
-  const [tagsOf, labelsOf] = await Promise.all([
-    resolveTagsOf(sql, workspaceId, rows),
-    resolveLabelsOf(sql, workspaceId, rows),
-  ])
-  return rows.map((row) => toConversation(row, tagsOf, labelsOf))
-}
-
-/** A conversation with its contact, as flat columns. The database writes them three times as fast as JSON. */
-export type ConversationRow = Omit<Conversation, 'labels' | 'contact'> &
-  Omit<Conversation['contact'], 'id' | 'tags'> & { tag_ids: string; label_ids: string }
-
-/** Names every field: an object with a fixed shape is written as JSON faster than a row of the driver. */
-function toConversation(
-  row: ConversationRow,
-  tagsOf: (ids: string) => Tag[],
-  labelsOf: (ids: string) => Label[],
-): Conversation {
-  const { contact_id: id, phone, social_username, name, email, company } = row
-  return {
-    id: row.id,
-    channel: row.channel,
-    contact_id: row.contact_id,
-    status: row.status,
-    assigned_agent_id: row.assigned_agent_id,
-    last_message_text: row.last_message_text,
-    last_message_at: row.last_message_at,
-    last_inbound_at: row.last_inbound_at,
-    unread_count: row.unread_count,
-    labels: labelsOf(row.label_ids),
-    snoozed_until: row.snoozed_until,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    contact: { id, phone, social_username, name, email, company, tags: tagsOf(row.tag_ids) },
-  }
-}
+    where v.workspace_id = ${workspaceId} and ${range}`)
 
 export async function requireConversation(sql: Sql, workspaceId: string, id: string): Promise<Conversation> {
   const [conversation] = isUuid(id)

@@ -8,7 +8,6 @@ import { readTagName } from '../contacts/tags.ts'
 import { type Db, type Fragment, isDuplicate, requireRow, type Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
-import { resolveLists } from '../lib/id-lists.ts'
 import { colorOf, fold } from '../lib/text.ts'
 
 export type Label = { id: string; name: string; color: string }
@@ -26,19 +25,18 @@ export const labelsJson = (sql: Sql): Fragment => sql`coalesce((
   where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
 ), '[]')`
 
-/** The ids of the labels of conversation `v`, separated by spaces, for `resolveLabelsOf`. */
+/** The ids of the labels of conversation `v`, separated by spaces. `readLabelsOf` reads them. */
 export const labelIds = (sql: Sql): Fragment => sql`array_to_string(array(
   select cl.label_id from conversation_labels cl where cl.workspace_id = v.workspace_id and cl.conversation_id = v.id
 ), ' ')`
 
-/** Reads the labels that the rows of a page name. Returns the labels of a row, by name. */
-export const resolveLabelsOf = (sql: Sql, workspaceId: string, rows: readonly { label_ids: string }[]) =>
-  resolveLists(
-    rows.map(({ label_ids }) => label_ids),
-    (ids) => sql<Label[]>`
-      select id, name, color from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
-      order by name_key`,
-  )
+/** Reads labels by id, in the order of their names. For lists of `labelIds`. */
+export const readLabelsOf =
+  (sql: Sql, workspaceId: string) =>
+  (ids: string[]): Promise<readonly Label[]> =>
+    sql<Label[]>`
+    select id, name, color from labels where workspace_id = ${workspaceId} and id = any(${ids}::uuid[])
+    order by name_key`
 
 export async function listLabels(sql: Sql, workspaceId: string): Promise<Label[]> {
   return sql<Label[]>`

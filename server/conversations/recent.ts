@@ -10,13 +10,8 @@ import { type ChangePosition, changedUs, isChangedAfter, listChanges } from '../
 import { nowMs } from '../lib/clock.ts'
 import type { Fragment, Sql } from '../lib/db.ts'
 import type { Page } from '../lib/page.ts'
-import {
-  type Conversation,
-  type ConversationFilters,
-  readRows,
-  selectConversations,
-  toConversations,
-} from './conversations.ts'
+import { type ValueRows, writeRows } from '../lib/page-text.ts'
+import { type Conversation, type ConversationFilters, listsOf, readRows, selectConversations } from './conversations.ts'
 import { decodePosition, encodePosition, newestPosition } from './inbox-position.ts'
 
 /** A workspace with at most this many conversations is read at once. */
@@ -37,7 +32,7 @@ export async function listByActivity(
   const at = sql`coalesce(v.last_message_at, v.created_at)`
   const startMs = before === newestPosition ? nowMs() : Date.parse(before.at)
   const rows = await readInSpans(sql, workspaceId, filters, limit, (spanMs) =>
-    readRows<{ at_us: string }>(
+    readRows(
       sql,
       workspaceId,
       sql`(${at}, v.id) < (${before.at}::timestamptz, ${before.id}::uuid) and ${selected.condition}
@@ -47,10 +42,10 @@ export async function listByActivity(
       sql`, (extract(epoch from ${at}) * 1000000)::bigint::text as at_us`,
     ),
   )
-  const data = rows.slice(0, limit)
-  const last = rows.length > limit ? data.at(-1) : undefined
-  const page = await toConversations(sql, workspaceId, data)
-  return { data: page, meta: { next_cursor: last ? encodePosition(last.at_us, last.id) : null } }
+  const last = rows.rows.length > limit ? rows.rows[limit - 1] : undefined
+  const nextCursor = last ? encodePosition(String(last.at(-1)), String(last[0])) : null
+  const data = { ...rows, rows: rows.rows.slice(0, limit) }
+  return writeRows(data, nextCursor, { lists: listsOf(sql, workspaceId), hidden: 'at_us' })
 }
 
 /** Conversations that changed after a position, oldest change first. None is skipped (`lib/changes.ts`). */
@@ -63,10 +58,11 @@ export async function listChangedConversations(
   const selected = await selectConversations(sql, workspaceId, filters)
   if (!selected) return { data: [], meta: { next_cursor: null } }
   const isAfter = isChangedAfter(sql, sql`v.updated_at`, sql`v.id`, position)
-  const { data, meta } = await listChanges(sql, position, () =>
-    readInSpans(sql, workspaceId, filters, position.limit, (spanMs) => {
+  let columns: ValueRows['columns'] = []
+  const { data, meta } = await listChanges(sql, position, async () => {
+    const found = await readInSpans(sql, workspaceId, filters, position.limit, (spanMs) => {
       const untilMs = spanMs === undefined ? Number.POSITIVE_INFINITY : position.after.us / 1_000 + spanMs
-      return readRows<{ changed_us: number }>(
+      return readRows(
         sql,
         workspaceId,
         sql`${isAfter} and ${selected.condition} and ${isUntil(sql, untilMs)}
@@ -74,12 +70,12 @@ export async function listChangedConversations(
           limit ${position.limit + 1}`,
         sql`, ${changedUs(sql, sql`v.updated_at`)}`,
       )
-    }),
-  )
-  return {
-    data: await toConversations(sql, workspaceId, data),
-    meta,
-  }
+    })
+    columns = found.columns
+    return found.rows.map((values) => ({ id: String(values[0]), changed_us: Number(values.at(-1)), values }))
+  })
+  const rows = data.map(({ values }) => values)
+  return writeRows({ columns, rows }, meta.next_cursor, { lists: listsOf(sql, workspaceId), hidden: 'changed_us' })
 }
 
 /** No condition once the span reaches the present. */
@@ -87,17 +83,17 @@ const isUntil = (sql: Sql, untilMs: number): Fragment =>
   untilMs > nowMs() ? sql`true` : sql`v.updated_at <= ${new Date(untilMs).toISOString()}::timestamptz`
 
 /** Reads a page and one more row: at once, or in growing spans until it is full. */
-async function readInSpans<Row>(
+async function readInSpans(
   sql: Sql,
   workspaceId: string,
   { contact_id }: ConversationFilters,
   limit: number,
-  read: (spanMs: number | undefined) => Promise<Row[]>,
-): Promise<Row[]> {
+  read: (spanMs: number | undefined) => Promise<ValueRows>,
+): Promise<ValueRows> {
   const few = contact_id !== undefined || (await isFew(sql, workspaceId))
   for (const spanMs of few ? [] : spansMs) {
-    const rows = await read(spanMs)
-    if (rows.length > limit) return rows
+    const found = await read(spanMs)
+    if (found.rows.length > limit) return found
   }
   return read(undefined)
 }

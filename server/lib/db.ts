@@ -166,6 +166,13 @@ export function sharedFragment(build: (sql: Sql, key: string) => Fragment): (sql
   }
 }
 
+/**
+ * Takes the rows out of a result. For hot statements with many rows: V8 allocates the two functions of each query of the driver
+ * in old space (`this.resolve = …` in a constructor), and they hold the result. So what a result holds survives every minor collection. A
+ * page of 50 rows left 58 KB until the next major one, and collecting garbage took 40 % of the time of a list.
+ */
+export const takeRows = <Row>(result: Row[]): Row[] => result.splice(0)
+
 /** A row that must exist: its absence is a bug. `what` names the row in the error. */
 export function requireRow<Row>(row: Row | undefined, what: string): Row {
   if (row === undefined) throw new Error(`${what} does not exist`)
