@@ -6,7 +6,16 @@ import { freePort } from '../scripts/free-port.ts'
 import { encodeCursor } from '../server/lib/page.ts'
 import type { Figure } from './figure.ts'
 import { insertConversations, insertPeople } from './people.ts'
-import { createKeys, discard, measureLoad, type Service, startPlain, startService, toRequest } from './service.ts'
+import {
+  createKeys,
+  describeCpu,
+  discard,
+  measureLoad,
+  type Service,
+  startPlain,
+  startService,
+  toRequest,
+} from './service.ts'
 
 const people = 10_000
 const rounds = 3
@@ -85,7 +94,9 @@ async function alternate(service: Service, requests: string[], other: { port: nu
     rates.push(`${Math.round(measured.perSecond)}/s against ${Math.round(baseline.perSecond)}/s`)
   }
   ratios.sort((a, b) => a - b)
-  return { ratio: ratios[Math.floor(rounds / 2)] ?? 0, note: rates.join(', ') }
+  await service.db`truncate api_key_windows`
+  const cpu = await describeCpu(service, { port: service.port, requests, connections, seconds })
+  return { ratio: ratios[Math.floor(rounds / 2)] ?? 0, note: `${rates.join(', ')}; ${cpu}` }
 }
 
 /** Positions all over a table. */

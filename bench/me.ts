@@ -1,6 +1,6 @@
 /** `GET /v1/me`: throughput against a bare server with the same response, in alternating rounds; latency of a single caller. */
 import type { Figure } from './figure.ts'
-import { createKeys, discard, measureLoad, startBare, startService, toRequest } from './service.ts'
+import { createKeys, describeCpu, discard, measureLoad, startBare, startService, toRequest } from './service.ts'
 
 const rounds = 3
 const connections = 64
@@ -23,6 +23,9 @@ export async function benchMe(): Promise<Figure[]> {
     ratios.push(parley.perSecond / baseline.perSecond)
   }
   await service.db`truncate api_key_windows`
+  const load = { port: service.port, requests: requestsFor('/v1/me'), connections, seconds }
+  const cpu = await describeCpu(service, load)
+  await service.db`truncate api_key_windows`
   const lone = await measureLoad({ port: service.port, requests: requestsFor('/v1/me'), connections: 1, seconds })
   await bare.stop()
   await service.stop()
@@ -34,7 +37,7 @@ export async function benchMe(): Promise<Figure[]> {
       value: ratios[1] ?? 0,
       unit: '×',
       goal: { atLeast: 0.5 },
-      note: `last round ${Math.round(parley.perSecond)}/s against ${Math.round(baseline.perSecond)}/s`,
+      note: `last round ${Math.round(parley.perSecond)}/s against ${Math.round(baseline.perSecond)}/s; ${cpu}`,
     },
     { what: 'GET /v1/me, single caller, p50', value: lone.p50, unit: 'ms' },
     { what: 'GET /v1/me, single caller, p99', value: lone.p99, unit: 'ms', goal: { below: 5 } },

@@ -13,6 +13,7 @@ import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { newId, timeOfId } from '../server/lib/id.ts'
 import { connectSimulator, registerSimulatorAccounts } from '../server/simulator-host/accounts.ts'
+import { cpuPer, readCpu } from './cpu.ts'
 import type { Forwarding } from './forwarder.ts'
 import type { Load, Measured } from './load.ts'
 import type { PlainProvider } from './plain-messages.ts'
@@ -188,6 +189,14 @@ export async function measureLoad(load: Omit<Load, 'warmUpSeconds'> & { warmUpSe
   const child = spawn(process.execPath, [join(root, 'bench/load.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify({ warmUpSeconds: 1, ...load }))
   return JSON.parse(await text(child.stdout))
+}
+
+/** CPU time per request under a load, as text. Without warm-up, so that every request of the measured time is counted. */
+export async function describeCpu(service: Service, load: Omit<Load, 'warmUpSeconds'>): Promise<string> {
+  const before = readCpu(service)
+  const { requests } = await measureLoad({ ...load, warmUpSeconds: 0 })
+  const { node, database } = cpuPer(before, readCpu(service), requests)
+  return `CPU per request ${Math.round(node)} µs Node and ${Math.round(database)} µs PostgreSQL`
 }
 
 async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
