@@ -23,7 +23,7 @@ import { releaseStartupMemory } from './lib/startup-memory.ts'
 import type { Prepared } from './prepare.ts'
 import type { ChildInput } from './roles.ts'
 
-/** Supervisors of operating systems wait ten seconds. The other processes have six. */
+/** Supervisors of operating systems wait ten seconds. */
 const stopMs = 8_500
 
 /** Node keeps compiled code here: a process then starts in less time and with 20 MB less memory. */
