@@ -811,10 +811,9 @@ const across: Record<string, string> = {
     'where the built-in simulator is, for all',
   'update channel_connections set base_url': 'the built-in simulator has moved, for all',
   'with recursive queued_endpoints as (': 'the engine claims the deliveries of all',
-  'select ctid as row_location, is_retry, next_attempt_at from webhook_deliveries':
+  'select ctid as row_location, id, is_retry, next_attempt_at from webhook_deliveries':
     'the same, of one endpoint at a time',
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
-  'with attempts as ( select workspace_id, endpoint_id, id, row_location': 'the same, to settle it',
   'with expired as ( select workspace_id, id from webhook_endpoints':
     'sweep of secrets whose overlap has ended, for all',
   'delete from webhook_deliveries d using webhook_endpoints e': 'sweep of deliveries of deactivated endpoints, for all',

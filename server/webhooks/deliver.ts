@@ -19,7 +19,14 @@ import type { Loop } from '../lib/loop.ts'
 import { within } from '../lib/time.ts'
 import { sealContext } from './endpoints.ts'
 import type { Poster } from './post.ts'
-import { type ClaimedDelivery, claimDeliveries, leaseSeconds, maxAttempts, releaseDeliveries } from './queue.ts'
+import {
+  type ClaimedDelivery,
+  type ClaimedEndpoint,
+  claimDeliveries,
+  leaseSeconds,
+  maxAttempts,
+  releaseDeliveries,
+} from './queue.ts'
 import {
   type AttemptEnd,
   createScheduler,
@@ -50,7 +57,7 @@ export type DeliveryLoop = Loop & { wake(): void }
 /** A delivery that becomes due by time alone is found at most this late. */
 const pollMs = 250
 /** Outcomes within this time are settled in one statement. */
-const settleEveryMs = 8
+const settleEveryMs = 16
 /** `stop` waits this long for posts in flight. */
 const stopGraceMs = 5_500
 
@@ -60,11 +67,11 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
   const openSecrets = createSecretReader(sealer, log)
   const settle = createSettling(db, health)
   const release = createReleasing(db)
-  const inFlight = new Set<Promise<void>>()
   let claiming: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let timerAt: number | undefined
   let isStopped = false
+  let onDrained = () => {}
 
   function wake(): void {
     requestClaim(scheduler, performance.now())
@@ -98,54 +105,51 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       const deliveries = await health.watch('deliver', () => claimDeliveries(db, plan))
       const endpointIds = deliveries.map(({ endpoint_id }) => endpoint_id)
       recordClaim(scheduler, plan, endpointIds, performance.now())
-      for (const delivery of deliveries) start(delivery, claimedAt)
+      // Kept connections that the receiver has closed are noticed before one of them is used.
+      if (deliveries.length > 0) setImmediate(startAll, deliveries, claimedAt)
     } catch (error) {
       recordClaimFailure(scheduler, performance.now())
       log.error({ err: error }, 'deliveries could not be claimed; the next poll tries again')
     }
   }
 
-  function start(delivery: ClaimedDelivery, claimedAt: number): void {
-    const ended = deliver(delivery, claimedAt).catch((error) => {
+  function startAll(deliveries: readonly ClaimedDelivery[], claimedAt: number): void {
+    const secrets = new Map<ClaimedEndpoint, readonly string[] | undefined>()
+    for (const delivery of deliveries) {
+      const { endpoint } = delivery
+      if (!secrets.has(endpoint)) secrets.set(endpoint, openSecrets(endpoint))
+      void deliver(delivery, secrets.get(endpoint), claimedAt)
+    }
+  }
+
+  /** Ends when the outcome is stored. Without secrets the delivery is released. */
+  async function deliver(
+    delivery: ClaimedDelivery,
+    secrets: readonly string[] | undefined,
+    claimedAt: number,
+  ): Promise<void> {
+    let end: AttemptEnd = 'crashed'
+    try {
+      let result: AttemptResult | undefined
+      try {
+        if (delivery.attempt > maxAttempts) result = lostAttempt
+        else if (secrets) result = await poster.post(delivery, secrets)
+        end = result ? { isDelivered: result.outcome === 'delivered', durationMs: result.duration_ms } : 'unsigned'
+      } finally {
+        recordAttempt(scheduler, delivery.endpoint_id, end, performance.now())
+        schedule()
+      }
+      count(result?.outcome ?? 'unopened')
+      await (result ? settle({ delivery, result, claimedAt }) : release(delivery))
+    } catch (error) {
       log.error(
         { err: error, endpoint: delivery.endpoint_id },
         'a delivery could not be settled; it is retried when its lease expires',
       )
-    })
-    inFlight.add(ended)
-    void ended.finally(() => {
-      inFlight.delete(ended)
-      releaseSlot(scheduler, performance.now())
-      schedule()
-    })
-  }
-
-  async function deliver(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
-    const result = await attempt(delivery)
-    count(result?.outcome ?? 'unopened')
-    if (!result) return release(delivery)
-    const { workspace_id, endpoint_id, id, row_location, event_id, event, attempt: number } = delivery
-    const claimed = { workspace_id, endpoint_id, id, row_location, event_id, event, attempt: number }
-    await settle({ delivery: claimed, ...result, claimedAt })
-  }
-
-  async function attempt(delivery: ClaimedDelivery): Promise<AttemptResult | undefined> {
-    let end: AttemptEnd = 'crashed'
-    try {
-      const result = await post(delivery)
-      end = result ? { isDelivered: result.outcome === 'delivered', durationMs: result.duration_ms } : 'unsigned'
-      return result
-    } finally {
-      recordAttempt(scheduler, delivery.endpoint_id, end, performance.now())
-      schedule()
     }
-  }
-
-  /** Undefined: the delivery cannot be signed. */
-  function post(delivery: ClaimedDelivery): Promise<AttemptResult> | AttemptResult | undefined {
-    if (delivery.attempt > maxAttempts) return lostAttempt
-    const secrets = openSecrets(delivery)
-    return secrets === undefined ? undefined : poster.post(delivery, secrets)
+    releaseSlot(scheduler, performance.now())
+    schedule()
+    if (scheduler.usedSlots === 0) onDrained()
   }
 
   const poll = setInterval(wake, pollMs)
@@ -156,21 +160,27 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       clearInterval(poll)
       clearTimeout(timer)
       await claiming
-      await within(stopGraceMs, Promise.all(inFlight))
+      if (scheduler.usedSlots === 0) return
+      await within(stopGraceMs, new Promise<void>((resolve) => (onDrained = resolve)))
     },
   }
 }
 
+type EndedDelivery = { delivery: ClaimedDelivery; result: AttemptResult; claimedAt: number }
+
 /** Stores outcomes in batches. An attempt that ends near the end of its lease must prove that it still holds the delivery. */
 function createSettling(db: Db, health: Health) {
   return createBatch({
-    run: async (attempts: readonly (Attempt & { claimedAt: number })[]) => {
+    run: async (ended: readonly EndedDelivery[]) => {
       const lateBefore = performance.now() - (leaseSeconds - 1) * 1000
-      const timed = attempts.map(({ claimedAt, ...attempt }) => ({ ...attempt, isLate: claimedAt < lateBefore }))
-      await health.watch('settle-deliveries', () => settleAttempts(db, timed))
+      const attempts = ended.map(({ delivery, result, claimedAt }): Attempt => {
+        const { outcome, http_status, duration_ms, error, response } = result
+        return { delivery, outcome, http_status, duration_ms, error, response, isLate: claimedAt < lateBefore }
+      })
+      await health.watch('settle-deliveries', () => settleAttempts(db, attempts))
       return attempts.map(() => undefined)
     },
-    max: 200,
+    max: 512,
     lanes: 1,
     waitMs: settleEveryMs,
   })
@@ -213,7 +223,7 @@ function createSecretReader(sealer: Sealer, log: FastifyBaseLogger) {
       throw error
     }
   }
-  return ({ workspace_id, endpoint_id: id, secret, old_secrets }: ClaimedDelivery): string[] | undefined => {
+  return ({ workspace_id, endpoint_id: id, secret, old_secrets }: ClaimedEndpoint): string[] | undefined => {
     const current = open(workspace_id, id, secret)
     if (typeof current === 'string') {
       const earlier = old_secrets.map((sealed) => open(workspace_id, id, sealed))

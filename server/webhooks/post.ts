@@ -14,16 +14,17 @@
  * session exists, because until then no byte of the request can be sent.
  */
 import { isIP } from 'node:net'
-import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { buildConnector } from 'undici'
 import { signatureOf, webhookHeaders } from '../../common/webhook-request.ts'
 import { nowMs } from '../lib/clock.ts'
+import { type Connect, type Connection, createConnections, type Exchange, type Origin } from './connections.ts'
 import type { Guard } from './guard.ts'
-import type { ClaimedDelivery } from './queue.ts'
+import type { ClaimedDelivery, ClaimedEndpoint } from './queue.ts'
 import type { AttemptResult } from './settle.ts'
 
 export type Poster = {
   post(
-    delivery: Pick<ClaimedDelivery, 'url' | 'body' | 'event' | 'endpoint_id'>,
+    delivery: Pick<ClaimedDelivery, 'body' | 'event' | 'endpoint_id'> & { endpoint: Pick<ClaimedEndpoint, 'url'> },
     /** The current one is the last. */
     secrets: readonly string[],
   ): Promise<AttemptResult>
@@ -44,11 +45,8 @@ const maxAddresses = 3
 const connectShare = 0.3
 /** The body is read for at most this long after the status line. */
 const maxResponseMs = 1_000
-/**
- * An idle connection is closed after this time, unless the receiver names another in `Keep-Alive`. Common servers close
- * theirs after 5 s or more. Closing first avoids posting on a connection that is just being closed, which costs an attempt.
- */
-const keepAliveMs = 4_000
+/** Parsed URLs in memory. */
+const maxTargets = 2_000
 
 class RefusedAddressError extends Error {}
 
@@ -56,12 +54,12 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Po
   const connecting = { allowH2: false, ...(ca ? { ca } : {}) }
   const connectTo = buildConnector({ ...connecting, timeout: budgetMs })
   const connectSoon = buildConnector({ ...connecting, timeout: budgetMs * connectShare })
-  const connect: buildConnector.connector = (options, done) => {
+  const connect: Connect = (origin, done) => {
     const deadline = performance.now() + budgetMs
     const tryNext = ([address = '', ...others]: readonly string[], firstFault?: Error): void => {
       // The certificate must be for the name; the connection goes to the approved address.
-      const servername = isIP(options.hostname.replace(/^\[|\]$/g, '')) ? '' : options.hostname
-      const target = { ...options, hostname: address, ...(servername ? { servername } : {}) }
+      const servername = isIP(origin.hostname.replace(/^\[|\]$/g, '')) ? '' : origin.hostname
+      const target = { ...origin, protocol: 'https:', hostname: address, ...(servername ? { servername } : {}) }
       const connectOne = others.length > 0 ? connectSoon : connectTo
       connectOne(target, (error, socket) => {
         if (error) {
@@ -76,7 +74,7 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Po
         done(null, socket)
       })
     }
-    guard.resolve(options.hostname).then(
+    guard.resolve(origin.hostname).then(
       (resolved) => {
         if (resolved.ok) return tryNext(resolved.addresses.slice(0, maxAddresses))
         done(resolved.isRefused ? new RefusedAddressError(resolved.reason) : new Error(resolved.reason), null)
@@ -84,47 +82,54 @@ export function createPoster({ guard, ca, budgetMs = 5_000 }: PosterOptions): Po
       (error) => done(error, null),
     )
   }
-  const agent = new Agent({
-    connect,
-    // The scheduler limits concurrency. A limit per origin would make endpoints on the same host wait for each other.
-    connections: null,
-    pipelining: 1,
-    keepAliveTimeout: keepAliveMs,
-    headersTimeout: budgetMs,
-    bodyTimeout: budgetMs,
-    maxHeaderSize: 32 * 1024,
-  })
+  // The scheduler limits concurrency. A limit per origin would make endpoints on the same host wait for each other.
+  const connections = createConnections(connect)
+  const targets = new Map<string, Target>()
+
+  function targetOf(url: string): Target {
+    let target = targets.get(url)
+    if (target) return target
+    target = toTarget(new URL(url))
+    if (targets.size >= maxTargets) targets.clear()
+    targets.set(url, target)
+    return target
+  }
 
   return {
-    post({ url, body, event, endpoint_id }, secrets) {
+    post({ endpoint: { url }, body, event, endpoint_id }, secrets) {
       const t = Math.floor(nowMs() / 1000)
       const signature = `t=${t}${secrets.map((secret) => `,v1=${signatureOf(secret, t, body)}`).join('')}`
-      const target = new URL(url)
-      const request = {
-        origin: target.origin,
-        path: target.pathname + target.search,
-        method: 'POST' as const,
-        body,
-        headers: webhookHeaders(event, endpoint_id, signature),
-      }
-      return new Promise((resolve) => agent.dispatch(request, new Attempt(budgetMs, resolve)))
+      const { origin, head } = targetOf(url)
+      let request = head
+      const headers = webhookHeaders(event, endpoint_id, signature)
+      for (const name in headers) request += `${name}: ${headers[name]}\r\n`
+      request += `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+      return new Promise((resolve) => connections.send(origin, request, new Attempt(budgetMs, resolve)))
     },
-    stop: () => agent.destroy(),
+    stop: async () => connections.stop(),
   }
 }
 
-/** Follows one request through the callbacks of the HTTP client. Cheaper than its streams and abort signals. */
-class Attempt implements Dispatcher.DispatchHandler {
+/** `head`: the beginning of a request. */
+type Target = { origin: Origin; head: string }
+
+const toTarget = ({ hostname, host, port, pathname, search }: URL): Target => ({
+  origin: { hostname, host, port },
+  head: `POST ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`,
+})
+
+/** Follows one request to its outcome. */
+class Attempt implements Exchange {
+  isOver = false
   private readonly resolve: (result: AttemptResult) => void
   private readonly budgetMs: number
   private readonly startedAt = performance.now()
   private readonly parts: Buffer[] = []
   private readonly budgetTimer: NodeJS.Timeout
   private bodyTimer: NodeJS.Timeout | undefined
-  private controller: Dispatcher.DispatchController | undefined
+  private connection: Connection | undefined
   private status: number | null = null
   private size = 0
-  private isOver = false
 
   constructor(budgetMs: number, resolve: (result: AttemptResult) => void) {
     this.budgetMs = budgetMs
@@ -132,66 +137,65 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.budgetTimer = setTimeout(() => this.abort(), budgetMs)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller
-    // The connection opened after the budget was spent. Aborting here keeps the request from being written.
-    if (this.isOver) controller.abort(new Error('aborted'))
+  onSend(connection: Connection): void {
+    this.connection = connection
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number): void {
-    if (status < 200) return
+  onStatus(status: number): void {
     this.status = status
-    this.bodyTimer = setTimeout(() => this.abort(), maxResponseMs)
   }
 
-  onResponseData(_: Dispatcher.DispatchController, part: Buffer): void {
-    if (this.isOver) return
+  onBody(part: Buffer): void {
     this.parts.push(part)
     this.size += part.length
     if (this.size >= maxResponseBytes) this.abort()
   }
 
-  onResponseEnd(): void {
-    this.end(null)
+  onPause(): void {
+    if (this.status !== null) this.bodyTimer ??= setTimeout(() => this.abort(), maxResponseMs)
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.end(error)
+  /** A received status decides, whatever happened to the body. */
+  onEnd(error: Error | null): void {
+    if (this.isOver) return
+    this.isOver = true
+    clearTimeout(this.budgetTimer)
+    if (this.bodyTimer) clearTimeout(this.bodyTimer)
+    const duration_ms = Math.round(performance.now() - this.startedAt)
+    this.resolve(
+      this.status === null
+        ? unansweredResult(error, duration_ms, this.budgetMs)
+        : answeredResult(this.status, duration_ms, textOf(this.parts)),
+    )
   }
 
   /** Ends the attempt with what has been received so far, and closes the connection. */
   private abort(): void {
-    this.end(null)
-    this.controller?.abort(new Error('aborted'))
+    this.connection?.destroy()
+    this.onEnd(null)
   }
+}
 
-  private end(error: Error | null): void {
-    if (this.isOver) return
-    this.isOver = true
-    clearTimeout(this.budgetTimer)
-    clearTimeout(this.bodyTimer)
-    this.resolve({ ...this.outcomeOf(error), duration_ms: Math.round(performance.now() - this.startedAt) })
+/** No error: the budget is spent. */
+function unansweredResult(error: Error | null, duration_ms: number, budgetMs: number): AttemptResult {
+  const isTimeout = error === null || isTimeoutError(error)
+  return {
+    outcome: error instanceof RefusedAddressError ? 'failed' : 'again',
+    http_status: null,
+    duration_ms,
+    error: isTimeout ? `no answer within ${budgetMs / 1000} s` : describeError(error),
+    response: null,
   }
+}
 
-  /** A received status decides, whatever happened to the body. */
-  private outcomeOf(error: Error | null): Omit<AttemptResult, 'duration_ms'> {
-    const status = this.status
-    if (status === null) {
-      const isTimeout = error === null || isTimeoutError(error)
-      return {
-        outcome: error instanceof RefusedAddressError ? 'failed' : 'again',
-        http_status: null,
-        error: isTimeout ? `no answer within ${this.budgetMs / 1000} s` : describeError(error),
-        response: null,
-      }
-    }
-    const isSuccess = status >= 200 && status < 300
-    return {
-      outcome: isSuccess ? 'delivered' : isTransient(status) ? 'again' : 'failed',
-      http_status: status,
-      error: isSuccess ? null : `answered ${status}`,
-      response: textOf(this.parts),
-    }
+function answeredResult(status: number, duration_ms: number, response: string): AttemptResult {
+  const isSuccess = status < 300
+  return {
+    outcome: isSuccess ? 'delivered' : isTransient(status) ? 'again' : 'failed',
+    http_status: status,
+    duration_ms,
+    error: isSuccess ? null : `answered ${status}`,
+    response,
   }
 }
 
@@ -200,13 +204,15 @@ const isTransient = (status: number): boolean => status >= 500 || status === 408
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? ''
 
-/** The HTTP client has timers of its own, which may fire just before ours. */
-const isTimeoutError = (error: unknown): boolean =>
-  ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT'].includes(codeOf(error))
+/** Connecting has a timer of its own, which may fire just before ours. */
+const isTimeoutError = (error: unknown): boolean => ['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'].includes(codeOf(error))
 
 /** The beginning of a body, as text that PostgreSQL accepts. */
 function textOf(parts: readonly Buffer[]): string {
-  const text = Buffer.concat(parts).subarray(0, maxResponseBytes).toString('utf8')
+  const [first] = parts
+  if (!first) return ''
+  const bytes = parts.length === 1 ? first : Buffer.concat(parts)
+  const text = bytes.subarray(0, maxResponseBytes).toString('utf8')
   return text.replaceAll('\0', '\uFFFD').toWellFormed()
 }
 
@@ -216,7 +222,6 @@ function describeError(error: unknown): string {
     ECONNREFUSED: 'connection refused',
     ECONNRESET: 'connection lost before a response',
     EPIPE: 'connection lost before a response',
-    UND_ERR_SOCKET: 'connection lost before a response',
     CERT_HAS_EXPIRED: 'the certificate has expired',
     ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
     DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',

@@ -10,7 +10,7 @@
  * planner a choice: endpoints and due rows are read in the order of one index, rows are claimed and settled by their location
  * (ctid), and everything else is looked up for one row at a time.
  */
-import type { Fragment, Sql } from '../lib/db.ts'
+import { type Fragment, requireRow, type Sql } from '../lib/db.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { ClaimPlan } from './scheduler.ts'
 
@@ -18,6 +18,17 @@ import type { ClaimPlan } from './scheduler.ts'
 export const leaseSeconds = 8
 
 export const maxAttempts = 5
+
+/** The endpoint of a claimed delivery. The deliveries of one claim share it. */
+export type ClaimedEndpoint = {
+  workspace_id: string
+  endpoint_id: string
+  url: string
+  /** Sealed. */
+  secret: string
+  /** Earlier secrets that also sign, sealed, oldest first. */
+  old_secrets: string[]
+}
 
 export type ClaimedDelivery = {
   workspace_id: string
@@ -30,11 +41,11 @@ export type ClaimedDelivery = {
   body: string
   /** Above `maxAttempts` if a worker crashed during the last attempt, or never stored its outcome. */
   attempt: number
-  url: string
-  /** Sealed. */
-  secret: string
-  /** Earlier secrets that also sign, sealed, oldest first. */
-  old_secrets: string[]
+  endpoint: ClaimedEndpoint
+}
+
+type ClaimedRow = Omit<ClaimedDelivery, 'workspace_id' | 'endpoint'> /** Null except in one row of each endpoint. */ & {
+  [Column in Exclude<keyof ClaimedEndpoint, 'endpoint_id'>]: ClaimedEndpoint[Column] | null
 }
 
 /**
@@ -42,42 +53,54 @@ export type ClaimedDelivery = {
  * unproven endpoints, new endpoints come before poor ones and the rest is random.
  */
 export async function claimDeliveries(sql: Sql, plan: ClaimPlan): Promise<ClaimedDelivery[]> {
-  return sql<ClaimedDelivery[]>`
+  const rows = await sql<ClaimedRow[]>`
     -- Every endpoint with a delivery in the queue, found by one index probe each.
     with recursive queued_endpoints as (
-      (select d.endpoint_id from webhook_deliveries d order by d.endpoint_id limit 1)
+      (select d.workspace_id, d.endpoint_id from webhook_deliveries d order by d.endpoint_id limit 1)
       union all
-      select (
-        select d.endpoint_id from webhook_deliveries d where d.endpoint_id > q.endpoint_id order by d.endpoint_id limit 1
-      )
-      from queued_endpoints q where q.endpoint_id is not null
+      select n.workspace_id, n.endpoint_id
+      from queued_endpoints q
+      cross join lateral (
+        select d.workspace_id, d.endpoint_id from webhook_deliveries d
+        where d.endpoint_id > q.endpoint_id order by d.endpoint_id limit 1
+      ) n
     ),
-    -- Those that may start a delivery, with their capacity.
+    -- The active ones that may start a delivery, with their capacity and secrets.
     open_endpoints as (
-      select q.endpoint_id, coalesce(p.capacity, ${plan.newCapacity}) as capacity, coalesce(p.standing, 'new') as standing
+      select q.endpoint_id, coalesce(p.capacity, ${plan.newCapacity}) as capacity, coalesce(p.standing, 'new') as standing,
+        e.workspace_id, e.url, e.secret, e.old_secrets
       from queued_endpoints q
       left join unnest(${plan.endpointIds}::uuid[], ${plan.capacities}::int[], ${plan.standings}::text[])
         as p (endpoint_id, capacity, standing) on p.endpoint_id = q.endpoint_id
-      where q.endpoint_id is not null and coalesce(p.capacity, ${plan.newCapacity}) > 0
+      cross join lateral (
+        select e.workspace_id, e.url, e.secret, case when e.old_secrets is null then '{}' else array(
+            select o.secret from unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position)
+            where o.until > now() order by o.position
+          ) end as old_secrets
+        from webhook_endpoints e
+        where e.workspace_id = q.workspace_id and e.id = q.endpoint_id and e.is_active
+        limit 1
+      ) e
+      where coalesce(p.capacity, ${plan.newCapacity}) > 0
     ),
     -- Their oldest due deliveries, retries first, locked; ranked within the proven and within the unproven endpoints.
     candidates as (
-      select d.row_location, d.position, o.standing,
+      select d.row_location, d.id, d.position, o.standing,
         row_number() over (partition by o.standing = 'proven' order by o.standing, d.position, random()) as rank
       from open_endpoints o
       cross join lateral (
-        select d.row_location, row_number() over (order by not d.is_retry, d.next_attempt_at) as position
+        select d.row_location, d.id, row_number() over (order by not d.is_retry, d.next_attempt_at) as position
         from (
-          select row_location, is_retry, next_attempt_at from (${dueDeliveries(sql, sql`is_retry`)}) retries
+          select row_location, id, is_retry, next_attempt_at from (${dueDeliveries(sql, sql`is_retry`)}) retries
           union all
-          select row_location, is_retry, next_attempt_at from (${dueDeliveries(sql, sql`not is_retry`)}) first_attempts
+          select row_location, id, is_retry, next_attempt_at from (${dueDeliveries(sql, sql`not is_retry`)}) first_attempts
           limit o.capacity
         ) d
       ) d
     ),
     -- The candidates within the limits, the first of every endpoint before the second of any.
     due as (
-      select row_location from candidates
+      select row_location, id, position from candidates
       where standing = 'proven' or rank <= ${plan.unprovenCapacity}
       order by position
       limit ${plan.limit}
@@ -89,26 +112,33 @@ export async function claimDeliveries(sql: Sql, plan: ClaimPlan): Promise<Claime
       where ctid = any(array(select row_location from due))
       returning workspace_id, endpoint_id, id, ctid as row_location, event_id, attempt_count
     )
-    select c.workspace_id, c.endpoint_id, c.id, c.row_location::text as row_location, c.event_id, v.event, v.body,
-      c.attempt_count as attempt, e.url, e.secret, e.old_secrets
+    -- The columns of an endpoint come with its first delivery only.
+    select c.endpoint_id, c.id, c.row_location::text as row_location, c.event_id, v.event, v.body, c.attempt_count as attempt,
+      o.workspace_id, o.url, o.secret, o.old_secrets
     from claimed c
     cross join lateral (
-      select e.url, e.secret, case when e.old_secrets is null then '{}' else array(
-          select o.secret from unnest(e.old_secrets, e.old_secrets_until) with ordinality as o (secret, until, position)
-          where o.until > now() order by o.position
-        ) end as old_secrets
-      from webhook_endpoints e
-      where e.workspace_id = c.workspace_id and e.id = c.endpoint_id and e.is_active
-      limit 1
-    ) e
-    cross join lateral (
       select event, body from webhook_events v where v.workspace_id = c.workspace_id and v.id = c.event_id limit 1
-    ) v`
+    ) v
+    left join open_endpoints o on o.endpoint_id = c.endpoint_id and c.id in (select id from due where position = 1)`
+  return withEndpoints(rows)
+}
+
+function withEndpoints(rows: readonly ClaimedRow[]): ClaimedDelivery[] {
+  const endpoints = new Map<string, ClaimedEndpoint>()
+  for (const { workspace_id, endpoint_id, url, secret, old_secrets } of rows) {
+    if (workspace_id !== null && url !== null && secret !== null && old_secrets !== null)
+      endpoints.set(endpoint_id, { workspace_id, endpoint_id, url, secret, old_secrets })
+  }
+  return rows.map(({ endpoint_id, id, row_location, event_id, event, body, attempt }) => {
+    const endpoint = requireRow(endpoints.get(endpoint_id), 'the endpoint of a claimed delivery')
+    const { workspace_id } = endpoint
+    return { workspace_id, endpoint_id, id, row_location, event_id, event, body, attempt, endpoint }
+  })
 }
 
 /** The oldest due deliveries of endpoint `o` that are not leased, at most its capacity, locked. */
 const dueDeliveries = (sql: Sql, condition: Fragment) => sql`
-  select ctid as row_location, is_retry, next_attempt_at
+  select ctid as row_location, id, is_retry, next_attempt_at
   from webhook_deliveries
   where endpoint_id = o.endpoint_id and ${condition} and next_attempt_at <= now()
     and (leased_until is null or leased_until <= now())

@@ -83,8 +83,8 @@ test('a claim takes at most the free slots, and a slot is free once the outcome 
   assert.equal(plan(scheduler, 5).limit, 1)
 })
 
-test('a quick success adds one to the share, up to 64, and a slow attempt halves it, down to 1', () => {
-  const scheduler = createScheduler(512)
+test('a quick success adds one to the share, up to half of all slots, and a slow attempt halves it, down to 1', () => {
+  const scheduler = createScheduler(128)
   prove(scheduler, 'a', 64)
   claim(scheduler, ['a'])
   end(scheduler, 'a', quick)
@@ -112,6 +112,69 @@ test('endpoints with long queues divide the free slots, and the others get 16 at
   const planned = plan(scheduler)
   recordClaim(scheduler, planned, [...times(16, 'a'), ...times(16, 'b')], 0)
   assert.deepEqual(plan(scheduler).capacities, [48, 48])
+})
+
+/** A claim that returns all that these endpoints may start. */
+function fill(scheduler: Scheduler, ids: readonly string[], now = 0): ClaimPlan {
+  const planned = plan(scheduler, now)
+  recordClaim(
+    scheduler,
+    planned,
+    ids.flatMap((id) => times(capacityOf(planned, id), id)),
+    now,
+  )
+  return planned
+}
+
+test('a proven endpoint with a long queue gets idle slots beyond its fair share, and a quarter of all stays free', () => {
+  const scheduler = createScheduler(512)
+  prove(scheduler, 'a', 200)
+  // Its queue is not known to be long yet.
+  assert.equal(capacityOf(fill(scheduler, ['a']), 'a'), 16)
+  fill(scheduler, ['a'])
+  assert.equal(scheduler.endpoints.get('a')?.inFlight, 200)
+  assert.equal(plan(scheduler).limit, 312)
+
+  const full = createScheduler(256)
+  for (const id of ['a', 'b']) prove(full, id, 128)
+  for (let i = 0; i < 3; i++) fill(full, ['a', 'b'])
+  assert.deepEqual(
+    [...full.endpoints].map(([id, { inFlight }]) => [id, inFlight]),
+    [
+      ['a', 96],
+      ['b', 96],
+    ],
+  )
+})
+
+test('another endpoint that has something due is served at once, and the lent slots are not lent again', () => {
+  const scheduler = createScheduler(512)
+  for (const id of ['a', 'b']) prove(scheduler, id, 256)
+  const planned = plan(scheduler)
+  recordClaim(scheduler, planned, times(capacityOf(planned, 'a'), 'a'), 0)
+  for (let i = 0; i < 3; i++) {
+    const next = plan(scheduler)
+    recordClaim(scheduler, next, times(capacityOf(next, 'a'), 'a'), 0)
+  }
+  assert.equal(scheduler.endpoints.get('a')?.inFlight, 256)
+  // A signal starts a claim now, although many are in flight. It has capacity for the other and for new ones.
+  requestClaim(scheduler, 10)
+  assert.equal(scheduler.wakeAt, 10)
+  const next = plan(scheduler, 10)
+  assert.deepEqual([capacityOf(next, 'b'), capacityOf(next, 'unknown')], [16, 2])
+  recordClaim(scheduler, next, times(16, 'b'), 11)
+  for (let i = 0; i < 4; i++) fill(scheduler, ['b'], 12)
+  const inFlight = (id: string) => scheduler.endpoints.get(id)?.inFlight ?? 0
+  assert.equal(inFlight('b'), 128, 'up to three quarters of all slots')
+  // The queue of the other is long now: as attempts end, both come to the same number.
+  for (let now = 20; now < 60; now++) {
+    for (const id of ['a', 'b']) {
+      const ended = inFlight(id) / 4
+      for (let i = 0; i < ended; i++) end(scheduler, id, quick, now)
+    }
+    fill(scheduler, ['a', 'b'], now)
+  }
+  assert.ok(Math.abs(inFlight('a') - inFlight('b')) <= 16, `${inFlight('a')} and ${inFlight('b')}`)
 })
 
 test('unproven endpoints share half of the slots, and poor ones three quarters of that half', () => {

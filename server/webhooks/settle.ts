@@ -33,17 +33,21 @@ export type Attempt = AttemptResult & {
 
 /** Stores attempts, in the order in which they ended. */
 export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Promise<void> {
-  const rows = attempts.map(({ delivery, outcome, isLate, ...result }): AttemptRow => {
-    const isFinal = outcome !== 'again' || delivery.attempt >= maxAttempts
-    const status = outcome === 'delivered' ? 'delivered' : isFinal ? 'failed' : 'pending'
-    return { ...delivery, ...result, attempt_id: newId(), status }
-  })
   const held = await listHeldIds(
     db,
     attempts.flatMap(({ delivery, isLate }) => (isLate ? [delivery] : [])),
   )
-  const tallies = tallyOutcomes(rows.filter(({ id }, i) => !attempts[i]?.isLate || held.has(id)))
-  if (tallies.length < 2) return writeAttempts(db, rows, tallies)
+  const statuses = attempts.map(statusOf)
+  const attemptIds = attempts.map(() => newId())
+  const tallies = tallyOutcomes(
+    attempts.flatMap(({ delivery, http_status, error, isLate }, i) => {
+      const { workspace_id, endpoint_id, event } = delivery
+      const status = statuses[i] ?? 'failed'
+      return isLate && !held.has(delivery.id) ? [] : [{ workspace_id, endpoint_id, event, status, http_status, error }]
+    }),
+  )
+  // A success writes values that do not depend on the row.
+  if (tallies.length < 2 || tallies.every(isSuccess)) return writeAttempts(db, attempts, attemptIds, statuses, tallies)
   await db.begin(async (sql) => {
     // Batches lock their endpoints in the order of ids, so that no two deadlock. This needs a statement of its own: a
     // statement that locks and updates at once updates the rows as they were before it waited.
@@ -54,9 +58,19 @@ export async function settleAttempts(db: Db, attempts: readonly Attempt[]): Prom
         on t.workspace_id = e.workspace_id and t.id = e.id
       order by e.id
       for no key update of e`
-    await writeAttempts(sql, rows, tallies)
+    await writeAttempts(sql, attempts, attemptIds, statuses, tallies)
   })
 }
+
+type AttemptStatus = 'delivered' | 'failed' | 'pending'
+
+function statusOf({ delivery, outcome }: Attempt): AttemptStatus {
+  if (outcome === 'delivered') return 'delivered'
+  return outcome === 'failed' || delivery.attempt >= maxAttempts ? 'failed' : 'pending'
+}
+
+const isSuccess = ({ has_success, first_run, longest_run }: Tally): boolean =>
+  has_success && first_run === 0 && longest_run === 0
 
 /** The ids of those deliveries that no other worker has claimed since. The other worker counts the outcome of the rest. */
 async function listHeldIds(sql: Sql, deliveries: readonly Attempt['delivery'][]): Promise<Set<string>> {
@@ -68,18 +82,36 @@ async function listHeldIds(sql: Sql, deliveries: readonly Attempt['delivery'][])
   return new Set(deliveries.flatMap(({ id, attempt }) => (attempts.get(id) === attempt ? [id] : [])))
 }
 
-type AttemptRow = Attempt['delivery'] &
-  Omit<AttemptResult, 'outcome'> & { attempt_id: string; status: 'delivered' | 'failed' | 'pending' }
-
-async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: readonly Tally[]): Promise<void> {
+/**
+ * An endpoint that is healthy and stays so is updated once a second, so `last_delivery_at` is up to a second behind.
+ */
+async function writeAttempts(
+  sql: Sql,
+  attempts: readonly Attempt[],
+  attemptIds: readonly string[],
+  statuses: readonly AttemptStatus[],
+  tallies: readonly Tally[],
+): Promise<void> {
   await sql`
     -- The attempts to store.
     with attempts as (
       select workspace_id, endpoint_id, id, row_location, event_id, event, attempt, attempt_id, status, http_status,
         duration_ms, error, response
-      from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
-        workspace_id uuid, endpoint_id uuid, id uuid, row_location tid, event_id uuid, event text, attempt int,
-        attempt_id uuid, status text, http_status int, duration_ms int, error text, response text
+      from unnest(
+        ${arrayOf(attempts, ({ delivery }) => delivery.workspace_id)}::text::uuid[],
+        ${arrayOf(attempts, ({ delivery }) => delivery.endpoint_id)}::text::uuid[],
+        ${arrayOf(attempts, ({ delivery }) => delivery.id)}::text::uuid[],
+        ${arrayOf(attempts, ({ delivery }) => `"${delivery.row_location}"`)}::text::tid[],
+        ${arrayOf(attempts, ({ delivery }) => delivery.event_id)}::text::uuid[],
+        ${arrayOf(attempts, ({ delivery }) => delivery.event)}::text::text[],
+        ${arrayOf(attempts, ({ delivery }) => delivery.attempt)}::text::int[],
+        ${arrayOf(attemptIds, (id) => id)}::text::uuid[], ${arrayOf(statuses, (status) => status)}::text::text[],
+        ${arrayOf(attempts, ({ http_status }) => http_status)}::text::int[],
+        ${arrayOf(attempts, ({ duration_ms }) => duration_ms)}::text::int[],
+        ${attempts.map(({ error }) => error)}::text[], ${attempts.map(({ response }) => response)}::text[]
+      ) as r (
+        workspace_id, endpoint_id, id, row_location, event_id, event, attempt, attempt_id, status, http_status, duration_ms,
+        error, response
       )
     ),
     -- Their effect on each endpoint.
@@ -89,6 +121,18 @@ async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: rea
         workspace_id uuid, endpoint_id uuid, first_run int, longest_run int, last_run int, has_success boolean,
         http_status int, error text
       )
+    ),
+    -- The endpoints to update, locked in the order of ids.
+    changed_endpoints as (
+      select t.workspace_id, t.endpoint_id, t.first_run, t.longest_run, t.last_run, t.has_success, t.http_status, t.error
+      from tallies t join webhook_endpoints e on e.workspace_id = t.workspace_id and e.id = t.endpoint_id
+      where e.is_active and (
+        not t.has_success or t.first_run > 0 or t.longest_run > 0 or e.failure_count > 0 or e.last_attempt_error is not null
+        or e.last_attempt_http_status is distinct from t.http_status
+        or e.last_delivery_at is null or e.last_delivery_at < now() - interval '1 second'
+      )
+      order by e.id
+      for no key update of e
     ),
     -- Counts failures and deactivates the endpoints that reached the limit.
     counted_endpoints as (
@@ -100,28 +144,22 @@ async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: rea
         is_active = e.failure_count + t.first_run < ${maxFailures} and t.longest_run < ${maxFailures},
         last_delivery_at = case when t.has_success then now() else e.last_delivery_at end,
         last_attempt_at = now(), last_attempt_http_status = t.http_status, last_attempt_error = t.error
-      from tallies t
+      from changed_endpoints t
       where e.workspace_id = t.workspace_id and e.id = t.endpoint_id and e.is_active
       returning e.workspace_id, e.id, e.is_active
     ),
-    -- The queue rows at the locations of the attempts, locked.
-    queued_deliveries as (
-      select workspace_id, endpoint_id, id, ctid as row_location, attempt_count
-      from webhook_deliveries
-      where ctid = any(array(select row_location from attempts))
-      for update
+    -- The attempts of deliveries in the queue, once the endpoints are locked.
+    queued_attempts as (
+      select a.row_location, a.workspace_id, a.endpoint_id, a.id, a.attempt, a.status
+      from (select count(*) from counted_endpoints) locked cross join attempts a
     ),
-    -- Those that this worker still holds. A worker whose lease expired changes nothing in the queue.
-    held_deliveries as (
-      select q.row_location, q.endpoint_id, a.id, a.status
-      from queued_deliveries q
-      join attempts a on a.workspace_id = q.workspace_id and a.endpoint_id = q.endpoint_id and a.id = q.id
-        and a.attempt = q.attempt_count
-    ),
-    -- Delivered, or failed for good.
+    -- Delivered, or failed for good. A worker whose lease expired changes nothing in the queue. \`is true\` makes the condition a
+    -- filter: a join would read the whole queue.
     removed_deliveries as (
       delete from webhook_deliveries
-      where ctid = any(array(select row_location from held_deliveries where status <> 'pending'))
+      where ctid = any(array(select row_location from queued_attempts where status <> 'pending'))
+        and ((workspace_id, id, attempt_count) in (select workspace_id, id, attempt from queued_attempts)) is true
+      returning id
     ),
     -- To be retried, unless their endpoint was deactivated above.
     rescheduled_deliveries as (
@@ -132,9 +170,11 @@ async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: rea
           secs => (${backoffSeconds}::int[])[least(attempt_count, ${backoffSeconds.length})] * (0.8 + random() * 0.4)
         )
       where ctid = any(array(
-        select row_location from held_deliveries
-        where status = 'pending' and endpoint_id not in (select id from counted_endpoints where not is_active)
-      ))
+          select row_location from queued_attempts
+          where status = 'pending' and endpoint_id not in (select id from counted_endpoints where not is_active)
+        ))
+        and ((workspace_id, id, attempt_count) in (select workspace_id, id, attempt from queued_attempts)) is true
+      returning id
     ),
     -- All other deliveries of the endpoints that were deactivated above.
     canceled_deliveries as (
@@ -143,6 +183,10 @@ async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: rea
         and d.endpoint_id = any(array(select id from counted_endpoints where not is_active))
         and d.id <> all(array(select id from attempts where status <> 'pending'))
       returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
+    ),
+    -- The deliveries that this worker held.
+    held_deliveries as (
+      select id from removed_deliveries union all select id from rescheduled_deliveries
     )
     insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, http_status,
       duration_ms, error, response, is_first)
@@ -161,4 +205,14 @@ async function writeAttempts(sql: Sql, rows: readonly AttemptRow[], tallies: rea
         when c.id in (select id from attempts) then false
         else ${isUnlogged(sql, sql`c`)} end
     from canceled_deliveries c join webhook_events v on v.workspace_id = c.workspace_id and v.id = c.event_id`
+}
+
+/**
+ * The text of an array whose items need no escaping. PostgreSQL reads the arrays of 200 attempts in 6.5 µs each, and one JSON
+ * parameter in 10 µs. The driver's own arrays cost as much more in Node.
+ */
+function arrayOf<Item>(items: readonly Item[], toText: (item: Item) => string | number | null): string {
+  let text = ''
+  for (const item of items) text += `${text ? ',' : '{'}${toText(item) ?? 'null'}`
+  return text ? `${text}}` : '{}'
 }
