@@ -2,34 +2,27 @@
  * Webhooks: throughput, latency, and latency next to hanging endpoints.
  *
  * Receivers are https servers on this machine, each in its own process. Throughput is compared with a loop that signs and
- * posts the same bodies to the same receiver and stores nothing, in alternating rounds.
+ * posts the same bodies to the same receiver and stores nothing, and with a plain implementation, in alternating rounds.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { type CreatedWebhook, Parley } from '../sdk/src/index.ts'
 import { createWorkspace } from '../server/accounts/workspaces.ts'
 import { connect, type Db } from '../server/lib/db.ts'
 import { findEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
-import { newId, timeOfId } from '../server/lib/id.ts'
 import { claimDeliveries } from '../server/webhooks/queue.ts'
 import { multiply, queueEvents } from '../tests/deliveries.ts'
-import { testEncryptionKey } from '../tests/support.ts'
+import { type Cpu, cpuPer, readCpu } from './cpu.ts'
+import { addEndpoint, bodyOf, countOf, type Receiver, settings, startReceiver } from './endpoints.ts'
 import type { Figure } from './figure.ts'
 import { phoneOf } from './people.ts'
+import type { PlainDelivering } from './plain-webhooks.ts'
 import type { Posting } from './raw-poster.ts'
-import type { Query, Report } from './receiver.ts'
-import { createKeys, discard, type Service, startService } from './service.ts'
+import { createKeys, discard, type Service, startService, stopChild } from './service.ts'
 
 const root = join(import.meta.dirname, '..')
-const settings = {
-  // The copies of an endpoint have secrets sealed under this key.
-  ENCRYPTION_KEY: testEncryptionKey,
-  WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-  NODE_EXTRA_CA_CERTS: join(root, 'tests/fixtures/tls.crt'),
-}
 
 export async function benchWebhooks(): Promise<Figure[]> {
   return [...(await benchRate()), ...(await benchDelay()), ...(await benchNeighbours()), await benchClaim()]
@@ -38,48 +31,88 @@ export async function benchWebhooks(): Promise<Figure[]> {
 const rounds = 5
 const seconds = 3
 const queued = 100_000
-/** Posts in flight in the loop: the maximum of a proven endpoint. */
+/** Posts in flight in the loop, and loops of the plain implementation. */
 const concurrency = 64
 
-/** Deliveries per second from a long queue, to one endpoint and to a hundred. */
+type Measure = { perSecond: number; cpu: Cpu }
+
+/** Deliveries per second from a long queue, to one endpoint, ten and a hundred. */
 async function benchRate(): Promise<Figure[]> {
   const service = await startService(undefined, settings)
+  const plain = await startService(undefined, { ...settings, ROLES: 'api' })
   const receiver = await startReceiver()
   const figures: Figure[] = []
-  for (const endpoints of [1, 100]) {
+  for (const endpoints of [1, 10, 100]) {
     const paths = Array.from({ length: endpoints }, (_, i) => `/${endpoints}-${i}`)
-    const [first = '', ...others] = paths
-    const { id, secret } = await addEndpoint(service, `${receiver.origin}${first}`)
-    const ids = [
-      id,
-      ...(await multiply(
-        service.db,
-        id,
-        others.map((path) => `${receiver.origin}${path}`),
-      )),
-    ]
-    const bodies = Array.from({ length: queued / endpoints }, (_, i) => bodyOf(service.workspaceId, i))
-    const results: { raw: number; parley: number }[] = []
+    const sides = [await addQueue(service, receiver, paths), await addQueue(plain, receiver, paths)] as const
+    const { bodies, secret } = sides[0]
+    const results: { raw: number; parley: Measure; plain: Measure }[] = []
     for (let round = 0; round < rounds; round++) {
       const posting = { origin: receiver.origin, paths, bodies: bodies.slice(0, 1_000), secret, concurrency, seconds }
       const raw = await measureRaw({ ...posting, warmUpSeconds: 1 })
-      results.push({ raw, parley: await measureQueue(service, receiver, ids, bodies) })
+      const parley = await measureQueue(service, receiver, sides[0], service.pid)
+      results.push({ raw, parley, plain: await measurePlain(plain, receiver, sides[1]) })
     }
-    await service.db`delete from webhook_endpoints`
-    results.sort((a, b) => a.parley / a.raw - b.parley / b.raw)
-    const { raw, parley } = results[Math.floor(rounds / 2)] ?? { raw: 1, parley: 0 }
-    figures.push({
-      what: `webhooks to ${endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`}, ${queued.toLocaleString('en')} queued, share of a loop that signs and posts (median of ${rounds})`,
-      value: parley / raw,
-      unit: '×',
-      goal: { atLeast: 0.5 },
-      note: `${Math.round(parley)}/s against ${Math.round(raw)}/s`,
-    })
+    for (const { db } of [service, plain]) await db`delete from webhook_endpoints`
+    const medianBy = (ratio: (result: (typeof results)[number]) => number) => {
+      const [middle] = results.toSorted((a, b) => ratio(a) - ratio(b)).slice(Math.floor(rounds / 2))
+      if (!middle) throw new Error('there was no round')
+      return middle
+    }
+    const what = `webhooks to ${endpoints === 1 ? 'one endpoint' : `${endpoints} endpoints`}, ${queued.toLocaleString('en')} queued`
+    const shareOf = ({ raw, parley }: (typeof results)[number]) => parley.perSecond / raw
+    const share = medianBy(shareOf)
+    const multipleOf = ({ plain, parley }: (typeof results)[number]) => parley.perSecond / plain.perSecond
+    const multiple = medianBy(multipleOf)
+    figures.push(
+      {
+        what: `${what}, share of a loop that signs and posts (median of ${rounds})`,
+        value: shareOf(share),
+        unit: '×',
+        goal: { atLeast: 0.6 },
+        note: `${Math.round(share.parley.perSecond)}/s against ${Math.round(share.raw)}/s; ${describeCpu(share.parley.cpu)}`,
+      },
+      {
+        what: `${what}, against a plain implementation (median of ${rounds})`,
+        value: multipleOf(multiple),
+        unit: '×',
+        goal: { atLeast: 3 },
+        note: `${Math.round(multiple.parley.perSecond)}/s against ${Math.round(multiple.plain.perSecond)}/s; plain: ${describeCpu(multiple.plain.cpu)}`,
+      },
+    )
   }
   await receiver.stop()
-  await service.stop()
-  discard(service)
+  for (const one of [service, plain]) {
+    await one.stop()
+    discard(one)
+  }
   return figures
+}
+
+const describeCpu = ({ node, database }: Cpu): string =>
+  `CPU per delivery: Node ${Math.round(node)} µs, PostgreSQL ${Math.round(database)} µs`
+
+type Queue = { ids: string[]; bodies: string[]; secret: string }
+
+/** Creates an endpoint for each path, and the bodies of the events to queue. */
+async function addQueue(service: Service, { origin }: Receiver, paths: readonly string[]): Promise<Queue> {
+  const [first = '', ...others] = paths.map((path) => `${origin}${path}`)
+  const { id, secret } = await addEndpoint(service, first)
+  const ids = [id, ...(await multiply(service.db, id, others))]
+  return { ids, secret, bodies: Array.from({ length: queued / ids.length }, (_, i) => bodyOf(service.workspaceId, i)) }
+}
+
+async function measurePlain(service: Service, receiver: Receiver, queue: Queue): Promise<Measure> {
+  const database = await findEmbeddedPostgres(service.dataDir)
+  if (!database) throw new Error('the service has no embedded database')
+  const child = spawn(process.execPath, [join(root, 'bench/plain-webhooks.ts')], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  const delivering: PlainDelivering = { database, secret: queue.secret, concurrency }
+  child.stdin.end(JSON.stringify(delivering))
+  const measured = await measureQueue(service, receiver, queue, child.pid ?? 0)
+  await stopChild(child)
+  return measured
 }
 
 const lone = { perSecond: 50, seconds: 20 }
@@ -225,81 +258,31 @@ async function startClaiming(due: number): Promise<{ claim(): Promise<number>; s
   }
 }
 
-/** The body of a `contact.created`. */
-const bodyOf = (workspaceId: string, i: number): string => {
-  const id = newId()
-  const [phone, name, at] = [phoneOf(i), 'Ada Abbott', timeOfId(id)]
-  const contact = {
-    ...{ id, phone, social_username: null, channels: ['msgapp'], name, email: null, company: null, avatar_url: null },
-    ...{ tags: [], created_at: at, updated_at: at },
-  }
-  const data = { contact_id: id, phone, name, contact }
-  return JSON.stringify({ id: newId(), event: 'contact.created', occurred_at: at, account_id: workspaceId, data })
-}
-
-type Receiver = { origin: string; query(what: Query): Promise<Report>; stop(): Promise<void> }
-
-async function startReceiver(): Promise<Receiver> {
-  const child = spawn(process.execPath, [join(root, 'bench/receiver.ts')], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  const ready = await reportOf(child)
-  if (!('port' in ready)) throw new Error('the receiver did not report its port')
-  return {
-    origin: `https://127.0.0.1:${ready.port}`,
-    query(what) {
-      const report = reportOf(child)
-      child.send(what)
-      return report
-    },
-    async stop() {
-      const gone = new Promise((resolve) => child.once('exit', resolve))
-      child.disconnect()
-      await gone
-    },
-  }
-}
-
-const reportOf = (child: ChildProcess): Promise<Report> =>
-  new Promise((resolve, reject) => {
-    child.once('message', (report: Report) => {
-      child.removeAllListeners('exit')
-      resolve(report)
-    })
-    child.once('exit', () => reject(new Error('the receiver exited')))
-  })
-
-async function countOf(receiver: Receiver): Promise<{ count: number; at: number }> {
-  const report = await receiver.query('count')
-  if (!('count' in report)) throw new Error('the receiver did not report its count')
-  return report
-}
-
-async function addEndpoint(service: Service, url: string): Promise<CreatedWebhook> {
-  const [key] = await createKeys(service, 1)
-  const parley = new Parley({ apiKey: key, baseUrl: `${service.url}/v1` })
-  return parley.webhooks.create({ url, events: ['contact.created'] })
-}
-
 async function measureRaw(posting: Posting): Promise<number> {
   const child = spawn(process.execPath, [join(root, 'bench/raw-poster.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(posting))
   return JSON.parse(await text(child.stdout)).perSecond
 }
 
-/** Requests per second at the receiver while the queue is never empty. Drops the remaining deliveries. */
-async function measureQueue({ db, workspaceId }: Service, receiver: Receiver, ids: string[], bodies: string[]) {
+/** Requests per second at the receiver while the queue is never empty, and the CPU time of `pid`. Drops the remaining deliveries. */
+async function measureQueue(
+  { db, workspaceId, postmasterPid }: Service,
+  receiver: Receiver,
+  { ids, bodies }: Queue,
+  pid: number,
+): Promise<Measure> {
   const before = await countOf(receiver)
   await queueEvents(db, workspaceId, ids, bodies)
   const warm = before.count + 3_000
   while ((await countOf(receiver)).count < warm) await sleep(50)
-  const from = await countOf(receiver)
+  const [from, cpuFrom] = [await countOf(receiver), readCpu({ pid, postmasterPid })]
   await sleep(seconds * 1000)
-  const to = await countOf(receiver)
+  const [to, cpuTo] = [await countOf(receiver), readCpu({ pid, postmasterPid })]
   if (to.count - before.count >= queued) throw new Error('the queue was too short')
   await db`delete from webhook_deliveries`
   await untilQuiet(db)
-  return ((to.count - from.count) * 1000) / (to.at - from.at)
+  const count = to.count - from.count
+  return { perSecond: (count * 1000) / (to.at - from.at), cpu: cpuPer(cpuFrom, cpuTo, count) }
 }
 
 /** Waits until deliveries in flight are settled, then vacuums and checkpoints the database. */
