@@ -32,24 +32,31 @@ export type FoundThread = Omit<Thread, 'conversation_id' | 'contact_created'> & 
   identity_count: number
 }
 
-/** The threads of these people, in order; undefined for an unknown person. A person's first identity decides. */
+/** The threads of these people, in order; undefined for an unknown person. */
 export async function findThreads(sql: Sql, people: readonly PersonRef[]): Promise<(FoundThread | undefined)[]> {
-  const identities = people.map(identitiesOf)
-  // Two joins by key: sorting and counting the identities of each person took twice as long.
+  const indexes: number[] = []
+  const workspaceIds: string[] = []
+  const channels: string[] = []
+  const identities: string[] = []
+  people.forEach((who, index) => {
+    for (const identity of identitiesOf(who)) {
+      indexes.push(index)
+      workspaceIds.push(who.workspace_id)
+      channels.push(who.channel)
+      identities.push(identity)
+    }
+  })
   const found = await sql<FoundThread[]>`
     with known_people as (
-      select p.index, p.workspace_id, p.channel, coalesce(a.contact_id, b.contact_id) as contact_id,
-        case when a.contact_id = b.contact_id then 2 else 1 end as identity_count
-      from unnest(${people.map(({ workspace_id }) => workspace_id)}::uuid[],
-        ${people.map(({ channel }) => channel)}::text[], ${identities.map(([first]) => first ?? null)}::text[],
-        ${identities.map(([, second]) => second ?? null)}::text[]) with ordinality
-        as p (workspace_id, channel, first_id, second_id, index)
-      left join contact_identities a
-        on a.workspace_id = p.workspace_id and a.channel = p.channel and a.external_id = p.first_id
-      left join contact_identities b
-        on b.workspace_id = p.workspace_id and b.channel = p.channel and b.external_id = p.second_id
+      select distinct on (p.index) p.index, p.workspace_id, p.channel, i.contact_id,
+        count(*) over (partition by p.index, i.contact_id)::int as identity_count
+      from unnest(${indexes}::int[], ${workspaceIds}::uuid[], ${channels}::text[], ${identities}::text[]) with ordinality
+        as p (index, workspace_id, channel, identity, rank)
+      join contact_identities i
+        on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.identity
+      order by p.index, p.rank
     )
-    select p.index::int - 1 as index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
+    select p.index, p.identity_count, c.id as contact_id, c.phone, c.name, c.email, c.social_username,
       v.id as conversation_id, v.last_inbound_at
     from known_people p
     join contacts c on c.workspace_id = p.workspace_id and c.id = p.contact_id
