@@ -75,14 +75,19 @@ export async function benchBroadcasts(): Promise<Figure[]> {
     },
     { what: 'accepting 1,000 recipients (median of 7)', value: accepts[3] ?? 0, unit: 'ms', goal: { below: 150 } },
     { what: 'a segment of 1,000,000, until the first is sent', value: firstMs / 1000, unit: 's', goal: { below: 5 } },
-    compare('GET /v1/me of another workspace meanwhile, single caller, p99 over idle', busy.me, idle.me),
-    compare('POST /v1/messages of another workspace meanwhile, single caller, p99 over idle', busy.sends, idle.sends),
+    compare('GET /v1/me of another workspace meanwhile, single caller, p99 over idle', busy.me, idle.me, 3),
+    compare(
+      'POST /v1/messages of another workspace meanwhile, single caller, p99 over idle',
+      busy.sends,
+      idle.sends,
+      2,
+    ),
   ]
 }
 
-function compare(what: string, busy: Measured, idle: Measured): Figure {
+function compare(what: string, busy: Measured, idle: Measured, below: number): Figure {
   const note = `p99 ${busy.p99.toFixed(1)} ms against ${idle.p99.toFixed(1)} ms, p50 ${busy.p50.toFixed(1)} ms against ${idle.p50.toFixed(1)} ms`
-  return { what, value: busy.p99 / idle.p99, unit: '×', goal: { below: 2 }, note }
+  return { what, value: busy.p99 / idle.p99, unit: '×', goal: { below }, note }
 }
 
 /** Creates another workspace in the same service and measures its calls. */
