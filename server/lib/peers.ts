@@ -80,7 +80,8 @@ export function joinSupervisor<Input>(): Child<Input> {
       asked.delete(message.id)
     }
   })
-  process.on('disconnect', () => process.exit(1))
+  // First of all listeners, and without exit handlers: the logger's waits for ever when nothing reads its output.
+  process.prependListener('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopRequest.resolve(signal))
 
   return {
