@@ -30,24 +30,33 @@ await Promise.all(Array.from({ length: concurrency }, deliver))
 
 async function deliver(): Promise<void> {
   for (;;) {
-    const [job] = await sql`
-      update webhook_deliveries d set leased_until = now() + interval '30 seconds', attempt_count = attempt_count + 1
-      from (
-        select d.id, d.endpoint_id, d.workspace_id, v.event, v.body, e.url
-        from webhook_deliveries d
-        join webhook_endpoints e on e.workspace_id = d.workspace_id and e.id = d.endpoint_id
-        join webhook_events v on v.workspace_id = d.workspace_id and v.id = d.event_id
-        where d.next_attempt_at <= now() and (d.leased_until is null or d.leased_until <= now()) and e.is_active
+    const job = await sql.begin(async (tx) => {
+      const [due] = await tx`
+        select workspace_id, endpoint_id, id, event_id, attempt_count + 1 as attempt_count
+        from webhook_deliveries
+        where next_attempt_at <= now() and (leased_until is null or leased_until <= now())
+        order by next_attempt_at
         limit 1
-        for update of d skip locked
-      ) due
-      where d.workspace_id = due.workspace_id and d.endpoint_id = due.endpoint_id and d.id = due.id
-      returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count, due.event, due.body, due.url`
+        for update skip locked`
+      if (!due) return undefined
+      await tx`
+        update webhook_deliveries
+        set leased_until = now() + interval '30 seconds', attempt_count = ${due.attempt_count}
+        where workspace_id = ${due.workspace_id} and endpoint_id = ${due.endpoint_id} and id = ${due.id}`
+      return due
+    })
     if (!job) {
       await new Promise((resolve) => setTimeout(resolve, 100))
       continue
     }
-    const { workspace_id, endpoint_id, id, event_id, attempt_count, event, body, url } = job
+    const { workspace_id, endpoint_id, id, event_id, attempt_count } = job
+    const [endpoint] = await sql`
+      select url from webhook_endpoints where workspace_id = ${workspace_id} and id = ${endpoint_id} and is_active`
+    const [found] = await sql`
+      select event, body from webhook_events where workspace_id = ${workspace_id} and id = ${event_id}`
+    if (!endpoint || !found) throw new Error('the benchmark deletes no endpoint or event')
+    const { url } = endpoint
+    const { event, body } = found
     const t = Math.floor(Date.now() / 1000)
     const { origin, pathname } = new URL(url)
     const startedAt = performance.now()

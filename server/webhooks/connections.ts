@@ -1,7 +1,7 @@
 /**
  * HTTP/1.1 connections to receivers: sends one request at a time per connection and reads its response.
  *
- * A client of our own, because a post through undici took twice the CPU time: 72 to 88 µs against 34 to 43 µs. It needs little:
+ * A client of our own: a signed post took 51 to 90 µs of CPU time against 108 to 146 µs in a loop over undici. It needs little:
  * one method, a body in memory, no redirects, no pipelining, no decompression.
  *
  * A connection is in one of three states: busy (it has an exchange), idle (kept for the next request to the same origin) and

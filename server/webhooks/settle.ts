@@ -208,8 +208,7 @@ async function writeAttempts(
 }
 
 /**
- * The text of an array whose items need no escaping. PostgreSQL reads the arrays of 200 attempts in 6.5 µs each, and one JSON
- * parameter in 10 µs. The driver's own arrays cost as much more in Node.
+ * The text of an array whose items need no escaping. PostgreSQL reads arrays in less time than one JSON document.
  */
 function arrayOf<Item>(items: readonly Item[], toText: (item: Item) => string | number | null): string {
   let text = ''
