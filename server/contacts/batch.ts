@@ -9,7 +9,7 @@
  */
 import { type Db, type Sql, withRetries } from '../lib/db.ts'
 import { ApiError, type ErrorCode } from '../lib/errors.ts'
-import { fold, textOrNull } from '../lib/text.ts'
+import { foldOrNull, textOrNull } from '../lib/text.ts'
 import { type AttributeChanges, type Attributes, mergeAttributes, requireAttributes } from './attributes.ts'
 import type { ExistsMode, NewContact } from './change.ts'
 import { type ImportedPerson, type TextField, textFields } from './import-file.ts'
@@ -309,5 +309,3 @@ async function writeUpdates(sql: Sql, workspaceId: string, updates: readonly Con
   if (dropped.length > 0) await dropTags(sql, workspaceId, dropped)
   if (added.length > 0) await addTags(sql, workspaceId, added)
 }
-
-const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))

@@ -8,7 +8,7 @@
 import { changedAt } from '../lib/changes.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId, timeOfId } from '../lib/id.ts'
-import { fold, textOrNull } from '../lib/text.ts'
+import { fold, foldOrNull, textOrNull } from '../lib/text.ts'
 import type { Attributes } from './attributes.ts'
 import type { ChannelName } from './contacts.ts'
 import { newOptOut } from './opt-out.ts'
@@ -40,7 +40,6 @@ export function identitiesOf({ phone, user_id }: Pick<PersonRef, 'phone' | 'user
 /** Only user names of the social channel are stored; the primary channel has others. */
 const usernameOf = ({ channel, username }: Pick<PersonRef, 'channel' | 'username'>): string | null =>
   (channel === 'social' && username) || null
-const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))
 
 export type CreatedPerson = {
   workspace_id: string

@@ -106,8 +106,8 @@ const toOptions = ({ origin, pathname, search }: URL, { method, headers, body }:
 })
 
 /**
- * Sends a request and collects the response. Without the stream and the signal of the agent's `request`, which took as long as
- * the rest of the exchange.
+ * Sends a request and collects the response through the agent's callbacks. Every send of a message calls this, and the agent's
+ * `request` would add a stream, a signal and several promises to each.
  */
 function exchange(
   agent: Agent,

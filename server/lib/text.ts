@@ -17,6 +17,8 @@ export function fold(text: string): string {
   return text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
 }
 
+export const foldOrNull = (text: string | null): string | null => (text === null ? null : fold(text))
+
 /** Null for text that is missing or blank. */
 export function textOrNull(text: string | null | undefined): string | null {
   return text?.trim() ? text : null

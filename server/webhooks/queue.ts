@@ -44,7 +44,8 @@ export type ClaimedDelivery = {
   endpoint: ClaimedEndpoint
 }
 
-type ClaimedRow = Omit<ClaimedDelivery, 'workspace_id' | 'endpoint'> /** Null except in one row of each endpoint. */ & {
+/** The columns of the endpoint are null except in one row of each endpoint. */
+type ClaimedRow = Omit<ClaimedDelivery, 'workspace_id' | 'endpoint'> & {
   [Column in Exclude<keyof ClaimedEndpoint, 'endpoint_id'>]: ClaimedEndpoint[Column] | null
 }
 
