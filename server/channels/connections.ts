@@ -5,6 +5,7 @@
  * token expired sets it to `failing`, and the next successful send resets it.
  */
 import type { ChannelName } from '../contacts/contacts.ts'
+import { createBatch } from '../lib/batch.ts'
 import { nowMs } from '../lib/clock.ts'
 import { type SealContext, SealError, type Sealer } from '../lib/crypto.ts'
 import { requireRow, type Sql } from '../lib/db.ts'
@@ -57,15 +58,28 @@ export async function getConnection(
 export type CallbackConnection = Connection & CallbackSettings
 type CallbackSettings = { opt_out_words: string[]; widget: Partial<Widget> }
 
-/** For a callback, whose URL has only the id of the connection. The row gives the workspace. */
-export async function getConnectionById(sql: Sql, sealer: Sealer, id: string): Promise<CallbackConnection | undefined> {
-  const [row] = isUuid(id)
-    ? await sql<(Row & CallbackSettings)[]>`
+/**
+ * Reads connections for callbacks and site chat, whose URLs have only the id of the connection. The row gives the workspace.
+ * Concurrent requests share a statement.
+ */
+export const createConnectionReader = (
+  sql: Sql,
+  sealer: Sealer,
+): ((id: string) => Promise<CallbackConnection | undefined>) => {
+  const read = createBatch({
+    run: async (ids: readonly string[]) => {
+      const rows = await sql<(Row & CallbackSettings)[]>`
         select ${connectionColumns(sql)}, widget,
           (select w.opt_out_words from workspaces w where w.id = workspace_id) as opt_out_words
-        from channel_connections where id = ${id}`
-    : []
-  return row && toConnection(sealer, row)
+        from channel_connections where id = any(${[...new Set(ids)]}::uuid[])`
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return ids.map((id) => byId.get(id))
+    },
+  })
+  return async (id) => {
+    const row = isUuid(id) ? await read(id.toLowerCase()) : undefined
+    return row && toConnection(sealer, row)
+  }
 }
 
 export async function requireConnection(

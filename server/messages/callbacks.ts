@@ -10,7 +10,7 @@
  * it for days: it is logged and counted.
  */
 import type { Channel, Report } from '../channels/channel.ts'
-import { getConnectionById, recordCallback } from '../channels/connections.ts'
+import { createConnectionReader, recordCallback } from '../channels/connections.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import type { Sealer } from '../lib/crypto.ts'
 import type { Db } from '../lib/db.ts'
@@ -43,8 +43,9 @@ export const callbackRoutes =
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
+    const readConnection = createConnectionReader(db, sealer)
     const requireConnection = async ({ channel, id }: { channel: string; id: string }) => {
-      const connection = await getConnectionById(db, sealer, id)
+      const connection = await readConnection(id)
       if (!connection || connection.channel !== channel || channel === 'web') throw notFound('connection')
       return { connection, adapter: channels[connection.channel] }
     }

@@ -15,7 +15,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Signals } from '../accounts/signals.ts'
 import type { Channel, Connection } from '../channels/channel.ts'
-import { getConnectionById } from '../channels/connections.ts'
+import { createConnectionReader } from '../channels/connections.ts'
 import { toVisitMessageId } from '../channels/web/web.ts'
 import { detailPolicies, positions, readWidget, type Widget } from '../channels/widget.ts'
 import { recordVisit } from '../contacts/visits.ts'
@@ -117,9 +117,10 @@ export const webChatRoutes =
     const streams = createStreamRegistry(app, { drainTimeoutMs })
     const lists = createOpenLimits(maxLists, 'lists of messages')
     const ownOrigin = new URL(publicUrl).origin
+    const readConnection = createConnectionReader(db, sealer)
 
     app.addHook('onRequest', async (request, reply) => {
-      const site = await getConnectionById(db, sealer, siteIdOf(request))
+      const site = await readConnection(siteIdOf(request))
       const widget = readWidget(site?.widget ?? {})
       const isPreflight = request.method === 'OPTIONS'
       // A browser omits the header only for a GET request of a page on our own origin.
