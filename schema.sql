@@ -361,6 +361,9 @@ CREATE INDEX conversations_in_inbox_unread ON public.conversations USING btree (
 CREATE INDEX conversations_of_member ON public.conversations USING btree (workspace_id, assigned_agent_id) WHERE (assigned_agent_id IS NOT NULL);
 CREATE INDEX conversations_snoozed ON public.conversations USING btree (snoozed_until) WHERE (snoozed_until IS NOT NULL);
 CREATE INDEX conversations_waiting ON public.conversations USING btree (workspace_id, waiting_since, id) WHERE ((waiting_since IS NOT NULL) AND (status <> 'closed'::text));
+CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
+CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
+CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
 
 create table drafts (
   workspace_id uuid not null,
@@ -416,6 +419,14 @@ create table idempotency_keys (
 comment on table idempotency_keys is 'Idempotency-Key claims, and the responses stored for repeated requests.';
 comment on column idempotency_keys.subject_id is 'The id of the resource that the first request creates, so that a repeat finds it.';
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
+
+create table inbox_counts (
+  workspace_id uuid not null,
+  open integer not null,
+  unassigned integer not null
+);
+comment on table inbox_counts is 'Open conversations of the inbox, and those of them without a member: counts and changes of counts; a read adds them up.';
+CREATE INDEX inbox_counts_by_workspace ON public.inbox_counts USING btree (workspace_id);
 
 create table inbox_views (
   workspace_id uuid not null,

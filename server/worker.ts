@@ -16,6 +16,7 @@ import type { ChannelName } from './contacts/contacts.ts'
 import { createSearchMerge } from './contacts/search-index.ts'
 import { wakeSnoozed } from './conversations/changes.ts'
 import { filterFields } from './conversations/filter-fields.ts'
+import { foldInboxCounts } from './conversations/inbox-counts.ts'
 import { startDigest } from './insights/digest.ts'
 import type { Sealer } from './lib/crypto.ts'
 import type { Health } from './lib/health.ts'
@@ -105,6 +106,7 @@ export function startWorker(parts: WorkerParts): Loop {
     startDigest({ db: pools.queue, log, health, metrics, signals }),
     repeat({ name: 'statistics', everyMs: 1_000, run: () => analyzeGrown(db) }),
     repeat({ name: 'contact-search', everyMs: 1_000, run: createSearchMerge(db, metrics) }),
+    repeat({ name: 'inbox-counts', everyMs: 5_000, run: () => foldInboxCounts(db) }),
     repeat({ name: 'early-reports', everyMs: 1_000, run: () => applyEarlyReports(db, onMediaGone, signals, applying) }),
     repeat({
       name: 'sweep-early-reports',

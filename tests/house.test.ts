@@ -59,6 +59,7 @@ const tables: Record<string, readonly string[]> = {
     'canned_replies',
     'labels',
     'conversation_labels',
+    'inbox_counts',
     'inbox_views',
   ],
   media: ['media', 'uploads'],

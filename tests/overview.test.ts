@@ -142,6 +142,48 @@ test('the overview counts inbound and outbound messages, their outcomes and the 
   assertRefused(await createBrowser(url).call('GET', '/overview'), 401, 'unauthorized')
 })
 
+test('the counts of open conversations stay exact while conversations change and rows are folded', main, async (t) => {
+  const { api, db, browser, connect, overview } = await startLooking(t)
+  const provider = await connect()
+  const [member] = (await browser.call('GET', '/members')).body.data
+  const people = Array.from({ length: 12 }, (_, i) => `+1415555${String(1_000 + i)}`)
+  await Promise.all(people.map((from) => provider.writes({ from, text: 'hello' })))
+  // Automated messages alone do not put a conversation into the inbox.
+  await api.post('/messages', { to: '+14155552000', type: 'template', template: { name: 'hello_world' } })
+  const assertExact = async (open: number, unassigned: number) => {
+    const { open_conversations, unassigned_conversations } = await overview()
+    assert.deepEqual([open_conversations, unassigned_conversations], [open, unassigned])
+  }
+  const { body } = await api.get('/conversations?limit=50')
+  const talks: { id: string; contact_id: string }[] = body.data.filter(({ unread_count }: Json) => unread_count > 0)
+  assert.equal(talks.length, 12)
+  await assertExact(12, 12)
+
+  const change = (i: number, changes: object) => browser.call('PATCH', `/conversations/${talks[i]?.id}`, changes)
+  await Promise.all([0, 1, 2, 3].map((i) => change(i, { assigned_agent_id: member.id })))
+  await Promise.all([3, 4].map((i) => change(i, { status: 'closed' })))
+  await change(5, { snoozed_until: new Date(Date.now() + 3_600_000).toISOString() })
+  await assertExact(9, 6)
+  // A closed conversation without a member is counted again when its customer writes.
+  const { body: closed } = await api.get(`/contacts/${talks[4]?.contact_id}`)
+  await provider.writes({ from: closed.data.phone, text: 'once more' })
+  await change(0, { assigned_agent_id: null })
+  await assertExact(10, 8)
+  // Merged and erased conversations no longer count.
+  const merged = await browser.call('POST', `/contacts/${talks[6]?.contact_id}/merge`, {
+    contact_id: talks[7]?.contact_id,
+  })
+  assert.equal(merged.status, 200, JSON.stringify(merged.body))
+  assert.equal((await api.delete(`/contacts/${talks[8]?.contact_id}`)).status, 200)
+  await assertExact(8, 6)
+  // The loop leaves one row, with the same counts.
+  await until('one row', async () => {
+    const rows = await db`select from inbox_counts where workspace_id = ${api.workspaceId}`
+    return rows.length === 1
+  })
+  await assertExact(8, 6)
+})
+
 test('every message counts once, even when two processes keep losing their connections', async (t) => {
   const { api, db, twin, connect, overview } = await startLooking(t)
   await twin()

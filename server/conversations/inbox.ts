@@ -333,7 +333,7 @@ const isWaiting = (sql: Sql): Fragment => sql`v.waiting_since is not null and v.
 export const hasInboxStatus = (sql: Sql, status: ConversationStatus): Fragment =>
   sql`v.channel in ('msgapp', 'social', 'web') and ${inboxStatusOf(sql)} = ${status}`
 /** Condition: conversation `v` is assigned to no member. */
-export const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
+const isUnassigned = (sql: Sql): Fragment => sql`${agentOf(sql)} = ${unassigned}::uuid`
 
 /** The fields of conversation `v` with contact `c` and member `a`. */
 const entryColumns = (sql: Sql): Fragment => sql`

@@ -1,13 +1,13 @@
 /**
  * The overview of a workspace: messages per day, delivery outcomes, response times, open conversations, webhook health.
  *
- * It reads counters that other statements maintain. What it counts itself, it counts up to a limit. So it takes the same
- * time at any size.
+ * It reads counters that other statements maintain, and counts queued deliveries up to a limit. So it takes the same time at any
+ * size.
  */
 import { type ChannelName, channels } from '../contacts/contacts.ts'
-import { hasInboxStatus, isUnassigned } from '../conversations/inbox.ts'
+import { readInboxCounts } from '../conversations/inbox-counts.ts'
 import { nowMs } from '../lib/clock.ts'
-import type { Fragment, Sql } from '../lib/db.ts'
+import type { Sql } from '../lib/db.ts'
 import { type Funnel, sumOutcomes } from '../messages/outcomes.ts'
 import type { Provider } from '../webhooks/endpoints.ts'
 
@@ -42,7 +42,6 @@ type EndpointHealth = {
   waiting_count: number
 }
 
-const maxConversations = 10_000
 const maxQueued = 1_000
 const dayMs = 86_400_000
 
@@ -53,9 +52,8 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
     new Date(now - (count - 1 - i) * dayMs).toISOString().slice(0, 10),
   )
   const firstDay = days[0] ?? ''
-  const [open_conversations, unassigned_conversations, counters, funnel, webhooks] = await Promise.all([
-    countOpen(sql, workspaceId, sql`true`),
-    countOpen(sql, workspaceId, isUnassigned(sql)),
+  const [conversations, counters, funnel, webhooks] = await Promise.all([
+    readInboxCounts(sql, workspaceId),
     listDays(sql, workspaceId, firstDay),
     sumOutcomes(sql, workspaceId, firstDay),
     listEndpointHealth(sql, workspaceId),
@@ -64,8 +62,7 @@ export async function readOverview(sql: Sql, workspaceId: string, count: number)
     days: days.map((day) => toDay(day, counters)),
     funnel,
     responses: toResponses(days, counters),
-    open_conversations,
-    unassigned_conversations,
+    ...conversations,
     webhooks,
   }
 }
@@ -113,17 +110,6 @@ function toResponses(days: readonly string[], counters: readonly DayCounters[]):
     },
     days: days.map((day) => ({ day, ...average(counters.filter((one) => one.day === day)) })),
   }
-}
-
-/** The number of open conversations `v` of the inbox that meet a condition, up to a limit. */
-async function countOpen(sql: Sql, workspaceId: string, condition: Fragment): Promise<number> {
-  const [counted] = await sql<{ count: number }[]>`
-    select count(*)::int as count from (
-      select from conversations v
-      where v.workspace_id = ${workspaceId} and ${hasInboxStatus(sql, 'open')} and ${condition}
-      limit ${maxConversations}
-    ) v`
-  return counted?.count ?? 0
 }
 
 /** Every endpoint, newest first, with the number of its queued deliveries. */

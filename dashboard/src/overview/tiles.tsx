@@ -8,9 +8,6 @@ import { averageChangeOf, type Change, changeOf, type OverviewView, sumOf, total
 
 const { tiles, change: labels } = words.overview
 
-/** The service counts conversations up to this number. */
-const maxConversations = 10_000
-
 export function Tiles({ overview }: { overview: OverviewView }) {
   const { days, funnel, responses, open_conversations, unassigned_conversations } = overview
   const received = days.map((day) => totalOf(day, 'inbound'))
@@ -32,18 +29,19 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       <Tile label={tiles.answer} value={averageMs === null ? '–' : formatSpan(averageMs)}>
         {averageMs === null ? tiles.noAnswers : answerChange ? <Trend change={answerChange} lessIsBetter /> : answers}
       </Tile>
-      <Tile label={tiles.open} value={cappedAt(open_conversations)} href="/inbox?status=open">
+      <Tile label={tiles.open} value={formatNumber(open_conversations)} href="/inbox?status=open">
         {tiles.toOpen}
       </Tile>
-      <Tile label={tiles.unassigned} value={cappedAt(unassigned_conversations)} href={`/inbox?assigned=${unassigned}`}>
+      <Tile
+        label={tiles.unassigned}
+        value={formatNumber(unassigned_conversations)}
+        href={`/inbox?assigned=${unassigned}`}
+      >
         {unassigned_conversations > 0 ? tiles.toUnassigned : tiles.noneWaiting}
       </Tile>
     </ul>
   )
 }
-
-const cappedAt = (number: number): string =>
-  number >= maxConversations ? tiles.atLeast(formatNumber(maxConversations)) : formatNumber(number)
 
 type TileProps = { label: string; value: string; href?: string; spark?: readonly number[]; children?: ReactNode }
 

@@ -25,7 +25,6 @@ export const overview = {
     unassigned: 'Unassigned conversations',
     toUnassigned: 'View in inbox',
     noneWaiting: 'All assigned',
-    atLeast: (number: string) => `${number}+`,
   },
   change: {
     up: (share: string, number: number) => `Up ${share} in ${days(number)}`,
