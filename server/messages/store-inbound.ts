@@ -77,6 +77,7 @@ async function insertMessages(
   threads: readonly Thread[],
   publicUrl: string,
 ): Promise<(StoredMessage | 'moved' | undefined)[]> {
+  if (messages.length === 0) return []
   const rows = messages.map((message, i) => toRow(message, threads[i] as Thread))
   const decisions = messages.flatMap((message, i) => toDecision(message, threads[i] as Thread) ?? [])
   // Few batches have an opt-out; the statement of the others is shorter.
