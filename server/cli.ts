@@ -14,6 +14,7 @@ import { callbackUrl } from './channels/connections.ts'
 import { type Config, readConfig } from './config.ts'
 import { readDemo, updateDemoPassword } from './demo/demo.ts'
 import { acceptKey, requireSameKey, resolveEncryptionKey } from './encryption-key.ts'
+import { createBackup, restoreBackup } from './lib/backup.ts'
 import { syncClock } from './lib/clock.ts'
 import { createSealer } from './lib/crypto.ts'
 import { joinDatabase } from './lib/database.ts'
@@ -35,8 +36,10 @@ type Options = Record<string, string | boolean | undefined>
 type Command = {
   usage: string
   options: Record<string, 'string' | 'boolean'>
-  run: (db: Db, options: Options, config: Config) => Promise<object>
-}
+} & (
+  | { run: (db: Db, options: Options, config: Config) => Promise<object> }
+  | { runWithoutDatabase: (options: Options, config: Config) => Promise<object> }
+)
 
 const commands: Record<string, Command> = {
   'workspace create': {
@@ -161,6 +164,23 @@ const commands: Record<string, Command> = {
       return { accepted: true }
     },
   },
+  backup: {
+    usage: '--to FOLDER',
+    options: { to: 'string' },
+    run: async (db, options, { databaseUrl, dataDir }) => {
+      if (databaseUrl)
+        throw badRequest('backup copies the embedded database; with DATABASE_URL use the backups of your PostgreSQL')
+      return createBackup(db, dataDir, required(options, 'to'))
+    },
+  },
+  restore: {
+    usage: '--from FOLDER',
+    options: { from: 'string' },
+    runWithoutDatabase: async (options, { databaseUrl, dataDir }) => {
+      if (databaseUrl) throw badRequest('restore creates an embedded database; unset DATABASE_URL')
+      return restoreBackup(required(options, 'from'), dataDir)
+    },
+  },
   migrate: {
     usage: '',
     options: {},
@@ -193,7 +213,12 @@ export async function runOperatorCommand(args: string[], integratorCommands: Usa
       console.log(`npx parley ${name} ${command.usage}`)
       return 0
     }
-    print(await withDatabase((db, config) => command.run(db, values as Options, config)), args.includes('--json'))
+    const given = values as Options
+    const answer =
+      'run' in command
+        ? await withDatabase((db, config) => command.run(db, given, config))
+        : await command.runWithoutDatabase(given, readOwnConfig())
+    print(answer, args.includes('--json'))
     return 0
   } catch (error) {
     console.error(inWords(error))
@@ -201,11 +226,15 @@ export async function runOperatorCommand(args: string[], integratorCommands: Usa
   }
 }
 
-async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
-  // Most commands encrypt nothing, so a missing ENCRYPTION_KEY is not an error here.
+/** Most commands encrypt nothing, so a missing ENCRYPTION_KEY is not an error here. */
+function readOwnConfig(): Config {
   const env = environment()
   const encryptionKey = env.ENCRYPTION_KEY?.trim() || undefined
-  const config = { ...readConfig({ ...env, ENCRYPTION_KEY: encryptionKey ?? '0'.repeat(64) }), encryptionKey }
+  return { ...readConfig({ ...env, ENCRYPTION_KEY: encryptionKey ?? '0'.repeat(64) }), encryptionKey }
+}
+
+async function withDatabase<Result>(run: (db: Db, config: Config) => Promise<Result>): Promise<Result> {
+  const config = readOwnConfig()
   const database = await joinDatabase(config)
   const db = database.connect(2)
   try {

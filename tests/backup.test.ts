@@ -1,0 +1,128 @@
+/** `npx parley backup` and `restore`: the embedded database is copied while the service runs and restored into an empty folder. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { connect, findEmbeddedPostgres } from './internals.ts'
+import { createProgram, type Program } from './program.ts'
+import { until } from './support.ts'
+
+function createFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-backup-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
+  return folder
+}
+
+async function startService(t: TestContext, dataDir: string): Promise<Program> {
+  const service = await createProgram(t, '/readyz', (port) => ({
+    args: ['server/main.ts'],
+    env: { PORT: String(port), DATA_DIR: dataDir, DEMO: '1', PROCESSES: '1', LOG_LEVEL: 'warn' },
+  }))
+  await service.start()
+  return service
+}
+
+/** Runs an operator's command. Returns its exit code and what it printed. */
+const run = (dataDir: string, ...args: string[]): Promise<{ code: number; output: string }> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, DATA_DIR: dataDir, DEMO: '0' }
+    execFile(process.execPath, ['bin/parley.ts', ...args], { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
+    )
+  })
+
+/** The number of rows and a checksum of the rows of every table that no background loop changes. */
+async function fingerprint(dataDir: string): Promise<Record<string, string>> {
+  const address = await findEmbeddedPostgres(dataDir)
+  assert.ok(address)
+  const db = connect({ database: address, max: 1 })
+  const tables = [
+    'workspaces',
+    'members',
+    'api_keys',
+    'contacts',
+    'conversations',
+    'messages',
+    'segments',
+    'labels',
+    'media',
+  ]
+  const prints: Record<string, string> = {}
+  for (const table of tables) {
+    const [row] = await db<{ print: string }[]>`
+      select count(*) || ' ' || coalesce(md5(string_agg(t::text, '' order by t::text)), '') as print from ${db(table)} t`
+    prints[table] = row?.print ?? ''
+  }
+  await db.end()
+  return prints
+}
+
+test('a backup of a running service restores into an empty folder with the same rows, media and keys', async (t) => {
+  const home = createFolder(t)
+  const [data, backup, restored] = ['data', 'backup', 'restored'].map((name) => join(home, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const service = await startService(t, data)
+  const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
+  mkdirSync(join(data, 'media/extra'), { recursive: true })
+  writeFileSync(join(data, 'media/extra/file'), 'bytes of a file')
+
+  // Messages are sent all the time while the database is copied.
+  let isOver = false
+  let count = 0
+  const sending = (async () => {
+    while (!isOver) {
+      const answer = await fetch(`${service.url}/v1/contacts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ phone: `+1415777${String(1_000 + count)}` }),
+      })
+      if (answer.status === 201) count++
+      await new Promise((resolve) => setTimeout(resolve, answer.status === 201 ? 1 : 100))
+    }
+  })()
+  await until('some contacts', async () => count > 20)
+  const first = await run(data, 'backup', '--to', backup, '--json')
+  isOver = true
+  await sending
+  assert.equal(first.code, 0, first.output)
+  const summary = JSON.parse(first.output)
+  assert.equal(summary.folder, backup)
+  assert.ok(summary.files > 500 && summary.bytes > 1_000_000, first.output)
+
+  // A second backup, of a service at rest, is equal to its source.
+  const quiet = join(home, 'quiet')
+  assert.equal((await run(data, 'backup', '--to', quiet)).code, 0)
+  const before = await fingerprint(data)
+  await service.kill('SIGTERM')
+
+  for (const source of [backup, quiet]) {
+    rmSync(restored, { recursive: true, force: true })
+    const answer = await run(restored, 'restore', '--from', source)
+    assert.equal(answer.code, 0, answer.output)
+    const twin = await startService(t, restored)
+    const after = await fingerprint(restored)
+    if (source === quiet) assert.deepEqual(after, before)
+    const me = await fetch(`${twin.url}/v1/me`, { headers: { authorization: `Bearer ${demo.api_key}` } })
+    assert.equal(me.status, 200)
+    const contacts = Number(after.contacts?.split(' ')[0])
+    assert.ok(contacts >= 20 && contacts <= Number(before.contacts?.split(' ')[0]))
+    await twin.kill('SIGTERM')
+    assert.equal(readFileSync(join(restored, 'media/extra/file'), 'utf8'), 'bytes of a file')
+    assert.equal(
+      readFileSync(join(restored, 'encryption.key'), 'utf8'),
+      readFileSync(join(data, 'encryption.key'), 'utf8'),
+    )
+  }
+
+  // Nothing is overwritten, and half a backup is none.
+  assert.match((await run(data, 'backup', '--to', backup)).output, /is not empty; name a new folder/)
+  assert.match((await run(data, 'backup', '--to', join(data, 'inside'))).output, /is inside the data folder/)
+  assert.match((await run(data, 'restore', '--from', backup)).output, /is not empty; set DATA_DIR to a new folder/)
+  rmSync(join(backup, 'backup.json'))
+  assert.match((await run(join(home, 'new'), 'restore', '--from', backup)).output, /is not a backup/)
+})
