@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { isLoopbackHost } from '../common/address.ts'
+import { faultOfDatabaseUrl } from './lib/db-address.ts'
 import { StartError } from './lib/start-error.ts'
 import type { S3Bucket } from './lib/store-s3.ts'
 
@@ -17,7 +18,10 @@ import type { S3Bucket } from './lib/store-s3.ts'
 export const settings = {
   PORT: { default: '4000', meaning: 'Port for API, dashboard, widget, channel callbacks and simulator.' },
   HOST: { default: '127.0.0.1', meaning: 'Address to listen on.' },
-  DATABASE_URL: { default: '', meaning: 'PostgreSQL 15 or newer. Empty: embedded PostgreSQL in DATA_DIR.' },
+  DATABASE_URL: {
+    default: '',
+    meaning: 'PostgreSQL 15 or newer; several servers: host1,host2. Empty: embedded PostgreSQL in DATA_DIR.',
+  },
   DATA_DIR: {
     default: './data',
     meaning: 'Directory for the embedded database, media, generated secrets and demo.json.',
@@ -110,9 +114,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const host = read('HOST')
 
   const databaseUrl = read('DATABASE_URL') || undefined
-  if (databaseUrl && !/^postgres(ql)?:$/.test(URL.parse(databaseUrl)?.protocol ?? '')) {
-    fault('DATABASE_URL', 'must be a postgres:// URL')
-  }
+  const urlFault = databaseUrl && faultOfDatabaseUrl(databaseUrl)
+  if (urlFault) fault('DATABASE_URL', urlFault)
 
   const roles = new Set<Role>()
   for (const role of list(read('ROLES'))) {

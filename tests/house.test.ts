@@ -189,7 +189,7 @@ test('files that the documents name exist', () => {
   for (const document of globSync(['{README,CONTRIBUTING,SECURITY}.md', 'docs/*.md'])) {
     const text = readFileSync(document, 'utf8')
     for (const [, path = ''] of text.matchAll(
-      /`((?:bench|cli|common|dashboard|scripts|sdk|server|simulator|tests|ui|widget)\/[\w./-]+\.\w+)`/g,
+      /`((?:bench|cli|common|dashboard|scripts|sdk|server|simulator|soak|tests|ui|widget)\/[\w./-]+\.\w+)`/g,
     )) {
       assert.ok(existsSync(path), `${document} names ${path}, which does not exist`)
     }

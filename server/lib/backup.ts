@@ -120,7 +120,7 @@ export async function copyCluster(
   }
 }
 
-/** Copies files and folders. `isWanted` gets the path within `from`. A file that is deleted meanwhile is left out. */
+/** Copies files and folders. `isWanted` gets the path within `from`. A file that is deleted meanwhile is skipped. */
 async function copyTree(
   from: string,
   to: string,

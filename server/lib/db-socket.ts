@@ -1,62 +1,86 @@
 /**
- * The sockets of the database driver, with the session's settings applied.
+ * The sockets of the database driver: to the primary of one or more servers, with the session's settings applied.
  *
- * The driver sends settings as startup parameters, and PgBouncer refuses every
- * startup parameter it does not track. So this module sends them as one `SET`
- * query between the end of the handshake and the driver's first statement. The
- * driver has no hook for that moment and negotiates TLS itself on a socket of
- * its own, so this module opens the socket and negotiates TLS.
+ * The driver sends settings as startup parameters, and PgBouncer refuses every startup parameter it does not track. So this
+ * module sends them as one query between the end of the handshake and the driver's first statement. The driver has no hook
+ * for that moment and negotiates TLS itself on a socket of its own, so this module opens the socket and negotiates TLS.
+ *
+ * The same query asks whether the server is a standby, which accepts no writes. Then the connection fails and the next one
+ * goes to the primary. The driver's own `target_session_attrs` takes a standby for the primary, and with several hosts it
+ * connects again without a pause.
+ *
+ * A server whose machine or network is gone closes no connection. When an answer is missing for some seconds, the server is
+ * asked on a new connection. If it does not answer there either, its connections are closed.
  */
 import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
-
-/** What `sslmode` and `sslnegotiation` of a database URL mean. */
-export type Encryption = {
-  mode: 'off' | 'prefer' | 'require' | 'verify'
-  /** Start TLS at once instead of asking the server first (PostgreSQL 17). */
-  isDirect: boolean
-}
+import type { Encryption, Host } from './db-address.ts'
 
 /** The part of the driver's parsed options that says where the server is. */
 type Target = { host: string[]; port: number[]; path: string | false }
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 const connectTimeoutMs = 10_000
+/** An answer that takes longer may never come. */
+const silenceMs = 2_000
+const probeTimeoutMs = 2_000
+const watchMs = 1_000
 
 export type SocketOpener = {
-  /** The driver's `socket` option. Every call opens a socket to the next of the hosts. */
+  /** The driver's `socket` option. */
   open(target: Target): Promise<Duplex>
   /** Destroys what is open and opens no more. The driver forgets a socket that is still connecting when its pool ends. */
   close(): void
 }
 
-export function createSocketOpener(settings: Record<string, string | number>, encryption: Encryption): SocketOpener {
-  const query = queryMessage(
-    Object.entries(settings)
-      .map(([name, value]) => `set ${name} = '${value}'`)
-      .join('; '),
-  )
+type OpenerOptions = {
+  settings: Record<string, string | number>
+  encryption: Encryption
+  /** Finds the primary of several servers. Absent: the driver's target is the only server. */
+  findPrimary?: (() => Promise<Host>) | undefined
+}
+
+/** `waitingSince`: when the driver wrote something that has no answer yet. */
+type Watched = { at: Host; waitingSince: number | undefined }
+
+export function createSocketOpener({ settings, encryption, findPrimary }: OpenerOptions): SocketOpener {
+  const set = Object.entries(settings).map(([name, value]) => `set ${name} = '${value}'`)
+  const query = queryMessage([...set, 'select pg_is_in_recovery()'].join('; '))
   const sockets = new Set<Socket>()
-  let attempt = 0
+  let primary: Promise<Host> | undefined
   let isClosed = false
 
-  async function open({ host, port, path }: Target): Promise<Duplex> {
-    const i = attempt++ % host.length
+  async function open(target: Target): Promise<Duplex> {
     try {
+      const { path } = target
+      const at = await locate(target)
       if (isClosed) throw new Error('the connection pool has ended')
-      const socket = path ? connectTcp(path) : connectTcp(port[i] ?? 5432, host[i])
+      const socket = path ? connectTcp(path) : connectTcp(at.port, at.host)
       sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
+      socket.once('close', () => {
+        sockets.delete(socket)
+        primary = undefined
+      })
       // The driver names them in its errors.
-      Object.assign(socket, { host: host[i], port: port[i] })
+      Object.assign(socket, at)
       await connected(socket)
-      return applySettings(path ? socket : await encrypt(socket, host[i] ?? '', encryption), query)
+      if (path) return prepareSession(socket, query, at)
+      const encrypted = await encrypt(socket, at.host, encryption)
+      watch(encrypted, at)
+      return prepareSession(encrypted, query, at)
     } catch (error) {
+      primary = undefined
       // The driver returns a connection to its pool when the socket reports an error, but not when this call throws.
       return failingSocket(error as Error)
     }
+  }
+
+  async function locate({ host: [host = ''], port: [port = 5432] }: Target): Promise<Host> {
+    if (!findPrimary) return { host, port }
+    primary ??= findPrimary()
+    return primary
   }
 
   return {
@@ -65,6 +89,65 @@ export function createSocketOpener(settings: Record<string, string | number>, en
       isClosed = true
       for (const socket of sockets) socket.destroy()
     },
+  }
+}
+
+/** The connections of all pools: what one finds out about a server holds for the others. */
+const watched = new Map<Socket, Watched>()
+let watching: NodeJS.Timeout | undefined
+const probing = new Set<string>()
+
+function watch(socket: Socket, at: Host): void {
+  const state: Watched = { at, waitingSince: undefined }
+  watched.set(socket, state)
+  socket.once('close', () => watched.delete(socket))
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
+  socket.write = (...args: unknown[]) => {
+    state.waitingSince ??= performance.now()
+    return write(...args)
+  }
+  socket.on('data', () => {
+    state.waitingSince = undefined
+  })
+  watching ??= setInterval(checkWatched, watchMs).unref()
+}
+
+function checkWatched(): void {
+  const silentSince = performance.now() - silenceMs
+  const silent = new Map<string, Host>()
+  for (const { at, waitingSince } of watched.values())
+    if (waitingSince !== undefined && waitingSince < silentSince) silent.set(nameOf(at), at)
+  for (const at of silent.values()) void closeUnlessAlive(at)
+  if (watched.size > 0) return
+  clearInterval(watching)
+  watching = undefined
+}
+
+async function closeUnlessAlive(at: Host): Promise<void> {
+  const name = nameOf(at)
+  if (probing.has(name)) return
+  probing.add(name)
+  const isAlive = await answers(at)
+  probing.delete(name)
+  if (isAlive) return
+  for (const [socket, state] of watched)
+    if (nameOf(state.at) === name) socket.destroy(new Error(`the database server at ${name} does not answer`))
+}
+
+export const nameOf = ({ host, port }: Host): string => `${host}:${port}`
+
+/** Whether the server answers on a new connection. It answers the question for TLS before anyone signs in. */
+async function answers({ host, port }: Host): Promise<boolean> {
+  const socket = connectTcp(port, host)
+  try {
+    await timed(socket, once(socket, 'connect'), probeTimeoutMs)
+    socket.write(sslRequest)
+    await timed(socket, once(socket, 'data'), probeTimeoutMs)
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
   }
 }
 
@@ -91,10 +174,10 @@ async function encrypt(socket: Socket, host: string, { mode, isDirect }: Encrypt
 
 const connected = (socket: Socket) => timed(socket, once(socket, 'connect'))
 
-async function timed<Result>(socket: Socket, event: Promise<Result>): Promise<Result> {
+async function timed<Result>(socket: Socket, event: Promise<Result>, ms = connectTimeoutMs): Promise<Result> {
   const timer = setTimeout(() => {
-    socket.destroy(new Error(`the database server does not answer within ${connectTimeoutMs / 1000} s`))
-  }, connectTimeoutMs)
+    socket.destroy(new Error(`the database server does not answer within ${ms / 1000} s`))
+  }, ms)
   try {
     return await event
   } finally {
@@ -111,18 +194,21 @@ function queryMessage(text: string): Buffer {
   return Buffer.concat([head, body])
 }
 
-const readyForQuery = 'Z'.charCodeAt(0)
-const commandComplete = 'C'.charCodeAt(0)
-const errorResponse = 'E'.charCodeAt(0)
+const codeOf = (letter: string): number => letter.charCodeAt(0)
+const readyForQuery = codeOf('Z')
+const errorResponse = codeOf('E')
+const dataRow = codeOf('D')
+/** Messages of our query that the driver does not expect: the description of the row, the row and the end of each statement. */
+const hidden = new Set(['T', 'D', 'C'].map(codeOf))
 
 /**
- * Holds back the server's first ReadyForQuery, sends `query`, and hides its CommandComplete messages. The second
- * ReadyForQuery reaches the driver in place of the first. From then on the socket is untouched.
+ * Holds back the server's first ReadyForQuery, sends `query`, and hides its answers. The second ReadyForQuery reaches the
+ * driver in place of the first. From then on the socket is untouched.
  */
-function applySettings(socket: Socket, query: Buffer): Socket {
+function prepareSession(socket: Socket, query: Buffer, at: Host): Socket {
   const emit = socket.emit.bind(socket)
   let pending: Buffer = Buffer.alloc(0)
-  let isSetting = false
+  let isAsked = false
 
   function onData(bytes: Buffer): void {
     pending = Buffer.concat([pending, bytes])
@@ -130,8 +216,8 @@ function applySettings(socket: Socket, query: Buffer): Socket {
       const length = pending.readInt32BE(1) + 1
       if (pending.length < length) return
       const message = pending.subarray(0, length)
-      const type = message[0]
-      if (type === readyForQuery && isSetting) {
+      const type = message[0] ?? 0
+      if (type === readyForQuery && isAsked) {
         // Removes the override: later events take the ordinary path.
         Reflect.deleteProperty(socket, 'emit')
         emit('data', pending)
@@ -139,11 +225,16 @@ function applySettings(socket: Socket, query: Buffer): Socket {
       }
       pending = pending.subarray(length)
       if (type === readyForQuery) {
-        isSetting = true
+        isAsked = true
         socket.write(query)
-      } else if (!isSetting || type !== commandComplete) {
+      } else if (isAsked && hidden.has(type)) {
+        // The row has one value, whose last byte is `t` on a standby.
+        if (type !== dataRow || message.at(-1) !== codeOf('t')) continue
+        socket.destroy(new Error(`the database server at ${nameOf(at)} is a standby, which accepts no writes`))
+        return
+      } else {
         emit('data', message)
-        if (isSetting && type === errorResponse) {
+        if (isAsked && type === errorResponse) {
           socket.destroy()
           return
         }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createDatabase, until } from '../../tests/support.ts'
 import type { Sql } from './db.ts'
+import { within } from './time.ts'
 
 for (const [when, work] of [
   [
@@ -69,4 +70,32 @@ test('a pool that ends while it connects leaves no connection behind', async (t)
         and backend_type = 'client backend'`
     return rows.length === 0
   })
+})
+
+test('a pool whose connections all close under load works again at once', async (t) => {
+  const database = await createDatabase(t)
+  const [db, admin] = [database.connect(8), database.connect(1)]
+  let isOver = false
+  t.after(() => {
+    isOver = true
+  })
+  // A caller that repeats a failed statement writes to a connection that closes in the same turn of the event loop.
+  const callers = Array.from({ length: 40 }, async () => {
+    while (!isOver) {
+      await db`select 1`.catch(() => db`select 1`).catch(() => {})
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+  for (let round = 0; round < 3; round++) {
+    const ended = await admin`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+    assert.ok(ended.length > 0)
+    const answers = Array.from({ length: 8 }, () =>
+      until('an answer', async () => (await db`select pg_sleep(0.1)`.catch(() => [])).length === 1, 5_000),
+    )
+    await Promise.all(answers)
+  }
+  isOver = true
+  // No statement waits for ever.
+  assert.equal((await within(5_000, Promise.all(callers)))?.length, callers.length)
 })

@@ -4,9 +4,12 @@
  * A function that runs statements takes `Sql`: a pool or a transaction. `Db` is a pool, which can begin a transaction. Times are
  * returned as ISO 8601 text in UTC with milliseconds, exactly as the API shows them, so no layer maps them.
  */
-import postgres from 'postgres'
-import { createSocketOpener, type Encryption } from './db-socket.ts'
+import type postgres from 'postgres'
+import { type Address, type Host, readAddress } from './db-address.ts'
+import { createSocketOpener, nameOf } from './db-socket.ts'
+import driver from './driver.ts'
 import type { DatabaseAddress } from './embedded-postgres.ts'
+import { within } from './time.ts'
 
 export type Sql = postgres.ISql
 export type Db = postgres.Sql
@@ -45,13 +48,16 @@ export function connect(options: ConnectOptions): Db {
     ...(byIndex ? { enable_seqscan: 'off', enable_bitmapscan: 'off', enable_sort: 'off' } : {}),
     ...(relaxed ? { synchronous_commit: 'off' } : {}),
   }
-  const { address, encryption } = readAddress(database)
-  const opener = createSocketOpener(settings, encryption)
+  const address = readAddress(database)
+  const findPrimary = address.hosts.length > 0 ? () => findPrimaryOf(address) : undefined
+  const opener = createSocketOpener({ settings, encryption: address.encryption, findPrimary })
   const driverOptions: postgres.Options<Record<string, postgres.PostgresType>> & { socket: unknown } = {
     ...address.options,
     max,
     prepare: hot,
     connect_timeout: 10,
+    // At most a second, so that every connection is back soon after the database is.
+    backoff: (retries: number) => Math.min(1, 0.05 * 2 ** retries) * (0.5 + Math.random() / 2),
     // `createSocketOpener` negotiates TLS.
     ssl: false,
     socket: opener.open,
@@ -67,10 +73,34 @@ export function connect(options: ConnectOptions): Db {
       },
     },
   }
-  const db = postgres(address.url, driverOptions) as unknown as Db
+  const db = driver(address.url, driverOptions) as unknown as Db
   const endPool = db.end.bind(db)
   const end: Db['end'] = (ending) => endPool(ending).finally(opener.close)
   return guardTransactions(Object.assign(db, { end }))
+}
+
+const primaryTimeoutMs = 5_000
+
+/** The one of several servers that accepts writes. All are asked at the same time. */
+async function findPrimaryOf({ url, hosts, encryption }: Address): Promise<Host> {
+  const requirePrimary = async (at: Host): Promise<Host> => {
+    // The session of a standby is refused.
+    const opener = createSocketOpener({ settings: {}, encryption })
+    const probe = driver(url, { ...at, max: 1, fetch_types: false, ssl: false, socket: opener.open } as object)
+    try {
+      const answer = await within(primaryTimeoutMs, probe`select 1`)
+      if (!answer) throw new Error(`the database server at ${nameOf(at)} does not answer`)
+      return at
+    } finally {
+      void probe.end({ timeout: 0 }).finally(opener.close)
+    }
+  }
+  try {
+    return await Promise.any(hosts.map(requirePrimary))
+  } catch (error) {
+    const reasons = error instanceof AggregateError ? error.errors.map(({ message }) => message) : [error]
+    throw new Error(`no database server accepts writes: ${reasons.join('; ')}`)
+  }
 }
 
 type Transaction = (sql: Sql) => unknown
@@ -108,33 +138,6 @@ function guardTransactions(db: Db): Db {
     }
   }
   return Object.assign(db, { begin: guarded })
-}
-
-const unencrypted: Encryption = { mode: 'off', isDirect: false }
-
-type Address = { url: string; options: Partial<DatabaseAddress> }
-
-/** Takes the parts out of a database URL that the driver would misread: the folder of a socket, and TLS. */
-function readAddress(database: string | DatabaseAddress): { address: Address; encryption: Encryption } {
-  if (typeof database !== 'string') return { address: { url: '', options: database }, encryption: unencrypted }
-  const url = new URL(database)
-  const take = (name: string) => {
-    const value = url.searchParams.get(name)
-    url.searchParams.delete(name)
-    return value
-  }
-  const host = take('host')
-  const mode = take('sslmode') ?? take('ssl')
-  const isDirect = take('sslnegotiation') === 'direct'
-  const isVerified = take('sslrootcert') === 'system'
-  const encryption = { mode: isVerified ? ('verify' as const) : encryptionModeOf(mode), isDirect }
-  return { address: { url: url.href, options: host ? { host } : {} }, encryption }
-}
-
-function encryptionModeOf(sslmode: string | null): Encryption['mode'] {
-  if (sslmode === null || sslmode === 'disable' || sslmode === 'false') return 'off'
-  if (sslmode === 'prefer' || sslmode === 'allow') return 'prefer'
-  return sslmode === 'require' ? 'require' : 'verify'
 }
 
 /** `2026-01-31 09:30:00.5+00`, as PostgreSQL writes it in UTC, to `2026-01-31T09:30:00.500Z`. A page of a list has 250 of them. */
@@ -181,32 +184,32 @@ export function requireRow<Row>(row: Row | undefined, what: string): Row {
 
 /** Whether the database refused a duplicate under the named unique constraint. */
 export function isDuplicate(error: unknown, constraint: string): boolean {
-  return error instanceof postgres.PostgresError && error.code === '23505' && error.constraint_name === constraint
+  return error instanceof driver.PostgresError && error.code === '23505' && error.constraint_name === constraint
 }
 
 /** Whether the database refused a reference to a missing row under the named foreign key. */
 export function isDangling(error: unknown, constraint: string): boolean {
-  return error instanceof postgres.PostgresError && error.code === '23503' && error.constraint_name === constraint
+  return error instanceof driver.PostgresError && error.code === '23503' && error.constraint_name === constraint
 }
 
 /** Whether the database refused the data itself: an invalid value or a violated constraint. A retry would not help. */
 export function isUnkeepable(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && /^2[23]/.test(error.code)
+  return error instanceof driver.PostgresError && /^2[23]/.test(error.code)
 }
 
 /** Whether the database rolled the statement back because of a deadlock or a serialization failure. */
 function isCollision(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && (error.code === '40P01' || error.code === '40001')
+  return error instanceof driver.PostgresError && (error.code === '40P01' || error.code === '40001')
 }
 
 /** Whether a statement exceeded `statement_timeout`. */
 export function isTimeout(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === '57014'
+  return error instanceof driver.PostgresError && error.code === '57014'
 }
 
 /** Whether a statement exceeded `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === '55P03'
+  return error instanceof driver.PostgresError && error.code === '55P03'
 }
 
 /** Retries after a deadlock or a serialization failure. */

@@ -193,6 +193,9 @@ function spawnServer(command: string[], context: RunContext, log: Log): Server {
   return { child, closed: waitForClose(child) }
 }
 
+/** `standby`: the server follows another one and accepts reads. */
+const readyStates = new Set(['ready', 'standby'])
+
 async function becomesReady({ child, closed }: Server, data: string): Promise<boolean> {
   let ended = false
   closed.then(() => {
@@ -200,7 +203,7 @@ async function becomesReady({ child, closed }: Server, data: string): Promise<bo
   })
   while (!ended) {
     const postmaster = await getPostmaster(data)
-    if (postmaster?.pid === child.pid && postmaster?.state === 'ready') return true
+    if (postmaster && postmaster.pid === child.pid && readyStates.has(postmaster.state)) return true
     await Promise.race([closed, delay(pollMs)])
   }
   return false
