@@ -37,6 +37,18 @@ export function identitiesOf({ phone, user_id }: Pick<PersonRef, 'phone' | 'user
   ) as string[]
 }
 
+/** For each person, whether the user id belongs to a contact. */
+export async function haveUserIds(sql: Sql, people: readonly PersonRef[]): Promise<boolean[]> {
+  const known = await sql<{ index: number }[]>`
+    select p.index::int
+    from unnest(${people.map(({ workspace_id }) => workspace_id)}::uuid[], ${people.map(({ channel }) => channel)}::text[],
+      ${people.map(({ user_id }) => user_id)}::text[]) with ordinality as p (workspace_id, channel, user_id, index)
+    join contact_identities i
+      on i.workspace_id = p.workspace_id and i.channel = p.channel and i.external_id = p.user_id`
+  const indexes = new Set(known.map(({ index }) => index))
+  return people.map((_, i) => indexes.has(i + 1))
+}
+
 /** Only user names of the social channel are stored; the primary channel has others. */
 const usernameOf = ({ channel, username }: Pick<PersonRef, 'channel' | 'username'>): string | null =>
   (channel === 'social' && username) || null

@@ -13,7 +13,7 @@ import { recordSignal } from '../channels/signals.ts'
 import { changeTemplate } from '../channels/templates.ts'
 import type { ChannelName } from '../contacts/contacts.ts'
 import { applyDecisions, type Decision } from '../contacts/opt-out.ts'
-import { enrichPeople, identitiesOf, movePerson, type PersonRef } from '../contacts/people.ts'
+import { enrichPeople, haveUserIds, identitiesOf, movePerson, type PersonRef } from '../contacts/people.ts'
 import { findThreads, resolvePeople } from '../conversations/threads.ts'
 import { createBatch } from '../lib/batch.ts'
 import { type Db, isUnkeepable } from '../lib/db.ts'
@@ -46,13 +46,19 @@ export type Intake = {
 export function createIntake(options: IntakeOptions): Intake {
   const { db, channels, log, signals, onMediaGone, publicUrl, follower } = options
   const findThread = createBatch({ run: (people: readonly PersonRef[]) => findThreads(db, people) })
+  const hasUserId = createBatch({ run: (people: readonly PersonRef[]) => haveUserIds(db, people) })
   const storeMessage = createBatch({
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
     max: 1_000,
   })
-  const applyStatus = createBatch({
-    run: (updates: readonly StatusUpdate[]) => applyStatuses(db, updates, { publicUrl, follower }),
-    max: 1_000,
+  // In groups, because a callback may have hundreds of them: a promise each took as long as the rest of their processing.
+  const applyGroup = createBatch({
+    run: async (groups: readonly (readonly StatusUpdate[])[]) => {
+      const conversations = await applyStatuses(db, groups.flat(), { publicUrl, follower })
+      let end = 0
+      return groups.map(({ length }) => conversations.slice(end, (end += length)))
+    },
+    max: 100,
   })
   const applyPreference = createBatch({ run: (updates: readonly PreferenceUpdate[]) => applyPreferences(db, updates) })
   const storeEarly = createBatch({
@@ -77,16 +83,28 @@ export function createIntake(options: IntakeOptions): Intake {
     }
   }
 
+  async function applyStatusReports(connection: Connection, reports: readonly StatusReport[]): Promise<void> {
+    const { workspace_id: workspaceId, channel } = connection
+    const updates = reports.map((report) => ({ workspaceId, channel, report }))
+    const conversations = await applyGroup(updates).catch((error: unknown) => {
+      if (reports.length === 1 || !isUnkeepable(error)) throw error
+    })
+    if (!conversations) {
+      // The database cannot store one of them.
+      for (const report of reports) await tolerate('status', () => applyStatusReports(connection, [report]))
+      return
+    }
+    const changed = conversations.filter((id) => id !== undefined)
+    if (changed.length > 0) signals.inboxChanged(workspaceId, changed)
+    const early = reports.filter((_, i) => conversations[i] === undefined)
+    await Promise.all(early.map((report) => storeEarly({ workspace_id: workspaceId, report: { ...report, channel } })))
+  }
+
   async function apply(connection: Connection, report: Report): Promise<unknown> {
     const { workspace_id: workspaceId, channel } = connection
     const storeUnlessApplied = async (report: EarlyReport['report'], isApplied: boolean) =>
       isApplied || storeEarly({ workspace_id: workspaceId, report })
     switch (report.kind) {
-      case 'status': {
-        const conversationId = await applyStatus({ workspaceId, channel, report })
-        if (conversationId) signals.inboxChanged(workspaceId, [conversationId])
-        return storeUnlessApplied({ ...report, channel }, conversationId !== undefined)
-      }
       case 'preference':
         return applyPreference({ workspaceId, channel, report })
       case 'echo':
@@ -123,10 +141,12 @@ export function createIntake(options: IntakeOptions): Intake {
       }
       const messageReports = reports.filter((report) => report.kind === 'message')
       const messages = await readInbound(channels[channel], connection, messageReports, findThread)
-      const updates = reports.filter(({ kind }) => kind === 'status' || kind === 'preference')
+      const statuses = reports.filter((report) => report.kind === 'status')
+      const preferences = reports.filter(({ kind }) => kind === 'preference')
       await Promise.all([
         ...messages.map((message) => tolerate('message', () => receive(message))),
-        ...updates.map((report) => tolerate(report.kind, () => apply(connection, report))),
+        ...toGroups(statuses).map((group) => tolerate('status', () => applyStatusReports(connection, group))),
+        ...preferences.map((report) => tolerate('preference', () => apply(connection, report))),
       ])
       for (const report of reports) {
         if (inBulk.has(report.kind)) continue
@@ -148,7 +168,9 @@ export function createIntake(options: IntakeOptions): Intake {
       const { phone, user_id } = (isFirst && report.recipient) || { phone: null, user_id: null }
       if (phone && user_id) recipients.set(user_id, { workspace_id, channel, phone, user_id })
     }
-    const people = [...recipients.values()]
+    const reported = [...recipients.values()]
+    const isKnown = await Promise.all(reported.map(hasUserId))
+    const people = reported.filter((_, i) => !isKnown[i])
     const threads = await Promise.all(people.map(findThread))
     const learnt = people.flatMap((person, i) => {
       const thread = threads[i]
@@ -157,6 +179,17 @@ export function createIntake(options: IntakeOptions): Intake {
     })
     if (learnt.length > 0) await enrichPeople(db, learnt)
   }
+}
+
+type StatusReport = StatusUpdate['report']
+
+/** Status reports of a callback that are applied together. */
+const groupSize = 20
+
+function toGroups<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / groupSize) }, (_, i) =>
+    items.slice(i * groupSize, (i + 1) * groupSize),
+  )
 }
 
 /** Kinds that `take` applies before the others. */
