@@ -4,8 +4,9 @@ import type { Db } from '../server/lib/db.ts'
 /** Written by every request, so they show nothing about its effect. */
 const counters = ['api_keys', 'api_key_windows', 'request_blocks']
 
-/** Derived from messages by a background loop. */
+/** Derived from messages and conversations by a background loop. */
 const digested = [
+  'inbox_counts',
   'message_words',
   'message_slices',
   'message_days',
