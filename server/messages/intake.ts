@@ -54,9 +54,8 @@ export function createIntake(options: IntakeOptions): Intake {
   // In groups, because a callback may have hundreds of them: a promise each took as long as the rest of their processing.
   const applyGroup = createBatch({
     run: async (groups: readonly (readonly StatusUpdate[])[]) => {
-      const conversations = await applyStatuses(db, groups.flat(), { publicUrl, follower })
-      let end = 0
-      return groups.map(({ length }) => conversations.slice(end, (end += length)))
+      const conversations = [...(await applyStatuses(db, groups.flat(), { publicUrl, follower }))]
+      return groups.map(({ length }) => conversations.splice(0, length))
     },
     max: 100,
   })
