@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { readUserAgent } from '../dashboard/src/lib/user-agent.ts'
 import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
 import { createKey, importKey } from './internals.ts'
+import { until } from './support.ts'
 
 test('a key is created, shown once, works, is listed, and is rejected once revoked', { skip }, async (t) => {
   const { page, url } = await openDashboard(t, '/settings')
@@ -279,7 +280,7 @@ test('changes to the workspace, the plan and the profile appear in the audit log
 })
 
 test('labels are added, renamed, recolored and deleted by keyboard, and the inbox follows', { skip }, async (t) => {
-  const { page, provider, window, member } = await openDashboard(t, '/settings/labels')
+  const { page, api, provider, window, member } = await openDashboard(t, '/settings/labels')
   const dialog = page.getByRole('dialog')
   await page.getByText('No labels yet').waitFor()
   await page.getByRole('button', { name: 'Add label' }).first().click()
@@ -312,6 +313,8 @@ test('labels are added, renamed, recolored and deleted by keyboard, and the inbo
     .waitFor()
   assert.equal(await annOf(inbox).getByText('Refund', { exact: true }).isVisible(), true)
 
+  // The inbox shows the label before the service has stored it.
+  await until('the label', async () => (await api.get('/conversations?label=Refund')).body.data.length === 1)
   await page.reload()
   await row('Refund').getByRole('link', { name: 'Show conversations with label Refund: 1' }).waitFor()
   await row('Refund').getByRole('button', { name: 'Edit label Refund' }).press('Enter')
