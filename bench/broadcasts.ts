@@ -53,7 +53,8 @@ export async function benchBroadcasts(): Promise<Figure[]> {
   const busy = await neighbour.measure()
   const sent = await untilTrue(service, parley, id, ({ status }) => status === 'sent')
   const seconds = (performance.now() - began) / 1000
-  const read = await untilTrue(service, parley, id, ({ read_count, total_count }) => read_count === total_count)
+  // Some contacts of the demo never read.
+  const read = await untilTrue(service, parley, id, ({ read_count }) => read_count >= people)
   const readSeconds = (performance.now() - began) / 1000
 
   await insertPeople(service.db, service.workspaceId, people, many)
