@@ -6,6 +6,7 @@ import { createDatabase } from '../../tests/support.ts'
 import { createWorkspace } from '../accounts/workspaces.ts'
 import type { Sql } from '../lib/db.ts'
 import { newId } from '../lib/id.ts'
+import { findDelivery } from './log.ts'
 import { type ClaimedDelivery, claimDeliveries } from './queue.ts'
 import type { ClaimPlan } from './scheduler.ts'
 import { settleAttempts } from './settle.ts'
@@ -122,4 +123,27 @@ test('a leased delivery is not claimed until the lease expires', async (t) => {
   assert.equal((await db`select 1 from webhook_deliveries`).length, 6)
   await settleAttempts(engine, third.map(endedAs('delivered')))
   assert.equal((await db`select 1 from webhook_deliveries`).length, 0)
+})
+
+test('a delivery that moves from the queue to the log while it is looked up is found', async (t) => {
+  const { db, ids, queue } = await begin(t, 1)
+  await queue(1)
+  const [queued] = await db<{ workspace_id: string; id: string; event_id: string }[]>`
+    select workspace_id, id, event_id from webhook_deliveries`
+  assert.ok(queued)
+  const { workspace_id, id, event_id } = queued
+  const move = () => db`
+    with moved as (delete from webhook_deliveries where id = ${id} returning workspace_id, endpoint_id, id, event_id)
+    insert into webhook_attempts (workspace_id, endpoint_id, id, delivery_id, event_id, event, attempt, status, is_first)
+    select workspace_id, endpoint_id, ${newId()}, id, event_id, 'contact.created', 1, 'delivered', true from moved`
+  let statements = 0
+  const moving = (async (...call: Parameters<Sql>) => {
+    if (++statements === 2) await move()
+    return db(...call)
+  }) as unknown as Sql
+  assert.deepEqual(await findDelivery(moving, workspace_id, id), {
+    endpoint_id: ids[0],
+    event_id,
+    event: 'contact.created',
+  })
 })

@@ -250,11 +250,23 @@ type FoundDelivery = { endpoint_id: string; event_id: string; event: string }
 /** Finds a delivery by its id: in the log or, before its first entry, in the queue of one of the endpoints. */
 export async function findDelivery(sql: Sql, workspaceId: string, id: string): Promise<FoundDelivery | undefined> {
   if (!isUuid(id)) return undefined
+  // It may leave the queue between the two reads, and is in the log then.
+  return (
+    (await findLogged(sql, workspaceId, id)) ??
+    (await findQueued(sql, workspaceId, id)) ??
+    (await findLogged(sql, workspaceId, id))
+  )
+}
+
+async function findLogged(sql: Sql, workspaceId: string, id: string): Promise<FoundDelivery | undefined> {
   const [logged] = await sql<FoundDelivery[]>`
     select endpoint_id, event_id, event from webhook_attempts
     where workspace_id = ${workspaceId} and delivery_id = ${id}
     limit 1`
-  if (logged) return logged
+  return logged
+}
+
+async function findQueued(sql: Sql, workspaceId: string, id: string): Promise<FoundDelivery | undefined> {
   const [queued] = await sql<FoundDelivery[]>`
     select e.id as endpoint_id, d.event_id, v.event
     from webhook_endpoints e
