@@ -68,7 +68,9 @@ test('with asynchronous replication a failover loses at most the last moments, a
   assert.ok(lost <= 20, `${lost} of ${ids.length} acknowledged sends are lost`)
 })
 
-test('a primary that hangs without closing its connections is left for the promoted standby', async (t) => {
+const skip = process.platform !== 'linux' && 'finds the processes of PostgreSQL with the ps of Linux'
+
+test('a primary that hangs without closing its connections is left for the promoted standby', { skip }, async (t) => {
   const { cluster, load } = await startAll(t, false)
   const tookMs = await failOver({ ...cluster, killPrimary: cluster.freezePrimary }, load, async () => true, 500)
   assert.ok(tookMs < recoveryMs, `recovered ${tookMs} ms after the promotion`)
