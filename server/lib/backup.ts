@@ -13,6 +13,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Db } from './db.ts'
 import { giveToOwnerOf } from './embedded-postgres-root.ts'
 import { hasCode, StartError } from './start-error.ts'
+import { syncFolder } from './sync-folder.ts'
 
 export type BackupSummary = { folder: string; created_at: string; files: number; bytes: number }
 
@@ -166,10 +167,4 @@ async function listFolder(path: string): Promise<Dirent[]> {
 
 async function writeDurably(path: string, text: string): Promise<void> {
   await writeFile(path, text, { mode: 0o600, flush: true })
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  await folder.sync()
-  await folder.close()
 }

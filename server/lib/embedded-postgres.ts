@@ -31,6 +31,7 @@ import { claimFile } from './exclusive.ts'
 import { spawnOnLifeline } from './lifeline.ts'
 import { type Binaries, requireBinaries } from './postgres-binaries.ts'
 import { hasCode, StartError } from './start-error.ts'
+import { syncFolder } from './sync-folder.ts'
 
 export type DatabaseAddress = {
   /** The folder of the socket. Drivers treat a host with a slash as a socket folder. */
@@ -291,13 +292,6 @@ async function waitForClose(child: ChildProcess): Promise<string> {
   } catch (error) {
     return String(error)
   }
-}
-
-/** Without this a power cut could undo the rename after transactions in the folder were reported as durable. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  await folder.sync()
-  await folder.close()
 }
 
 /**

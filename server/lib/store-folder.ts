@@ -11,6 +11,7 @@ import { giveToOwnerOf } from './embedded-postgres-root.ts'
 import { hasCode } from './start-error.ts'
 import type { Store } from './store.ts'
 import { consumeSource, spool } from './store-spool.ts'
+import { syncFolder } from './sync-folder.ts'
 
 export function createFolderStore(dir: string): Store {
   const drafts = join(dir, 'incoming')
@@ -78,16 +79,6 @@ async function makeFolder(path: string): Promise<void> {
   }
   await giveToOwnerOf(dirname(path), path)
   await syncFolder(dirname(path))
-}
-
-/** A new name survives a power cut once its folder is synced. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 /** No put takes this long, so an older draft belongs to a process that crashed. */
