@@ -1,8 +1,8 @@
 /**
  * Load on all journeys, and a record of what was asked and acknowledged.
  *
- * A caller that gets no answer, or an answer that the service is not able to work, repeats its request with the same
- * `Idempotency-Key`, as the documentation asks of integrators.
+ * A caller repeats its request with the same `Idempotency-Key` when it gets no answer, or one of 409, 429 and 5xx. The
+ * documentation asks integrators to do the same.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

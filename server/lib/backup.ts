@@ -15,7 +15,7 @@ import { giveToOwnerOf } from './embedded-postgres-root.ts'
 import { hasCode, StartError } from './start-error.ts'
 import { syncFolder } from './sync-folder.ts'
 
-export type BackupSummary = { folder: string; created_at: string; files: number; bytes: number }
+type BackupSummary = { folder: string; created_at: string; files: number; bytes: number }
 
 type Manifest = { created_at: string; postgres_version: string; files: number; bytes: number }
 type Tally = { files: number; bytes: number }
@@ -102,7 +102,7 @@ export async function copyCluster(
   const session = await db.reserve()
   try {
     await session`set statement_timeout = 0`
-    // The slot keeps the log of the copy. It ends with the session.
+    // The slot keeps the log that the copy needs. It is temporary: it ends when the caller ends the pool.
     await session`select pg_create_physical_replication_slot(${`parley_backup_${process.pid}`}, true, true)`
     const [start] = await session<{ segment: string; version: string }[]>`
       select pg_walfile_name(pg_backup_start('parley', fast => true)) as segment, current_setting('server_version') as version`

@@ -51,7 +51,7 @@ export function createIntake(options: IntakeOptions): Intake {
     run: (messages: readonly InboundMessage[]) => storeInbound(db, messages, publicUrl),
     max: 1_000,
   })
-  // In groups, because a callback may have hundreds of them: a promise each took as long as the rest of their processing.
+  // In groups, because a callback may have hundreds of them: one promise per group instead of several per report.
   const applyGroup = createBatch({
     run: async (groups: readonly (readonly StatusUpdate[])[]) => {
       const conversations = [...(await applyStatuses(db, groups.flat(), { publicUrl, follower }))]
