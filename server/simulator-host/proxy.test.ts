@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer, type RequestListener } from 'node:http'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { proxyRequest } from './proxy.ts'
+import { createSocketProxy, proxyRequest, serveSocket } from './proxy.ts'
 
 async function listen(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
@@ -74,4 +77,21 @@ test('a host that does not answer is a 502 with a message', async (t) => {
     assert.equal(error.code, 'simulator_unreachable')
     assert.match(error.message, /^the simulator at http:\/\/127\.0\.0\.1:\d+ does not answer: /)
   }
+})
+
+test('the process that answers on the socket file leaves closing the connection to the other', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'parley-proxy-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const socketPath = join(dir, 'simulator.sock')
+  let answered: ServerResponse | undefined
+  const handle: RequestListener = (request, response) => {
+    answered = response
+    request.resume().once('end', () => response.end('answered'))
+  }
+  t.after((await serveSocket({ handle }, socketPath)).stop)
+  const url = await listen(t, createSocketProxy(socketPath).handle)
+
+  const answer = await fetch(url, { method: 'POST', body: 'hello' })
+  assert.equal(await answer.text(), 'answered')
+  assert.equal(answered?.shouldKeepAlive, true)
 })

@@ -22,6 +22,12 @@ import type { Connection } from '../channels/channel.ts'
 
 const probeTimeoutMs = 1_000
 
+/**
+ * Asks the receiver to leave the connection open. The client of `node:http` ends a request with an empty write. If the receiver had
+ * answered and closed before it, that write would fail with EPIPE, and the answer would be lost.
+ */
+const keptOpen = { connection: 'keep-alive' }
+
 /** Marks a proxied request. The receiver does not proxy it again, so requests cannot loop. */
 const proxiedHeader = 'x-simulator-handed-on'
 
@@ -63,7 +69,7 @@ export function proxyRequest(host: URL, request: IncomingMessage, response: Serv
 export const createSocketProxy = (socketPath: string): Pick<Simulator, 'handle'> => ({
   handle(request, response) {
     const { method, url: path } = request
-    const headers = endToEndHeaders(request.headers)
+    const headers = { ...endToEndHeaders(request.headers), ...keptOpen }
     const upstream = httpRequest({ socketPath, method, path, headers, agent: false })
     relay(upstream, request, response, 'the process that runs the simulator')
   },
@@ -112,7 +118,7 @@ export function sendUnreachable(response: ServerResponse, message: string): void
  * own, so it is not verified.
  */
 function createRequest(url: URL, options: RequestOptions): ClientRequest {
-  const headers = { ...options.headers, host: url.host, [proxiedHeader]: '1' }
+  const headers = { ...options.headers, ...keptOpen, host: url.host, [proxiedHeader]: '1' }
   const all = { ...urlToHttpOptions(url), ...options, headers, agent: false, rejectUnauthorized: false }
   return url.protocol === 'https:' ? httpsRequest(all) : httpRequest(all)
 }
