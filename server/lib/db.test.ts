@@ -57,6 +57,27 @@ for (const [when, work] of [
   })
 }
 
+test('a transaction that stands still loses its locks after ten seconds, and the process continues', async (t) => {
+  const database = await createDatabase(t)
+  const [db, other] = [database.connect(1), database.connect(1)]
+  const lock = (sql: Sql) => sql`select pg_advisory_xact_lock(20261116)`
+  const isLocked = Promise.withResolvers<void>()
+  const isOver = Promise.withResolvers<void>()
+  const frozen = db
+    .begin(async (sql) => {
+      await lock(sql)
+      isLocked.resolve()
+      await isOver.promise
+      await sql`select 1`
+    })
+    .catch((error: Error & { code?: string }) => error.code)
+  await isLocked.promise
+  assert.ok(await within(25_000, lock(other)), 'the lock is still held')
+  isOver.resolve()
+  assert.match(String(await frozen), /^(CONNECTION_CLOSED|25P03)$/)
+  await until('the pool to recover', async () => (await db`select 1`.catch(() => [])).length === 1)
+})
+
 test('a pool that ends while it connects leaves no connection behind', async (t) => {
   const database = await createDatabase(t)
   const [db, other] = [database.connect(20), database.connect(1)]

@@ -35,12 +35,28 @@ export type ConnectOptions = {
   statementTimeoutMs?: number
 }
 
+/**
+ * How the server gets rid of the sessions of a machine that has lost power or its network, or of a process that stands still. Their
+ * locks would stop all other processes: by default for two hours, or for as long as the process stands still. No transaction of ours
+ * pauses between its statements. Sessions through a unix socket ignore the settings of TCP.
+ */
+const abandonedSessions = {
+  idle_in_transaction_session_timeout: 10_000,
+  // An idle session without a sign of its client ends after a minute.
+  tcp_keepalives_idle: 30,
+  tcp_keepalives_interval: 10,
+  tcp_keepalives_count: 3,
+  // So does one whose client does not confirm an answer.
+  tcp_user_timeout: 60_000,
+}
+
 const timestamptz = 1184
 
 export function connect(options: ConnectOptions): Db {
   const { database, max, hot = false, byIndex = false, relaxed = false, statementTimeoutMs = 60_000 } = options
   const settings = {
     statement_timeout: statementTimeoutMs,
+    ...abandonedSessions,
     // Compiling a plan is not worth it for a fraction of a millisecond of work.
     jit: 'off',
     // Otherwise PostgreSQL plans a statement for few rows at every call: 0.7 ms of planning for 0.1 ms of work.
@@ -198,7 +214,7 @@ export function isUnkeepable(error: unknown): boolean {
 }
 
 /** Whether the database rolled the statement back because of a deadlock or a serialization failure. */
-function isCollision(error: unknown): boolean {
+export function isCollision(error: unknown): boolean {
   return error instanceof driver.PostgresError && (error.code === '40P01' || error.code === '40001')
 }
 

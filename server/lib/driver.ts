@@ -1,7 +1,7 @@
 /**
  * The database driver, postgres.js 3.4.9, with the end of a connection repaired while the driver is loaded.
  *
- * The driver uses a connection again after it closed, and three parts of its state survive the close:
+ * The driver uses a connection again after it closed, and parts of its state survive the close:
  *
  * - The timer that writes buffered bytes is cancelled but not reset, so it never starts again. Every later use of the connection
  *   ends after ten seconds with CONNECT_TIMEOUT (porsager/postgres#1209).
@@ -9,7 +9,8 @@
  *   statement is given to them.
  * - The last error of the server fails the first statement after the next connect.
  *
- * All three happen when a database under load restarts or fails over.
+ * And a connection that closes while it reads the types of arrays, its first statement, rejects a promise that has no handler, which
+ * ends the process. All four happen when a database under load restarts or fails over.
  */
 import { registerHooks } from 'node:module'
 
@@ -21,6 +22,7 @@ const repairs: [defect: string, repaired: string][] = [
     '    closedTime = performance.now()\n',
     '    query = results = errorResponse = null\n    closedTime = performance.now()\n',
   ],
+  ['return fetchArrayTypes()', 'return fetchArrayTypes().catch((error) => socket.destroy(error))'],
 ]
 
 function repair(source: string): string {

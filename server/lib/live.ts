@@ -42,7 +42,7 @@ export async function startLive({ db, log, health }: LiveOptions): Promise<Live>
   /** The topics of this tick with their ids; undefined: without ids. */
   let announced = new Map<string, Set<string> | undefined>()
   let timer: NodeJS.Timeout | undefined
-  let sending: Promise<void> = Promise.resolve()
+  let sending: Promise<void> | undefined
 
   const notify = (topic: string, ids?: readonly string[]) => {
     for (const onNotified of listeners.get(topic) ?? []) onNotified(ids)
@@ -88,15 +88,18 @@ export async function startLive({ db, log, health }: LiveOptions): Promise<Live>
     sendAnnounced()
   }
 
+  /** One at a time: over a slow connection, what is announced meanwhile shares the next one. A queue of them would only grow. */
   function sendAnnounced(): void {
-    if (announced.size === 0) return
+    if (announced.size === 0 || sending) return
     const topics = announced
     announced = new Map()
-    sending = sending
-      .then(() => send(topics))
+    sending = send(topics)
       .catch((error) =>
         log.warn({ err: error }, 'a notification could not be sent; other processes see the change at their next poll'),
       )
+      .finally(() => {
+        sending = undefined
+      })
   }
 
   function listen(topic: string, onNotified: OnNotified): () => void {
@@ -128,6 +131,8 @@ export async function startLive({ db, log, health }: LiveOptions): Promise<Live>
     async stop() {
       await checking.stop()
       clearTimeout(timer)
+      await sending
+      sendAnnounced()
       await sending
       await subscription.unlisten().catch(() => {})
     },
