@@ -47,6 +47,7 @@ import { labelDashboard, viewDashboard } from './conversations/view-dashboard.ts
 import { noteEventHeard } from './insights/checklist.ts'
 import { insightsDashboard } from './insights/dashboard.ts'
 import type { Sealer } from './lib/crypto.ts'
+import type { Disk } from './lib/disk.ts'
 import type { Health } from './lib/health.ts'
 import type { Live } from './lib/live.ts'
 import type { Metrics } from './lib/metrics.ts'
@@ -99,6 +100,8 @@ export type Application = {
   /** For the page that creates the first workspace. */
   setup: Setup
   publicUrl: string
+  /** Of the data folders, for health and metrics. */
+  disk?: Disk | undefined
   /** The other processes of the service, for health and metrics. */
   peers?: Peers | undefined
   /** Serves the dashboard, the widget and the API reference, which must have been built. */
@@ -113,7 +116,7 @@ export type Application = {
 }
 
 export async function createApp(application: Application): Promise<App> {
-  const { pools, log, metrics, health, peers, publicUrl, tls, trustedProxies, limits = {} } = application
+  const { pools, log, metrics, health, disk, peers, publicUrl, tls, trustedProxies, limits = {} } = application
   const pages = application.pages ? readPages() : undefined
   const requestLog = createRequestLog(pools.general, log, metrics)
   const app = createServer({
@@ -123,6 +126,7 @@ export async function createApp(application: Application): Promise<App> {
     trustedProxies,
     limits,
     onClosed: requestLog.recordClosed,
+    onFailure: health.note,
     sendMissingPage: pages && ((request, reply) => sendPage(request, reply, pages)),
   })
   const routes: RouteOptions[] = []
@@ -133,7 +137,7 @@ export async function createApp(application: Application): Promise<App> {
   app.addHook('onClose', requestLog.stop)
   await registerApi(app, application, pages, requestLog)
   const document = describePublicApi(routes, publicUrl)
-  await app.register(systemRoutes({ db: pools.general, metrics, health, peers, document }))
+  await app.register(systemRoutes({ db: pools.general, metrics, health, disk, peers, document }))
   return app
 }
 

@@ -104,6 +104,13 @@ export type Config = {
 
 export class ConfigError extends StartError {}
 
+/** The folders that the service writes to. */
+export function listDataFolders({ dataDir, databaseUrl, mediaS3 }: Config): string[] {
+  // It may be a link to another disk.
+  const database = databaseUrl ? [] : [join(dataDir, 'postgres')]
+  return databaseUrl && mediaS3 ? [] : [dataDir, ...database]
+}
+
 export function readConfig(env: Record<string, string | undefined>): Config {
   const faults: string[] = []
   const read = (name: keyof typeof settings) => env[name]?.trim() || settings[name].default

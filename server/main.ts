@@ -15,8 +15,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../common/environment.ts'
-import { type Config, readConfig } from './config.ts'
-import type { DatabaseAddress, EmbeddedPostgres } from './lib/embedded-postgres.ts'
+import { type Config, listDataFolders, readConfig } from './config.ts'
+import { createDisk, watchDisk } from './lib/disk.ts'
+import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { type OpenProcess, openProcess } from './lib/lifecycle.ts'
 import { inWords } from './lib/start-error.ts'
 import { releaseStartupMemory } from './lib/startup-memory.ts'
@@ -44,6 +45,8 @@ async function run(config: Config): Promise<void> {
   const stop = (reason: string) => void lifecycle.stop(reason, 0)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   process.on('disconnect', () => stop('launcher gone'))
+  const watching = watchDisk(createDisk(listDataFolders(config)), opened.log)
+  lifecycle.onStop(async () => watching.stop())
   try {
     const start = config.roles.has('api') ? startService : startWorkerAlone
     const { welcome } = await start(config, opened)
@@ -94,20 +97,17 @@ async function startWorkerAlone(config: Config, opened: OpenProcess): Promise<Pr
   return runWorker({ config, database: await embedDatabase(config, opened).start() }, opened)
 }
 
-/** The embedded database, unless the settings name another one. It stops last, and its end ends the service. */
+/** The embedded database, unless the settings name another one. It is restarted when it ends, and stops last. */
 function embedDatabase({ databaseUrl, dataDir }: Config, { log, lifecycle }: OpenProcess) {
-  let database: EmbeddedPostgres | undefined
+  let database: { stop(): Promise<void> } | undefined
   lifecycle.onStop(async () => database?.stop())
   return {
     async start(): Promise<string | DatabaseAddress> {
       if (databaseUrl) return databaseUrl
-      const { startEmbeddedPostgres } = await import('./lib/embedded-postgres.ts')
-      database = await startEmbeddedPostgres({ dataDir })
-      void database.exited.then((reason) => {
-        log.fatal({ reason }, 'the embedded database ended')
-        void lifecycle.stop(reason, 1)
-      })
-      return database.address
+      const { keepEmbeddedPostgres } = await import('./lib/keep-postgres.ts')
+      const kept = await keepEmbeddedPostgres({ dataDir, log })
+      database = kept
+      return kept.address
     },
   }
 }

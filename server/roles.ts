@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { createSignals } from './accounts/signals.ts'
 import { createChannels } from './channels/adapters.ts'
-import { type Config, localOrigin } from './config.ts'
+import { type Config, listDataFolders, localOrigin } from './config.ts'
 import { resolveEncryptionKey } from './encryption-key.ts'
 import { startClock } from './lib/clock.ts'
 import { createSealer, deriveToken } from './lib/crypto.ts'
 import { type Connect, connectorOf, requireConnections } from './lib/database.ts'
+import { createDisk } from './lib/disk.ts'
 import type { DatabaseAddress } from './lib/embedded-postgres.ts'
 import { createHealth } from './lib/health.ts'
 import { createHttp } from './lib/http.ts'
@@ -179,6 +180,7 @@ async function openParts<Name extends keyof Pools>(
   if (config.databaseUrl) await requireConnections(Object.values(pools))
   const health = createHealth()
   const metrics = createMetrics()
+  const disk = createDisk(listDataFolders(config))
   if (peers) answerPeers(peers, { health, metrics })
   const clock = await startClock({ db, log, health })
   lifecycle.onStop(clock.stop)
@@ -191,6 +193,7 @@ async function openParts<Name extends keyof Pools>(
     pools,
     log,
     health,
+    disk,
     metrics,
     encryptionKey,
     sealer: createSealer(encryptionKey),
@@ -222,12 +225,12 @@ async function openSimulator(
 }
 
 /** A process that runs only the engines listens for health checks and metrics. */
-async function serveHealth(context: RoleContext, { pools, health, metrics }: Parts): Promise<void> {
+async function serveHealth(context: RoleContext, { pools, health, disk, metrics }: Parts): Promise<void> {
   const { config, log, lifecycle } = context
   const { createServer } = await import('./lib/server.ts')
   const { tls, trustedProxies } = config
   const app = createServer({ log, metrics, tls, trustedProxies, limits: {} })
-  await app.register(systemRoutes({ db: pools.general, metrics, health }))
+  await app.register(systemRoutes({ db: pools.general, metrics, health, disk }))
   lifecycle.onStop(() => drain(app))
   await listen(app, config, false)
 }

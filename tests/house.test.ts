@@ -177,7 +177,7 @@ test('a migration that waits for a lock yields, retries, and fails with an expla
   await held.promise
   await assert.rejects(migrate(db, { maxWaitMs: 0 }), /^StartError: the migration 0001_\w+\.sql could not lock a table/)
   const warned = Promise.withResolvers<unknown>()
-  const migrating = migrate(db, { log: { warn: (line: unknown) => warned.resolve(line) } })
+  const migrating = migrate(db, { log: { warn: (line: unknown) => warned.resolve(line), info() {} } })
   assert.deepEqual(await warned.promise, { migration: '0001_accounts.sql' })
   release.resolve()
   await holding

@@ -506,14 +506,14 @@ test('the OpenAPI document contains what the contract requires', async (t) => {
   assert.deepEqual(
     spending.map(({ operation }) => [operation.operationId, Object.keys(operation.responses).join(' ')]),
     [
-      ['sendMessage', '201 400 401 402 403 429 500 502'],
-      ['checkMessage', '200 400 401 402 403 429 500'],
-      ['replyToConversation', '201 400 401 402 403 404 429 500 502'],
-      ['listTemplates', '200 304 400 401 403 429 500 502'],
-      ['getTemplate', '200 304 400 401 403 404 429 500 502'],
-      ['createBroadcast', '202 400 401 402 403 404 429 500'],
-      ['checkBroadcast', '200 400 401 402 403 404 429 500'],
-      ['startBroadcast', '200 400 401 402 403 404 429 500'],
+      ['sendMessage', '201 400 401 402 403 429 500 502 503'],
+      ['checkMessage', '200 400 401 402 403 429 500 503'],
+      ['replyToConversation', '201 400 401 402 403 404 429 500 502 503'],
+      ['listTemplates', '200 304 400 401 403 429 500 502 503'],
+      ['getTemplate', '200 304 400 401 403 404 429 500 502 503'],
+      ['createBroadcast', '202 400 401 402 403 404 429 500 503'],
+      ['checkBroadcast', '200 400 401 402 403 404 429 500 503'],
+      ['startBroadcast', '200 400 401 402 403 404 429 500 503'],
     ],
   )
   const { properties } = document.components.schemas.TemplateSend as { properties: Record<string, Json> }

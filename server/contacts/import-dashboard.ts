@@ -15,6 +15,7 @@ import { managers } from '../accounts/members.ts'
 import type { Signals } from '../accounts/signals.ts'
 import type { Db } from '../lib/db.ts'
 import { ApiError, badRequest, errorBody } from '../lib/errors.ts'
+import { outageMessages, outageOf } from '../lib/outage.ts'
 import { OneOf, Type } from '../lib/schema.ts'
 import type { App } from '../lib/server.ts'
 import { type ImportContext, importContacts } from './import.ts'
@@ -136,7 +137,10 @@ async function* toLines(
   } catch (error) {
     log.error({ err: error }, 'an import failed')
     const progress = context.isDryRun ? '' : `; the first ${done} rows are imported, and the same file continues there`
-    yield toLine(errorBody('internal', `something went wrong on our side${progress}`))
+    const outage = outageOf(error)
+    yield toLine(
+      errorBody('internal', `${outage ? outageMessages[outage] : 'something went wrong on our side'}${progress}`),
+    )
   }
 }
 

@@ -9,6 +9,7 @@
  * that deadlocked is retried. If the connection is lost the outcome is unknown, so nothing is retried and every item fails.
  */
 import { withRetries } from './db.ts'
+import { outageOf } from './outage.ts'
 
 export type Batch<Item, Result> = (item: Item) => Promise<Result>
 
@@ -73,7 +74,10 @@ export function createBatch<Item, Result>(options: BatchOptions<Item, Result>): 
     })
 }
 
-/** The database refused the statement, so its outcome is known, unlike after a lost connection. */
+/**
+ * The database refused the statement, so its outcome is known, unlike after a lost connection. During an outage it would refuse each
+ * item as well.
+ */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && error.name === 'PostgresError'
+  return error instanceof Error && error.name === 'PostgresError' && outageOf(error) === undefined
 }

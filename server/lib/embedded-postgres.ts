@@ -16,7 +16,7 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir, totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -168,7 +168,9 @@ async function launch(
 ): Promise<Server> {
   const data = join(context.folder, 'data')
   const giveUpAt = Date.now() + orphanTimeoutMs
-  const options = Object.entries({ ...defaultSettings(socketFolder), ...settings })
+  // A server that recovers to a point in time is ready when it accepts writes. It would accept reads long before.
+  const recovery: Record<string, string> = (await hasFile(data, 'recovery.signal')) ? { hot_standby: 'off' } : {}
+  const options = Object.entries({ ...defaultSettings(socketFolder), ...recovery, ...settings })
   const command = [
     join(context.binaries, 'bin', 'postgres'),
     ...['-D', data],
@@ -194,17 +196,18 @@ function spawnServer(command: string[], context: RunContext, log: Log): Server {
   return { child, closed: waitForClose(child) }
 }
 
-/** `standby`: the server follows another one and accepts reads. */
-const readyStates = new Set(['ready', 'standby'])
+const hasFile = async (folder: string, name: string): Promise<boolean> =>
+  (await stat(join(folder, name)).catch(undefinedIfMissing)) !== undefined
 
 async function becomesReady({ child, closed }: Server, data: string): Promise<boolean> {
   let ended = false
   closed.then(() => {
     ended = true
   })
+  const readyStates = (await hasFile(data, 'standby.signal')) ? ['standby', 'ready'] : ['ready']
   while (!ended) {
     const postmaster = await getPostmaster(data)
-    if (postmaster && postmaster.pid === child.pid && readyStates.has(postmaster.state)) return true
+    if (postmaster && postmaster.pid === child.pid && readyStates.includes(postmaster.state)) return true
     await Promise.race([closed, delay(pollMs)])
   }
   return false

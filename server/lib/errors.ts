@@ -2,8 +2,8 @@
  * The error shape of the API and the table of its codes.
  *
  * A caller's mistake is thrown as an `ApiError`. The HTTP server turns it into `{ error: { code, message } }` with the status
- * below, and with `details` where the code has some. Codes are public and never change; messages are for people and may change. Any other error is a bug: the response is
- * `internal` and reveals no details.
+ * below, and with `details` where the code has some. Codes are public and never change; messages are for people and may change. Any other
+ * error is a bug or an outage (`outage.ts`): the response is `internal` and reveals no details.
  */
 
 export const statusOf = {

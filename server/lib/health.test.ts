@@ -25,3 +25,16 @@ test('a loop fails after 30 s without a success, and recovers with the next one'
   await health.watch('deliver', succeed)
   assert.deepEqual(health.failing(), ['digest'])
 })
+
+test('a full disk counts at once, whichever part it fails, and for some seconds', async () => {
+  let now = 0
+  const health = createHealth({ now: () => now })
+  const full = Object.assign(new Error('could not extend file'), { code: '53100' })
+  await assert.rejects(health.watch('digest', () => Promise.reject(full)))
+  assert.deepEqual(health.failing(), ['disk'])
+  now = 5_000
+  assert.deepEqual(health.failing(), [])
+  health.note(Object.assign(new Error('write'), { code: 'ENOSPC' }))
+  health.note(new Error('a bug'))
+  assert.deepEqual(health.failing(), ['disk'])
+})

@@ -24,6 +24,7 @@ import { isUuid, newId } from './id.ts'
 import { dropNulls, parseJson, requireStorable } from './json.ts'
 import { createLazyLog } from './lazy-log.ts'
 import type { Metrics } from './metrics.ts'
+import { outageMessages, outageOf, outageRetrySeconds, outageStatus } from './outage.ts'
 import { describeConnectionError, describeRequestError } from './request-errors.ts'
 import {
   endRequest,
@@ -81,6 +82,8 @@ export type ServerOptions = {
   trustedProxies?: readonly string[] | undefined
   /** Called when the client closes the connection before the end of the response. */
   onClosed?: ((request: FastifyRequest, reply: FastifyReply) => void) | undefined
+  /** Called with the error of a request that failed for another reason than the caller's mistake. */
+  onFailure?: ((error: unknown) => void) | undefined
   /** Responds to a browser that opens an unknown path. Other clients get the JSON error. */
   sendMissingPage?: ((request: FastifyRequest, reply: FastifyReply) => FastifyReply) | undefined
 }
@@ -107,6 +110,7 @@ export function createServer({
   limits: overrides,
   trustedProxies,
   onClosed,
+  onFailure,
   sendMissingPage,
 }: ServerOptions): App {
   const limits = { ...defaultLimits, ...overrides }
@@ -248,11 +252,15 @@ export function createServer({
     }
     if (error.validation || (error.statusCode ?? 500) < 500)
       return fail(400, 'bad_request', describeRequestError(error, request.routeOptions.bodyLimit))
+    onFailure?.(error)
     request.log.error(
       { err: error, ...describeRequest(request, request.routeOptions.url ?? unknown) },
       'request failed',
     )
-    return fail(500, 'internal', 'something went wrong on our side')
+    const outage = outageOf(error)
+    if (!outage) return fail(500, 'internal', 'something went wrong on our side')
+    reply.header('retry-after', String(outageRetrySeconds))
+    return fail(outageStatus, 'internal', outageMessages[outage])
   })
   return app
 }

@@ -29,7 +29,11 @@ export function createFolderStore(dir: string): Store {
         const draft = join(drafts, randomUUID())
         await makeFolder(drafts)
         swept ??= sweepDrafts(drafts)
-        await swept
+        await swept.catch((error: unknown) => {
+          // The next put tries again.
+          swept = undefined
+          throw error
+        })
         try {
           const file = await open(draft, 'wx', 0o600)
           let size = 0

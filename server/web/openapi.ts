@@ -6,6 +6,7 @@
  */
 import type { RouteOptions } from 'fastify'
 import { type ErrorCode, statusOf } from '../lib/errors.ts'
+import { outageMessages } from '../lib/outage.ts'
 import { documentKeyword, Type, type WebhookOperation } from '../lib/schema.ts'
 import { PlatformErrorDetails } from '../messages/platform-error.ts'
 
@@ -97,6 +98,7 @@ const failureMeanings: Record<number, string> = {
   429: 'More than 120 requests in a minute with this key.',
   500: 'A fault of the service. Quote the request id.',
   502: 'The channel rejected the message, or its outcome is unknown. `message` quotes the error of the channel.',
+  503: 'The database does not answer, or its disk is full. Repeat the request with the same `Idempotency-Key`.',
 }
 
 const failureExamples: Record<number, (scope: string) => { code: ErrorCode; message: string; details?: object }> = {
@@ -112,20 +114,23 @@ const failureExamples: Record<number, (scope: string) => { code: ErrorCode; mess
     message: '131026: Message undeliverable',
     details: { outcome: 'rejected', message_id: '0199c1d2-9e40-7a63-88d4-7a0b1c2d3e4f', channel_code: '131026' },
   }),
+  503: () => ({ code: 'internal', message: outageMessages.disk }),
 }
 
-/** The headers of a response with this status. A request without a valid key has no rate window. */
+/** The headers of a response with this status. Without a valid key, or without the database, there is no rate window. */
 function headersOf(status: number, method: unknown): Json {
   return {
     'X-Request-Id': header('Quote it when you contact support.', { type: 'string' }),
-    ...(status === 401
-      ? { 'WWW-Authenticate': header('Bearer.', { type: 'string' }) }
+    ...(status === 401 ? { 'WWW-Authenticate': header('Bearer.', { type: 'string' }) } : {}),
+    ...(status === 401 || status === 503
+      ? {}
       : {
           'X-RateLimit-Limit': header('Requests per window of 60 seconds.'),
           'X-RateLimit-Remaining': header('Requests left in the window.'),
           'X-RateLimit-Reset': header('The time of the reset, in Unix seconds.'),
         }),
     ...(status === 429 ? { 'Retry-After': header('Seconds until the window resets.') } : {}),
+    ...(status === 503 ? { 'Retry-After': header('Seconds to wait before the request is repeated.') } : {}),
     ...(status < 400 && method === 'POST'
       ? {
           'Idempotent-Replayed': header(
@@ -139,7 +144,7 @@ function headersOf(status: number, method: unknown): Json {
 
 function describeRoute({ schema = {}, config, method, url }: RouteOptions, components: Record<string, Json>): Json {
   const scope = config?.scope
-  const failures = new Set<number>([400, 401, 429, 500, ...(config?.failures ?? [])])
+  const failures = new Set<number>([400, 401, 429, 500, 503, ...(config?.failures ?? [])])
   if (scope) failures.add(403)
   if (url.includes('/:id')) failures.add(404)
 

@@ -1,5 +1,6 @@
 /** Health, metrics and the OpenAPI document. Health and metrics cover all processes of the service. */
 import type { Db } from '../lib/db.ts'
+import type { Disk } from '../lib/disk.ts'
 import type { Health } from '../lib/health.ts'
 import type { Metrics, MetricsShare } from '../lib/metrics.ts'
 import { isMigrated } from '../lib/migrate.ts'
@@ -10,15 +11,18 @@ type System = {
   db: Db
   metrics: Metrics
   health: Health
+  /** Of the data folders. */
+  disk?: Disk | undefined
   /** The other processes of the service. */
   peers?: Peers | undefined
   document?: object | undefined
 }
 
 export const systemRoutes =
-  ({ db, metrics, health, peers, document }: System) =>
+  ({ db, metrics, health, disk, peers, document }: System) =>
   async (app: App) => {
     watchDatabase(db, metrics)
+    if (disk) watchSpace(disk, metrics)
     if (peers) watchProcesses(peers, metrics)
     let isUpToDate = false
 
@@ -26,6 +30,7 @@ export const systemRoutes =
     app.get('/readyz', async (request, reply) => {
       const others = peers ? await readPeers(peers) : { failing: [], restarting: [] }
       const failing = [...health.failing(), ...others.failing]
+      if (await disk?.isFull()) failing.push('disk')
       const restarting = others.restarting.length > 0 ? { restarting: others.restarting } : {}
       try {
         isUpToDate ||= await within(timeoutMs, isMigrated(db))
@@ -107,6 +112,14 @@ function watchDatabase(db: Db, metrics: Metrics): void {
       return Object.fromEntries(states.map(({ state, count }) => [state, count]))
     },
   )
+}
+
+/** Reports the space on the disk of the data folder. */
+function watchSpace(disk: Disk, metrics: Metrics): void {
+  metrics.gauge('parley_disk_bytes', 'Space on the disk of the data folder.', 'what', async () => {
+    const space = await disk.read()
+    return space ? { free: space.freeBytes, total: space.totalBytes } : {}
+  })
 }
 
 /** Reports how often each process of the service was restarted. */
