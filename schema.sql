@@ -364,6 +364,7 @@ CREATE INDEX conversations_waiting ON public.conversations USING btree (workspac
 CREATE TRIGGER count_deleted AFTER DELETE ON public.conversations FOR EACH ROW WHEN (((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_inserted AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) EXECUTE FUNCTION count_inbox();
 CREATE TRIGGER count_updated AFTER UPDATE OF inbox_at, status, assigned_agent_id ON public.conversations FOR EACH ROW WHEN (((((old.inbox_at IS NOT NULL) AND (old.status = 'open'::text)) IS DISTINCT FROM ((new.inbox_at IS NOT NULL) AND (new.status = 'open'::text))) OR ((old.assigned_agent_id IS NULL) IS DISTINCT FROM (new.assigned_agent_id IS NULL)))) EXECUTE FUNCTION count_inbox();
+CREATE TRIGGER put_into_inbox AFTER UPDATE OF unread_count, status ON public.conversations FOR EACH ROW WHEN ((((new.unread_count > old.unread_count) AND (NOT (new.inbox_at IS DISTINCT FROM old.inbox_at))) OR ((new.status <> old.status) AND (new.snoozed_until = old.snoozed_until)))) EXECUTE FUNCTION put_into_inbox();
 
 create table drafts (
   workspace_id uuid not null,
@@ -682,6 +683,7 @@ comment on column messages.external_id is 'The channel''s id of the message.';
 CREATE UNIQUE INDEX messages_by_external_id ON public.messages USING btree (workspace_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX messages_by_id ON public.messages USING btree (id);
 CREATE INDEX messages_unnamed_by_age ON public.messages USING btree (created_at) WHERE ((external_id IS NULL) AND (direction = 'outbound'::text));
+CREATE TRIGGER put_reply_into_inbox AFTER INSERT ON public.messages FOR EACH ROW WHEN (((new.direction = 'outbound'::text) AND ((new.sender_id IS NOT NULL) OR (new.sent_at IS NOT NULL)))) EXECUTE FUNCTION put_reply_into_inbox();
 
 create table migrations (
   name text not null,

@@ -12,18 +12,43 @@ comment on column conversations.waiting_since is
   'The first message of the customer without a reply of a member. It has no meaning while the conversation is closed.';
 comment on column conversations.snoozed_until is 'The status is pending until then.';
 
--- A process of the previous release stores a customer's message without the new columns. Its statement is the only one that
--- raises the unread count and leaves `inbox_at`. A later release drops this trigger.
+-- Processes of release 0.1.0 do not write the new columns. Two triggers do it for them; a later release drops both. They run after
+-- the statement: a trigger before an update locks the row once more to evaluate its condition.
+
+-- A customer's message puts the conversation into the inbox. It ends the snooze, as does a change of the status.
 create function put_into_inbox() returns trigger language plpgsql as $$
 begin
-  new.waiting_since := case when old.status = 'closed' then now() else coalesce(old.waiting_since, now()) end;
-  new.inbox_at := now();
-  new.snoozed_until := null;
-  return new;
+  update conversations set
+    inbox_at = case when new.unread_count > old.unread_count then greatest(inbox_at, now()) else inbox_at end,
+    waiting_since = case
+      when new.unread_count <= old.unread_count then waiting_since
+      when old.status = 'closed' then now()
+      else coalesce(waiting_since, now())
+    end,
+    snoozed_until = null
+  where workspace_id = new.workspace_id and id = new.id;
+  return null;
 end $$;
-create trigger put_into_inbox before update on conversations for each row
-  when (new.unread_count > old.unread_count and new.inbox_at is not distinct from old.inbox_at)
-  execute function put_into_inbox();
+create trigger put_into_inbox after update of unread_count, status on conversations for each row
+when (
+  (new.unread_count > old.unread_count and new.inbox_at is not distinct from old.inbox_at)
+  or (new.status <> old.status and new.snoozed_until = old.snoozed_until)
+)
+execute function put_into_inbox();
+
+-- A reply of a member, or one from the provider's app, moves the conversation in the inbox and ends the customer's wait.
+create function put_reply_into_inbox() returns trigger language plpgsql as $$
+begin
+  update conversations set
+    inbox_at = greatest(inbox_at, new.created_at),
+    waiting_since = case when waiting_since > new.created_at then waiting_since end
+  where workspace_id = new.workspace_id and id = new.conversation_id
+    and (inbox_at is null or inbox_at < new.created_at or waiting_since <= new.created_at);
+  return null;
+end $$;
+create trigger put_reply_into_inbox after insert on messages for each row
+when (new.direction = 'outbound' and (new.sender_id is not null or new.sent_at is not null))
+execute function put_reply_into_inbox();
 
 create table labels (
   workspace_id uuid not null references workspaces (id) on delete cascade,
