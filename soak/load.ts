@@ -1,8 +1,8 @@
 /**
  * Load on all journeys, and a record of what was asked and acknowledged.
  *
- * A caller repeats its request with the same `Idempotency-Key` when it gets no answer, or one of 409, 429 and 5xx. The
- * documentation asks integrators to do the same.
+ * A caller repeats its request with the same `Idempotency-Key` when it gets no answer, or one of 409, 429 and 5xx. After 503 it waits for
+ * the time in `Retry-After`. The documentation asks integrators to do the same.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,8 +11,11 @@ import type { Json, Owner } from '../tests/owner.ts'
 import type { Stack } from './stack.ts'
 
 type Asked = {
-  /** By recipient: the id of the message that the service acknowledged, or the reason why it did not. */
-  sends: Map<string, { messageId?: string; refusal?: string }>
+  /**
+   * By recipient: the id of the message that the service acknowledged, or the reason why it did not. `isUnknown`: the service did
+   * not know whether the provider took the message.
+   */
+  sends: Map<string, { messageId?: string; isUnknown?: boolean; refusal?: string }>
   /** By the channel's id: the customer's messages. */
   inbound: Map<string, { from: string; text: string }>
   /** By name: the recipients, and the id that the service acknowledged. */
@@ -25,6 +28,8 @@ type Asked = {
 
 export type Load = {
   asked: Asked
+  /** Answers with a status of 500 or more. */
+  failures: string[]
   /** How many requests of each kind had an answer. */
   counts(): Record<string, number>
   /** Asks for nothing new, and waits until every request has its answer. */
@@ -46,6 +51,9 @@ const repeatMs = 250
 /** Requests of one loop that wait for an answer. */
 const maxWaiting = 1_000
 
+/** Whether the provider may have taken the message. A repeat would get the same answer. */
+const isUnknown = (body: Json): boolean => body.error?.details?.outcome === 'unknown'
+
 export async function startLoad(
   owner: Owner,
   stack: Stack,
@@ -58,6 +66,7 @@ export async function startLoad(
     contacts: new Set(),
     streamed: [],
   }
+  const failures: string[] = []
   const answered: Record<string, number> = {}
   const stopping = new AbortController()
   const ending = new AbortController()
@@ -86,9 +95,13 @@ export async function startLoad(
         signal: AbortSignal.timeout(attemptTimeoutMs),
       }).catch(() => undefined)
       const answer: Json = await response?.json().catch(() => undefined)
-      const isFinal = response && answer && response.status < 500 && ![409, 429].includes(response.status)
+      if (response && response.status >= 500) failures.push(`${path}: ${response.status} ${JSON.stringify(answer)}`)
+      const isFinal =
+        response && answer && (isUnknown(answer) || (response.status < 500 && ![409, 429].includes(response.status)))
       if (isFinal) return { status: response.status, body: answer }
-      await sleep(repeatMs, undefined, { signal: ending.signal })
+      // After 429 the next attempt uses another key.
+      const waitSeconds = response?.status === 503 ? Number(response.headers.get('retry-after')) : 0
+      await sleep(Math.max(repeatMs, waitSeconds * 1000), undefined, { signal: ending.signal })
     }
   }
 
@@ -96,7 +109,8 @@ export async function startLoad(
     const to = newPhone()
     asked.sends.set(to, {})
     const { status, body } = await post('/messages', { to, type: 'template', template })
-    asked.sends.set(to, status === 201 ? { messageId: body.data.message_id } : { refusal: JSON.stringify(body) })
+    if (isUnknown(body)) asked.sends.set(to, { messageId: body.error.details.message_id, isUnknown: true })
+    else asked.sends.set(to, status === 201 ? { messageId: body.data.message_id } : { refusal: JSON.stringify(body) })
     count('sends')
   }
 
@@ -169,6 +183,7 @@ export async function startLoad(
   loops.catch(() => stopping.abort())
   return {
     asked,
+    failures,
     counts: () => ({ ...answered, streamed: asked.streamed.length }),
     async stop() {
       stopping.abort()

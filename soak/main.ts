@@ -2,7 +2,6 @@
  * `npm run soak -- --minutes 30`: load on all journeys while parts of the installation are killed at random. At the end an auditor
  * compares what was asked with what everyone has. Prints each difference; the exit code is 1 if there is one.
  */
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import type { Program } from '../tests/program.ts'
 import { audit } from './audit.ts'
+import { childrenOf, freeze } from './freeze.ts'
 import { startLoad } from './load.ts'
 import { startStack } from './stack.ts'
 
@@ -43,7 +43,7 @@ async function soak(): Promise<boolean> {
   const differences = await audit(stack, load)
   load.end()
   say(`disturbances: ${JSON.stringify(kills)}`)
-  say(`answered: ${JSON.stringify(load.counts())}; received by the webhook: ${stack.receiver.received.length}`)
+  say(`answered: ${JSON.stringify(load.counts())}; received by the webhook: ${stack.delivered.requestCount}`)
   for (const difference of differences.slice(0, 50)) say(difference)
   say(`${differences.length} differences`)
   return differences.length === 0
@@ -77,10 +77,9 @@ function disturbances({ services, simulator }: Parts, database: Database): Distu
     [
       'a service frozen for 25 seconds',
       async () => {
-        const pids = [service.pid(), ...childrenOf(service.pid())]
-        for (const pid of pids) process.kill(pid, 'SIGSTOP')
+        const thaw = freeze(service)
         await sleep(25_000)
-        for (const pid of pids) process.kill(pid, 'SIGCONT')
+        thaw()
       },
     ],
   ]
@@ -90,12 +89,6 @@ function killChild(service: Program, role: string): void {
   const pid = childrenOf(service.pid()).find((one) => readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(role))
   if (pid) process.kill(pid, 'SIGKILL')
 }
-
-const childrenOf = (pid: number): number[] =>
-  execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-    .split('\n')
-    .map(Number)
-    .filter((child) => child > 0)
 
 async function startDatabase(): Promise<Database> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-soak-database-'))

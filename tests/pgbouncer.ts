@@ -4,11 +4,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { freePort } from '../scripts/free-port.ts'
 import { resolvePackage } from '../scripts/packages.ts'
 import type { DatabaseAddress } from '../server/lib/embedded-postgres.ts'
-import { until } from './support.ts'
+import { type Place, thisMachine } from './program.ts'
+import { type Owner, until } from './support.ts'
 
 /** Finds PgBouncer. With `install`, installs it with the system's package manager where that is possible. */
 export function resolvePgbouncer({ install = false } = {}): string | undefined {
@@ -24,11 +24,13 @@ export type Pooler = {
   start(): Promise<void>
 }
 
+type PoolerOptions = { mode: 'session' | 'transaction'; size?: number; tls?: boolean; place?: Place }
+
 /** Stock settings but for the mode and the number of connections. */
 export async function createPooler(
-  t: TestContext,
+  t: Owner,
   { host, port, database, username }: DatabaseAddress,
-  { mode, size = 60, tls = false }: { mode: 'session' | 'transaction'; size?: number; tls?: boolean },
+  { mode, size = 60, tls = false, place = thisMachine }: PoolerOptions,
 ): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-pgbouncer-'))
   chmodSync(folder, 0o755)
@@ -40,7 +42,7 @@ export async function createPooler(
     `[databases]
 * = host=${host} port=${port}
 [pgbouncer]
-listen_addr = 127.0.0.1
+listen_addr = ${place.host}
 listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = trust
@@ -58,14 +60,19 @@ ${tls ? `client_tls_sslmode = require\nclient_tls_cert_file = ${fixture('tls.crt
   }
   t.after(stop)
   return {
-    url: `postgres://${username}@127.0.0.1:${ownPort}/${database}`,
+    url: `postgres://${username}@${place.host}:${ownPort}/${database}`,
     stop,
     async start() {
-      const [command = '', ...args] = [...asOrdinaryUser(), resolvePgbouncer() ?? '', join(folder, 'pgbouncer.ini')]
+      const [command = '', ...args] = [
+        ...place.command,
+        ...asOrdinaryUser(),
+        resolvePgbouncer() ?? '',
+        join(folder, 'pgbouncer.ini'),
+      ]
       const started = spawn(command, args, { stdio: 'ignore' })
       exited = new Promise((resolve) => started.once('exit', resolve))
       child = started
-      await until('PgBouncer to listen', () => isListening(ownPort))
+      await until('PgBouncer to listen', () => isListening(place.host, ownPort))
     },
   }
 }
@@ -82,9 +89,9 @@ function asOrdinaryUser(): string[] {
     : ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
 }
 
-function isListening(port: number): Promise<boolean> {
+function isListening(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, host)
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })

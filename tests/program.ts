@@ -18,13 +18,22 @@ export type Program = {
   output(): string
 }
 
+/** Generous, because a start takes two seconds on an idle machine and over thirty on a busy one. */
+const startMs = 120_000
+
+/** Where a program runs. `command` is the start of the command that runs it there. */
+export type Place = { host: string; command: readonly string[] }
+
+export const thisMachine: Place = { host: '127.0.0.1', command: [] }
+
 export async function createProgram(
   t: Owner,
   ready: string,
   run: (port: number) => { args: string[]; env?: Record<string, string> },
+  { host, command }: Place = thisMachine,
 ): Promise<Program> {
   const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${host}:${port}`
   let child: ChildProcess | undefined
   let gone: Promise<number | null> = Promise.resolve(null)
   let output = ''
@@ -42,7 +51,8 @@ export async function createProgram(
     async start() {
       const { args, env } = run(port)
       output = ''
-      const started = spawn(process.execPath, args, {
+      const [file = '', ...rest] = [...command, process.execPath, ...args]
+      const started = spawn(file, rest, {
         env: { ...process.env, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       })
@@ -55,7 +65,7 @@ export async function createProgram(
           assert.equal(started.exitCode, null, output)
           return (await fetch(url + ready).catch(() => undefined))?.ok
         },
-        30_000,
+        startMs,
       )
     },
   }

@@ -36,7 +36,9 @@ export type Receiver = {
 
 export type Receiving = {
   /** Of `fixtures`, without `.crt`. */
-  certificate?: 'tls' | 'expired' | 'stranger'
+  certificate?: 'tls' | 'expired' | 'stranger' | 'receiver'
+  /** The address to listen on, which the certificate must name. */
+  host?: string
   /** Instead of reading the request: what to do when its head is there. */
   onHead?: (request: IncomingMessage, response: ServerResponse) => void
 }
@@ -44,7 +46,10 @@ export type Receiving = {
 const folder = join(import.meta.dirname, 'fixtures')
 const key = readFileSync(join(folder, 'tls.key'))
 
-export async function startReceiver(t: Owner, { certificate = 'tls', onHead }: Receiving = {}): Promise<Receiver> {
+export async function startReceiver(
+  t: Owner,
+  { certificate = 'tls', host = '127.0.0.1', onHead }: Receiving = {},
+): Promise<Receiver> {
   const received: Received[] = []
   const sockets = new Set<Socket>()
   let script: Behaviour[] = [200]
@@ -76,14 +81,14 @@ export async function startReceiver(t: Owner, { certificate = 'tls', onHead }: R
     socket.on('error', () => {})
   })
   server.on('secureConnection', (socket) => socket.on('error', () => {}))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   t.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
   const { port } = server.address() as AddressInfo
   return {
-    url: `https://127.0.0.1:${port}/hook`,
+    url: `https://${host}:${port}/hook`,
     port,
     received,
     sockets,

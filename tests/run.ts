@@ -16,6 +16,7 @@ import { finished } from 'node:stream/promises'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { resolveChromium } from '../scripts/chromium.ts'
+import { resolvePackage } from '../scripts/packages.ts'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
 import { buildPages } from '../server/web/pages.ts'
 import { buildPhonePage } from '../simulator/page.ts'
@@ -27,6 +28,7 @@ const besideCode = ['common/**/*.test.ts', 'server/**/*.test.ts', 'simulator/**/
 
 /** The longest first, so that none of them runs alone at the end. */
 const longest = [
+  'tests/machines.test.ts',
   'tests/process.test.ts',
   'tests/bad-input.test.ts',
   'tests/isolation.test.ts',
@@ -111,6 +113,7 @@ void checking?.then(({ passed }) => passed || stopping.abort())
 if (!isFast) {
   resolveChromium({ install: true })
   resolvePgbouncer({ install: true })
+  resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const [postgres] = await Promise.all([
