@@ -1,11 +1,12 @@
 /** `npx parley backup` and `restore`: the embedded database is copied while the service runs and restored into an empty folder. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, findEmbeddedPostgres } from './internals.ts'
+import type { Json } from './owner.ts'
 import { createProgram, type Program } from './program.ts'
 import { until } from './support.ts'
 
@@ -125,4 +126,61 @@ test('a backup of a running service restores into an empty folder with the same 
   assert.match((await run(data, 'restore', '--from', backup)).output, /is not empty; set DATA_DIR to a new folder/)
   rmSync(join(backup, 'backup.json'))
   assert.match((await run(join(home, 'new'), 'restore', '--from', backup)).output, /is not a backup/)
+})
+
+test('with the archived log, a data folder returns to the moment before a mistake', async (t) => {
+  const home = createFolder(t)
+  const [data, backup, restored, archive] = ['data', 'backup', 'restored', 'archive'].map((name) =>
+    join(home, name),
+  ) as [string, string, string, string]
+  mkdirSync(archive, { mode: 0o777 })
+  const service = await startService(t, data)
+  const demo = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'))
+  const call = (url: string, method: string, path: string, body?: unknown) =>
+    fetch(`${url}/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${demo.api_key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  const addContact = async (url: string, phone: string): Promise<string> => {
+    const answer = await call(url, 'POST', '/contacts', { phone })
+    assert.equal(answer.status, 201)
+    const body: Json = await answer.json()
+    return body.data.id
+  }
+  const configure = (dataDir: string, lines: string[]) =>
+    appendFileSync(join(dataDir, 'postgres/data/postgresql.conf'), `${lines.join('\n')}\n`)
+
+  await service.kill('SIGTERM')
+  const keep = `test ! -f "${archive}/%f" && cp "%p" "${archive}/%f.part" && mv "${archive}/%f.part" "${archive}/%f"`
+  configure(data, ['archive_mode = on', `archive_command = '${keep}'`, "archive_timeout = '60s'"])
+  await service.start()
+  assert.equal((await run(data, 'backup', '--to', backup)).code, 0)
+
+  const kept = await addContact(service.url, '+14157771001')
+  const address = await findEmbeddedPostgres(data)
+  assert.ok(address)
+  const db = connect({ database: address, max: 1 })
+  const [moment] = await db<{ at: string }[]>`select clock_timestamp()::text as at`
+  await db.end()
+  assert.equal((await call(service.url, 'DELETE', `/contacts/${kept}`)).status, 200)
+  const later = await addContact(service.url, '+14157771002')
+  // A fast shutdown archives the rest of the log.
+  await service.kill('SIGTERM')
+
+  assert.equal((await run(restored, 'restore', '--from', backup)).code, 0)
+  configure(restored, [
+    `restore_command = 'cp "${archive}/%f" "%p"'`,
+    `recovery_target_time = '${moment?.at}'`,
+    "recovery_target_action = 'promote'",
+  ])
+  writeFileSync(join(restored, 'postgres/data/recovery.signal'), '')
+  const twin = await startService(t, restored)
+  assert.equal((await call(twin.url, 'GET', `/contacts/${kept}`)).status, 200)
+  assert.equal((await call(twin.url, 'GET', `/contacts/${later}`)).status, 404)
+  // The recovered database is a primary, and archives its own log.
+  await addContact(twin.url, '+14157771003')
 })
