@@ -1,5 +1,6 @@
 /** CPU time of the service and of its database, from Linux's /proc. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Microseconds. */
 export type Cpu = { node: number; database: number }
@@ -28,6 +29,16 @@ export const cpuPer = (before: Cpu, after: Cpu, operations: number): Cpu => ({
   node: (after.node - before.node) / operations,
   database: (after.database - before.database) / operations,
 })
+
+/** Waits until the engines have nothing left to do: three seconds with less than 100 ms of CPU time each. */
+export async function untilIdle(service: { pid: number; postmasterPid: number }): Promise<void> {
+  for (let quiet = 0; quiet < 3; ) {
+    const before = readCpu(service)
+    await sleep(1_000)
+    const { node, database } = cpuPer(before, readCpu(service), 1)
+    quiet = node + database < 100_000 ? quiet + 1 : 0
+  }
+}
 
 /** CPU time of one process without its children. */
 export const readOwnCpuUs = (pid: number): number => readRow(pid)?.cpuUs ?? 0

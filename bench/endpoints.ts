@@ -9,12 +9,13 @@ import type { Query, Report } from './receiver.ts'
 import { createKeys, type Service } from './service.ts'
 
 const root = join(import.meta.dirname, '..')
-export const settings = {
-  // The copies of an endpoint have secrets sealed under this key.
-  ENCRYPTION_KEY: testEncryptionKey,
+/** Lets a service deliver to receivers of this machine. */
+export const localReceivers = {
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
   NODE_EXTRA_CA_CERTS: join(root, 'tests/fixtures/tls.crt'),
 }
+// The copies of an endpoint have secrets sealed under this key.
+export const settings = { ...localReceivers, ENCRYPTION_KEY: testEncryptionKey }
 
 /** The body of a `contact.created`. */
 export const bodyOf = (workspaceId: string, i: number): string => {

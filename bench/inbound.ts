@@ -4,11 +4,10 @@
  * durable work one statement after the other (`plain-inbound.ts`), with a database of its own.
  */
 import { createHmac } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../scripts/free-port.ts'
 import type { Connection } from '../server/channels/channel.ts'
 import { createWamid, userIdOf, wireJson } from '../simulator/wire/ids.ts'
-import { type Cpu, cpuPer, readCpu } from './cpu.ts'
+import { type Cpu, cpuPer, readCpu, untilIdle } from './cpu.ts'
 import type { Figure } from './figure.ts'
 import type { Measured } from './load.ts'
 import { phoneOf } from './people.ts'
@@ -166,14 +165,11 @@ async function post(
   return { ...measured, perSecond: measured.perSecond * size, cpu }
 }
 
-/** Waits until the engines have processed the messages of the round before. */
-async function untilIdle(service: Service): Promise<void> {
-  for (;;) {
-    const before = readCpu(service)
-    await sleep(1_000)
-    const { node, database } = cpuPer(before, readCpu(service), 1)
-    if (node + database < 150_000) return
-  }
+/** Posts a callback with one message from each of the first `count` people. */
+export async function postCallbacks(service: Service, connection: Connection, count: number): Promise<void> {
+  const path = `/channels/${connection.channel}/${connection.id}`
+  const subject = { port: service.port, path, connection, cpuOf: service }
+  await post(subject, write(subject, 0, count, 1), 1)
 }
 
 const waits = ({ p50, p99 }: Measured): string => `a callback p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
