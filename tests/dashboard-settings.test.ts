@@ -268,6 +268,10 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.getByLabel('Current password').fill(owner.password)
   await page.getByRole('button', { name: 'Change password' }).click()
   await page.getByText('Password changed.').waitFor()
+  await page.getByLabel('Current password').fill('another long one')
+  await page.getByLabel('New password').fill('Password1')
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await page.getByRole('alert').filter({ hasText: 'Too common' }).waitFor()
   await page.locator('label', { hasText: 'Dark' }).click()
   assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
   await page.getByRole('button', { name: /^Your account/ }).click()
@@ -276,6 +280,18 @@ test('changes to the workspace, the plan and the profile appear in the audit log
   await page.goto('/settings/audit')
   for (const done of ['Updated the workspace', 'Updated their profile', 'Signed in']) {
     await page.getByRole('cell', { name: done }).first().waitFor()
+  }
+
+  const again = await window({ as: { ...owner, password: 'another long one' } })
+  await again.goto('/settings/profile')
+  await page.goto('/settings/profile')
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click()
+  await page.getByRole('checkbox', { name: 'Sign out this browser too' }).check()
+  await assertAccessible(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out', exact: true }).click()
+  for (const ended of [page, again]) {
+    await ended.goto('/settings/profile')
+    await ended.getByRole('heading', { name: 'Sign in' }).waitFor()
   }
 })
 

@@ -792,7 +792,6 @@ test('a person with one e-mail and password in two workspaces has a session in o
 /** Statements that may read across workspaces, identified by a part of their text, each with its reason. */
 const across: Record<string, string> = {
   'with requested_keys as (': 'a key is found by its hash: it is what says which workspace the caller is of',
-  'select 1 from invitations where token_hash': 'and so is whether it is there at all',
   'from invitations i join workspaces w': 'and what it is to',
   'delete from audit_log where created_at': 'sweep of what has run out, for all',
   'delete from invitations where token_hash': 'an invitation is found by its token: it says which workspace one joins',

@@ -212,6 +212,38 @@ test('a member lists their sessions and ends any of them', async (t) => {
   for (const other of others) assertRefused(await other.call('GET', '/session'), 401, 'unauthorized')
   assert.equal((await owner.call('GET', '/session')).status, 200)
   assert.equal((await agent.browser.call('GET', '/sessions')).body.data.length, 1)
+
+  const other = await signIn(world, world.owner)
+  const everywhere = await owner.call('DELETE', '/sessions?including_current=true')
+  assert.deepEqual(everywhere.body.data, { ended: 2 })
+  assert.doesNotMatch(owner.cookie(), /parley_session/)
+  for (const browser of [owner, other]) assertRefused(await browser.call('GET', '/session'), 401, 'unauthorized')
+  assert.equal((await agent.browser.call('GET', '/session')).status, 200)
+  const [last] = (await (await signIn(world, world.owner)).call('GET', '/audit')).body.data.filter(
+    (entry: Json) => entry.action === 'session.ended',
+  )
+  assert.equal(last.summary, 'everywhere: 2')
+})
+
+test('a common password is refused wherever one is chosen', async (t) => {
+  const world = await start(t)
+  const owner = await signIn(world, world.owner)
+  const invitation = await owner.call('POST', '/members', { email: 'robin.baker@acme.test', role: 'agent' })
+  const guest = createBrowser(world.url)
+  const path = `/invitations/${invitation.body.data.invitation_token}`
+  for (const [wanted, message] of [
+    ['P4ssw0rd!', /^password: too common/],
+    ['robin.baker1', /^password: must not be your e-mail/],
+    ['short', /^password: must have 8/],
+  ] as const) {
+    assertRefused(await guest.call('POST', path, { name: 'Robin', password: wanted }), 400, 'bad_request', message)
+  }
+  assert.equal((await guest.call('POST', path, { name: 'Robin', password })).status, 201)
+  const change = (wanted: string) =>
+    guest.call('PATCH', '/profile', { current_password: password, new_password: wanted })
+  assertRefused(await change('qwertyuiop1'), 400, 'bad_request', /^new_password: too common/)
+  assertRefused(await change('Acme2026'), 400, 'bad_request', /^new_password: must not be/)
+  assert.equal((await change('a loaf of rye')).status, 200)
 })
 
 test('a session is marked as seen once a minute, and no request waits for the mark', async (t) => {

@@ -37,6 +37,7 @@ test('the printed token creates the first workspace once and signs its owner in'
   await refused({ name: '' }, /^name: /)
   await refused({ email: 'nobody' }, /^email: /)
   await refused({ password: 'short' }, /^password: /)
+  await refused({ password: 'Password1' }, /^password: too common/)
   for (const token of ['', 'wrong', `${setupToken} `, setupToken.slice(1)]) {
     assertRefused(await call({ ...first, token }), 403, 'forbidden', /^token: /)
   }

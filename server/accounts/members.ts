@@ -13,6 +13,7 @@ import { type Db, type Fragment, isDuplicate, requireRow, type Sql, withRetries 
 import { badRequest, forbidden, notFound } from '../lib/errors.ts'
 import { isUuid, newId, timeOfId } from '../lib/id.ts'
 import { fold, lengthOf } from '../lib/text.ts'
+import { requirePassword } from './passwords.ts'
 
 export const roles = ['owner', 'admin', 'agent', 'viewer'] as const
 export type MemberRole = (typeof roles)[number]
@@ -98,10 +99,9 @@ export async function acceptInvitation(
   token: string,
   { name, password }: { name: string; password: string },
 ): Promise<{ workspaceId: string; member: Member }> {
-  requirePassword(password)
   // Hashing is expensive, so the invitation is checked first.
-  const [open] = await db`select 1 from invitations where token_hash = ${sha256(token)} and expires_at > now()`
-  if (!open) throw notFound('invitation')
+  const { email, workspace_name: workspaceName } = await requireInvitation(db, token)
+  requirePassword(password, { email, name, workspaceName })
   const passwordHash = await hashPassword(password)
   return db.begin(async (sql) => {
     const [invitation] = await sql<{ workspace_id: string; email: string; role: MemberRole }[]>`
@@ -217,11 +217,6 @@ export async function resetPassword(db: Db, input: string): Promise<{ email: str
       where m.email_key = ${fold(email)} and s.workspace_id = m.workspace_id and s.member_id = m.id`
   })
   return { email, password }
-}
-
-export function requirePassword(password: string, field = 'password'): void {
-  const length = lengthOf(password)
-  if (length < 8 || length > 200) throw badRequest(`${field}: must have 8 to 200 characters`)
 }
 
 export function readPersonName(input: string): string {

@@ -2,7 +2,8 @@
 import { hashPassword, verifyPassword } from '../lib/crypto.ts'
 import type { Db, Sql } from '../lib/db.ts'
 import { badRequest } from '../lib/errors.ts'
-import { readPersonName, requirePassword } from './members.ts'
+import { readPersonName } from './members.ts'
+import { requirePassword } from './passwords.ts'
 import { endOtherSessions, type Session } from './sessions.ts'
 import { checkGuess, signedInMember } from './throttle.ts'
 
@@ -21,9 +22,7 @@ export async function updateProfile(
   const { workspaceId, member } = session
   const changes = {
     ...(name === undefined ? {} : { name: readPersonName(name) }),
-    ...(wanted === undefined
-      ? {}
-      : { password_hash: await hashNewPassword(db, workspaceId, { id: member.id, current, wanted }) }),
+    ...(wanted === undefined ? {} : { password_hash: await hashNewPassword(db, session, { current, wanted }) }),
   }
   if (Object.keys(changes).length === 0) return
   await db.begin(async (sql) => {
@@ -35,10 +34,10 @@ export async function updateProfile(
 /** Checks the current password and returns the hash of the new one. */
 async function hashNewPassword(
   sql: Sql,
-  workspaceId: string,
-  { id, current, wanted }: { id: string; current: string | undefined; wanted: string },
+  { workspaceId, workspaceName, member: { id, email, name } }: Session,
+  { current, wanted }: { current: string | undefined; wanted: string },
 ): Promise<string> {
-  requirePassword(wanted, 'new_password')
+  requirePassword(wanted, { email, name, workspaceName }, 'new_password')
   if (current === undefined) throw badRequest('current_password: required')
   const isRight = await checkGuess(sql, signedInMember(id), async () => {
     const [member] = await sql<{ password_hash: string }[]>`

@@ -11,6 +11,7 @@ import { acceptInvitation, requireInvitation, roles } from './members.ts'
 import { updateProfile } from './profile.ts'
 import {
   createSession,
+  endAllSessions,
   endOtherSessions,
   endSession,
   endSessionById,
@@ -62,6 +63,8 @@ const ListedSession = Type.Object({
   is_current: Type.Boolean(),
 })
 const Ended = Type.Object({ ended: Type.Integer() })
+const EndQuery = Type.Object({ including_current: Type.Optional(OneOf(['true'])) })
+const isEverywhere = (query: unknown): boolean => (query as Static<typeof EndQuery>).including_current === 'true'
 
 const ProfileChanges = Type.Object({
   name: Type.Optional(Type.String({ maxLength: 200 })),
@@ -171,11 +174,20 @@ export const sessionDashboard =
       {
         config: {
           members: roles,
-          audit: { action: 'session.ended', summary: ({ ended }: Static<typeof Ended>) => `all others: ${ended}` },
+          audit: {
+            action: 'session.ended',
+            summary: ({ ended }: Static<typeof Ended>, _: unknown, { query }) =>
+              `${isEverywhere(query) ? 'everywhere' : 'all others'}: ${ended}`,
+          },
         },
-        schema: { response: { 200: DataOf(Ended) } },
+        schema: { querystring: EndQuery, response: { 200: DataOf(Ended) } },
       },
-      async ({ session }) => ({ data: { ended: await endOtherSessions(db, session) } }),
+      async ({ session, query }, reply) => {
+        if (!isEverywhere(query)) return { data: { ended: await endOtherSessions(db, session) } }
+        const ended = await endAllSessions(db, session)
+        clearSessionCookie(reply, publicUrl)
+        return { data: { ended } }
+      },
     )
     app.patch(
       '/profile',

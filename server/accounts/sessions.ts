@@ -222,6 +222,13 @@ export async function endOtherSessions(sql: Sql, { id, workspaceId, member }: Se
   return ended.count
 }
 
+/** Ends all sessions of the member, this one too. Returns how many. */
+export async function endAllSessions(sql: Sql, { workspaceId, member }: Session): Promise<number> {
+  const ended = await sql`
+    delete from sessions where workspace_id = ${workspaceId} and member_id = ${member.id} and expires_at > now()`
+  return ended.count
+}
+
 /** Whether the session still exists. */
 export async function isSignedIn(sql: Sql, { id, workspaceId }: Session): Promise<boolean> {
   const [session] = await sql`

@@ -5,8 +5,9 @@ import type { Sql } from '../lib/db.ts'
 import { badRequest, notFound } from '../lib/errors.ts'
 import { newId, timeOfId } from '../lib/id.ts'
 import { lengthOf } from '../lib/text.ts'
-import { insertMember, requirePassword } from './members.ts'
+import { insertMember } from './members.ts'
 import { readOptOutWords } from './opt-out-words.ts'
+import { requirePassword } from './passwords.ts'
 import { type Plan, thisMonth } from './plans.ts'
 
 export type NewWorkspace = {
@@ -24,7 +25,7 @@ export async function createWorkspace(sql: Sql, input: NewWorkspace): Promise<Cr
   const defaultCountry = readCountry(input.default_country)
   const id = newId()
   const password = input.owner.password ?? randomPassword()
-  requirePassword(password)
+  requirePassword(password, { email: input.owner.email, name: input.owner.name, workspaceName: name })
   const passwordHash = await hashPassword(password)
   await sql`
     insert into workspaces (id, name, default_country, is_demo, created_at)

@@ -84,7 +84,7 @@ export type Calls = {
   'DELETE /segments/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /segments/{id}/contacts': { params: { id: string }; body: ContactIds; answer: { data: { segment_id: string; requested: number; removed: number } } }
   'DELETE /session': { answer: { data: { signed_out: boolean } } }
-  'DELETE /sessions': { answer: { data: { ended: number } } }
+  'DELETE /sessions': { query?: { including_current?: "true" | undefined }; answer: { data: { ended: number } } }
   'DELETE /sessions/{id}': { params: { id: string }; answer: { data: { ended: number } } }
   'DELETE /tags/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }
   'DELETE /views/{id}': { params: { id: string }; answer: { data: { id: string; deleted: true } } }

@@ -1,12 +1,15 @@
-/** The member's active sessions, with signing out of one or of all others. */
+/** The member's active sessions, with signing out of one or everywhere. */
 import { useState } from 'react'
+import { useLocation } from 'wouter'
 import { Badge } from '../../../ui/badge.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Card } from '../../../ui/card.tsx'
 import { Confirm } from '../../../ui/dialog.tsx'
+import { Checkbox } from '../../../ui/form.tsx'
 import { Icon } from '../../../ui/icon.tsx'
 import { useToast } from '../../../ui/toast.tsx'
 import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { forgetMember } from '../lib/forget-member.ts'
 import { readUserAgent } from '../lib/user-agent.ts'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/relative-time.tsx'
@@ -100,11 +103,18 @@ function Row({ session }: { session: Session }) {
 
 function ConfirmSignOut({ onClose }: { onClose: () => void }) {
   const toast = useToast()
+  const [, navigate] = useLocation()
+  const [isCurrentIncluded, setCurrentIncluded] = useState(false)
   const end = useChange('DELETE /sessions', {
-    stale: ['GET /sessions'],
+    stale: isCurrentIncluded ? [] : ['GET /sessions'],
     onDone: ({ ended }) => {
-      toast.success(text.endedAll(ended))
-      onClose()
+      if (isCurrentIncluded) {
+        forgetMember()
+        navigate('/sign-in')
+      } else {
+        toast.success(text.endedAll(ended))
+        onClose()
+      }
     },
   })
   return (
@@ -114,10 +124,15 @@ function ConfirmSignOut({ onClose }: { onClose: () => void }) {
       danger
       busy={end.isPending}
       error={end.error ? describeError(end.error) : undefined}
-      onConfirm={() => end.mutate({})}
+      onConfirm={() => end.mutate({ query: isCurrentIncluded ? { including_current: 'true' } : {} })}
       onClose={onClose}
     >
       <p>{text.endAllText}</p>
+      <Checkbox
+        label={text.endCurrent}
+        checked={isCurrentIncluded}
+        onChange={(event) => setCurrentIncluded(event.target.checked)}
+      />
     </Confirm>
   )
 }

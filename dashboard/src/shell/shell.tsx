@@ -5,10 +5,10 @@ import { Avatar } from '../../../ui/avatar.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Skeleton } from '../../../ui/state.tsx'
-import { queryClient, useCall, useChange } from '../lib/api.ts'
-import { clearDrafts } from '../lib/drafts.ts'
+import { useCall, useChange } from '../lib/api.ts'
+import { forgetMember } from '../lib/forget-member.ts'
 import { useLiveState } from '../lib/live.tsx'
-import { type Command, clearRecent } from '../lib/palette.ts'
+import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
 import { useCanWrite, useSession } from '../lib/session.tsx'
@@ -280,9 +280,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
   }
   const signOut = useChange('DELETE /session', {
     onDone: () => {
-      queryClient.clear()
-      clearDrafts()
-      clearRecent()
+      forgetMember()
       navigate('/sign-in')
     },
   })

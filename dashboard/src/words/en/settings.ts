@@ -251,7 +251,8 @@ export const settings = {
     password: 'Password',
     current: 'Current password',
     next: 'New password',
-    nextHint: 'At least 8 characters. Your other sessions are signed out.',
+    nextHint:
+      'At least 8 characters, not a common password, your email or the workspace name. Your other sessions are signed out.',
     changePassword: 'Change password',
     passwordChanged: 'Password changed. Your other sessions were signed out.',
     theme: 'Theme',
@@ -299,9 +300,10 @@ export const settings = {
     end: 'Sign out',
     endOf: (device: string) => `Sign out ${device}`,
     ended: (device: string) => `Signed out ${device}`,
-    endAll: 'Sign out other sessions',
-    endAllTitle: 'Sign out all other sessions?',
-    endAllText: 'All other browsers must sign in again. This session stays signed in.',
+    endAll: 'Sign out everywhere',
+    endAllTitle: 'Sign out everywhere?',
+    endAllText: 'All other browsers must sign in again.',
+    endCurrent: 'Sign out this browser too',
     endedAll: (number: number) => (number === 1 ? '1 session signed out' : `${number} sessions signed out`),
   },
 }

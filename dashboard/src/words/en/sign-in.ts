@@ -3,7 +3,7 @@ export const signIn = {
   lead: 'Answer customers on every channel from one inbox.',
   email: 'Email',
   password: 'Password',
-  passwordHint: 'At least 8 characters.',
+  passwordHint: 'At least 8 characters, not a common password, your email or the workspace name.',
   showPassword: 'Show password',
   hidePassword: 'Hide password',
   show: 'Show',
