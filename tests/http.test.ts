@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { get, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { createLog, eventNames } from './internals.ts'
 import { assertRefused, createBrowser, type Json, start, until } from './support.ts'
@@ -301,6 +302,20 @@ test('a client that sends too slowly, with too many headers or malformed HTTP is
     assert.match(answer, /\{"error":\{"code":"bad_request","message":"request: .+"\}\}$/)
   }
   assert.match(slowBody, /^HTTP\/1\.1 40[01] /)
+})
+
+test('a request that arrives while the process is busy is answered, however long that takes', async (t) => {
+  const { api, url } = await start(t, { limits: { headersTimeoutMs: 200, requestTimeoutMs: 200 } })
+  const key = await api.key()
+  const answer = await talk(url, async (send) => {
+    send('GET /v1/me HTTP/1.1\r\n')
+    await sleep(20)
+    // Between reading and timers, so that a timer is the first to run afterwards.
+    await new Promise(setImmediate)
+    send(`Authorization: Bearer ${key}\r\nConnection: close\r\n\r\n`)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  })
+  assert.match(answer, /^HTTP\/1\.1 200 /)
 })
 
 test('a request that waits too long for the database gets an answer', async (t) => {

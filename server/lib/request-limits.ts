@@ -30,7 +30,7 @@ export function withResponseTimeout(timeoutMs: number): onRequestHookHandler {
 /** Connections on which an authorized caller uploads a file. `requestTimeoutMs` does not apply to them. */
 const uploadSockets = new WeakSet<Duplex>()
 
-export const isUploading = (socket: Duplex): boolean => uploadSockets.has(socket)
+const isUploading = (socket: Duplex): boolean => uploadSockets.has(socket)
 
 export const startUpload: onRequestHookHandler = ({ socket }, _reply, done) => {
   uploadSockets.add(socket)
@@ -40,6 +40,24 @@ export const startUpload: onRequestHookHandler = ({ socket }, _reply, done) => {
 export const endUpload: onResponseHookHandler = ({ socket }, _reply, done) => {
   uploadSockets.delete(socket)
   done()
+}
+
+/** The newest request of each connection. */
+const newestRequests = new WeakMap<Duplex, IncomingMessage>()
+const graceMs = 1_000
+
+/**
+ * Refuses a request that is not complete in time. Node's measurement includes the time in which this process was frozen or busy, so
+ * what the client has sent meanwhile is read first.
+ */
+export function refuseUnlessComplete(socket: Duplex, refuse: () => void): void {
+  const before = newestRequests.get(socket)
+  const wasComplete = before?.complete
+  setTimeout(() => {
+    const newest = newestRequests.get(socket)
+    const isComplete = newest?.complete && !(newest === before && wasComplete)
+    if (!isComplete && !isUploading(socket) && socket.writable) refuse()
+  }, graceMs)
 }
 
 const maxPipelined = 100
@@ -53,6 +71,7 @@ export function limitPipelining(handle: (request: IncomingMessage, response: Ser
     const { socket } = request
     const open = (openRequests.get(socket) ?? 0) + 1
     openRequests.set(socket, open)
+    newestRequests.set(socket, request)
     if (open > maxPipelined) socket.destroy()
     if (!socket.destroyed) handle(request, response)
   }

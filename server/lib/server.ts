@@ -29,9 +29,9 @@ import { describeConnectionError, describeRequestError } from './request-errors.
 import {
   endRequest,
   endUpload,
-  isUploading,
   limitPipelining,
   limitResponseTime,
+  refuseUnlessComplete,
   startUpload,
   withResponseTimeout,
 } from './request-limits.ts'
@@ -151,12 +151,15 @@ export function createServer({
     rewriteUrl: (request) => toDecodableUrl(request.url ?? '/'),
     clientErrorHandler(error, socket) {
       if (error.code === 'ECONNRESET' || !socket.writable) return
-      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isUploading(socket)) return
-      const body = JSON.stringify(errorBody('bad_request', describeConnectionError(error.code)))
-      socket.end(
-        `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
-          `X-Request-Id: ${newId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-      )
+      const refuse = () => {
+        const body = JSON.stringify(errorBody('bad_request', describeConnectionError(error.code)))
+        socket.end(
+          `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
+            `X-Request-Id: ${newId()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+        )
+      }
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuseUnlessComplete(socket, refuse)
+      else refuse()
     },
     serverFactory: (handler) => {
       const server = tls ? createHttpsServer({ ...http, ...tls }) : createHttpServer(http)
