@@ -32,6 +32,8 @@ export type Load = {
   failures: string[]
   /** How many requests of each kind had an answer. */
   counts(): Record<string, number>
+  /** A request had an answer that it should not have. `stop` throws it. */
+  hasFailed(): boolean
   /** Asks for nothing new, and waits until every request has its answer. */
   stop(): Promise<void>
   /** Closes the stream and gives up requests without an answer. */
@@ -185,6 +187,7 @@ export async function startLoad(
     asked,
     failures,
     counts: () => ({ ...answered, streamed: asked.streamed.length }),
+    hasFailed: () => stopping.signal.aborted,
     async stop() {
       stopping.abort()
       await loops

@@ -31,7 +31,7 @@ async function soak(): Promise<boolean> {
   say(`the load has started; ${minutes} minutes, seed ${values.seed}`)
   const deadline = Date.now() + minutes * 60_000
   const kills: Record<string, number> = {}
-  while (Date.now() < deadline) {
+  while (Date.now() < deadline && !load.hasFailed()) {
     await sleep(8_000 + random() * 12_000)
     const [what, run] = pick(disturbances(stack, database))
     say(`${what}; so far ${JSON.stringify(load.counts())}`)
