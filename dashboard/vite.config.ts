@@ -1,7 +1,7 @@
 /**
  * The build of the dashboard, and its development server.
  *
- * `npm start` builds the pages when their sources changed (`server/web/pages.ts`). For work on the pages, `npm run dashboard`
+ * `npm start` builds the pages when their sources changed (`scripts/build.ts`). For work on the pages, `npm run dashboard`
  * serves them from source on a port of its own and forwards every call to the running service.
  */
 import { createHash } from 'node:crypto'

@@ -8,6 +8,7 @@
  * - Dependencies are installed when npm's record in node_modules, which npm writes last, matches package-lock.json. This
  *   check needs no network.
  * - If several launchers start together, one installs and the others wait.
+ * - In a clone, the pages are built before a program that serves them, if their sources changed. A release has built pages.
  * - The program runs with the Node that package-lock.json pins. Where npm has no such package, it runs with the current
  *   Node if that is new enough.
  * - The program receives each signal once. The terminal sends Ctrl-C to the whole foreground group, and npm forwards it
@@ -38,6 +39,9 @@ const lock = join(root, '.installing')
 const myLock = `${lock}-${process.pid}`
 const oldestNode = 24
 const repeatedSignalMs = 2000
+/** A release does not have this file. */
+const builder = join(root, 'scripts/build.ts')
+const withPages = ['server/main.ts', 'simulator/main.ts', 'bench/run.ts', 'soak/main.ts', 'scripts/screenshots.ts']
 
 /** Node keeps compiled code here: a process then starts in less time and with 20 MB less memory. */
 const compileCache = { NODE_COMPILE_CACHE: join(modules, '.cache', 'compiled') }
@@ -52,6 +56,7 @@ export async function launch(file, args, { quiet = false } = {}) {
   const relay = startRelayingSignals()
   try {
     if (!isInstalled()) await install(relay, quiet)
+    if (withPages.includes(file) && existsSync(builder)) await build(relay)
     const { code, signal } = await run(relay, [resolve(root, file), ...args])
     process.exit(signal ? exitCodeOf(signal) : code)
   } catch (error) {
@@ -117,6 +122,12 @@ async function install(relay, quiet) {
     )
   }
   releaseLock()
+}
+
+async function build(relay) {
+  const { code, received } = await run(relay, [builder])
+  if (received) process.exit(exitCodeOf(received))
+  if (code !== 0) throw new Failure('The pages could not be built. The reason is above.')
 }
 
 function releaseLock() {

@@ -1,9 +1,9 @@
 /**
- * What is done once before the processes of a service start: migrations, the check of the encryption key, partitions, the demo
- * workspace and the pages.
+ * What is done once before the processes of a service start: migrations, the check of the encryption key, partitions and the
+ * demo workspace.
  *
- * A service with the API does it in a process of its own that ends afterwards: building pages and creating the demo take far more
- * memory than serving.
+ * A service with the API does it in a process of its own that ends afterwards: creating the demo takes far more memory than
+ * serving.
  */
 import type { Logger } from 'pino'
 import { keepRequestDays } from './accounts/request-log.ts'
@@ -48,16 +48,8 @@ export async function prepare(config: Config, db: Db, log: Logger): Promise<Prep
     const simulatorUrl = `${localOrigin(config)}/simulator`
     demo = await resolveDemo({ db, sealer, store, dataDir, publicUrl, simulatorUrl })
   }
-  await buildAll(config, log)
   const setupToken = (await needsSetup(db)) ? deriveToken(encryptionKey, 'setup') : undefined
   return { welcome: welcome(config, demo, setupToken) }
-}
-
-async function buildAll(config: Config, log: Logger): Promise<void> {
-  const { buildPages } = await import('./web/pages.ts')
-  const { buildPhonePage } = await import('../simulator/page.ts')
-  const built = [await buildPages(), config.demo && (await buildPhonePage())]
-  if (built.includes(true)) log.info('the pages were built')
 }
 
 /** `setupToken` is present while there is no workspace. */

@@ -1,18 +1,12 @@
 /**
- * Serves the phone page. The service builds it at its start; a simulator that runs alone builds it for the first request.
+ * Serves the phone page.
  *
  * Scripts and styles come from this origin only. Browsers keep the files that
  * are named by their content, and revalidate the page itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
-import { type BuiltFile, buildStale, builtDir, listFiles, readBuiltFile } from '../common/build.ts'
+import { type BuiltFile, readBuilt } from '../common/pages.ts'
 import { sendNotFound } from './wire/http.ts'
-
-const source = {
-  folder: 'simulator/phone',
-  files: ['simulator/phone/src/**/*.*', 'simulator/phone/*.{ts,html,json}', 'simulator/wire/bubble.ts', 'ui/*.*'],
-}
 
 const headers = {
   'content-security-policy':
@@ -24,25 +18,16 @@ const headers = {
   vary: 'accept-encoding',
 }
 
-export const buildPhonePage = (): Promise<boolean> => buildStale(source)
-
-let files: Promise<Map<string, BuiltFile>> | undefined
-
-async function loadFiles(): Promise<Map<string, BuiltFile>> {
-  await buildPhonePage()
-  const dir = builtDir(source)
-  return new Map(listFiles(dir).map((name) => [name, readBuiltFile(join(dir, name))]))
-}
+let files: Map<string, BuiltFile> | undefined
 
 /** Sends the file of the page with this name, such as `index.html`. */
-export async function sendPage(name: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  files ??= loadFiles()
-  const loaded = await files.catch((error) => {
-    files = undefined
-    throw error
-  })
-  const file = loaded.get(name)
-  if (!file) return sendNotFound(response)
+export function sendPage(name: string, request: IncomingMessage, response: ServerResponse): void {
+  files ??= readBuilt('phone')
+  const file = files.get(`/${name}`)
+  if (!file) {
+    sendNotFound(response)
+    return
+  }
   const isGzipped = file.isCompressible && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
   const body = file.bodies[isGzipped ? 'gzip' : 'identity']
   response.writeHead(200, {

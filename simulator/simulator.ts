@@ -181,9 +181,9 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
       if (path.startsWith('/simulator/control/')) return await handleControl(world, request, response)
       if (path === '/simulator/lookaside') return handleLookaside(world, request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD') return sendNotFound(response)
-      if (path === '/simulator' || path === '/simulator/') return await sendPage('index.html', request, response)
+      if (path === '/simulator' || path === '/simulator/') return sendPage('index.html', request, response)
       const [, folder, name = ''] = /^\/simulator\/(phone|media)\/(.+)$/.exec(path) ?? []
-      if (folder === 'phone') return await sendPage(name, request, response)
+      if (folder === 'phone') return sendPage(name, request, response)
       if (folder === 'media') return sendMedia(media, name, queryOf(request.url ?? ''), response)
       sendNotFound(response)
     } catch (error) {

@@ -13,7 +13,7 @@ import { assertAccessible } from './dashboard.ts'
 const executablePath = resolveChromium()
 const skip = executablePath ? false : 'no Chromium found; looked in the usual places (tests/chromium.ts)'
 
-const pageDir = join(import.meta.dirname, '../simulator/phone/dist')
+const pageDir = join(import.meta.dirname, '../dist/phone')
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https: http:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 const types: Record<string, string> = {

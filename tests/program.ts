@@ -1,6 +1,7 @@
 /** A program as a real process that a test kills and restarts. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { buildPages } from '../scripts/build.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { type Owner, until } from './support.ts'
 
@@ -50,6 +51,7 @@ export async function createProgram(
     output: () => output,
     async start() {
       const { args, env } = run(port)
+      await buildPages()
       output = ''
       const [file = '', ...rest] = [...command, process.execPath, ...args]
       const started = spawn(file, rest, {

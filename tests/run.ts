@@ -15,11 +15,10 @@ import { join, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
+import { buildPages } from '../scripts/build.ts'
 import { resolveChromium } from '../scripts/chromium.ts'
 import { resolvePackage } from '../scripts/packages.ts'
 import { startEmbeddedPostgres } from '../server/lib/embedded-postgres.ts'
-import { buildPages } from '../server/web/pages.ts'
-import { buildPhonePage } from '../simulator/page.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
 import { runTests } from './rerun.ts'
 import { createTemplate, testSettings } from './support.ts'
@@ -116,11 +115,7 @@ if (!isFast) {
   resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
-const [postgres] = await Promise.all([
-  startEmbeddedPostgres({ dataDir, settings: testSettings }),
-  buildPages(),
-  buildPhonePage(),
-])
+const [postgres] = await Promise.all([startEmbeddedPostgres({ dataDir, settings: testSettings }), buildPages()])
 await createTemplate(postgres.address)
 process.env.PARLEY_TEST_DATABASE = JSON.stringify(postgres.address)
 // Every file, and every service a test starts, loads the whole program: half a second of a core each without this.

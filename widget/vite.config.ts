@@ -1,4 +1,4 @@
-/** Builds the widget as one classic script with inlined styles. The service runs this build when the sources changed. */
+/** Builds the widget as one classic script with inlined styles. */
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
 

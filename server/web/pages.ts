@@ -1,19 +1,12 @@
 /**
- * Builds and serves the dashboard from memory, under a strict Content-Security-Policy.
+ * Serves the built dashboard from memory, under a strict Content-Security-Policy.
  *
  * The dashboard is a single-page application: an unknown path also returns the page, with status 404.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type BuiltFile, buildStale, cacheControlOf, readBuilt } from '../../common/build.ts'
+import { type BuiltFile, cacheControlOf, readBuilt } from '../../common/pages.ts'
 import type { App } from '../lib/server.ts'
-import { reference } from './reference.ts'
 import { sendFile } from './send-file.ts'
-import { widget } from './widget.ts'
-
-const dashboard = {
-  folder: 'dashboard',
-  files: ['dashboard/{src,public}/**/*.*', 'dashboard/*.{ts,html,json}', 'ui/*.*', 'widget/src/color.ts'],
-}
 
 /** The sections of the dashboard. Their paths and all paths below them return the page. */
 const rooms = [
@@ -42,17 +35,11 @@ const pageHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(self)',
 }
 
-/** Builds the dashboard, the widget and the reference if their sources changed. Returns whether anything was built. */
-export async function buildPages(): Promise<boolean> {
-  const built = [await buildStale(dashboard), await buildStale(widget), await buildStale(reference)]
-  return built.includes(true)
-}
-
 export type Pages = { page: BuiltFile; files: Map<string, BuiltFile> }
 
 /** Reads the built dashboard. */
 export function readPages(): Pages {
-  const { '/index.html': page, ...files } = Object.fromEntries(readBuilt(dashboard))
+  const { '/index.html': page, ...files } = Object.fromEntries(readBuilt('dashboard'))
   if (!page) throw new Error('the dashboard has no index.html')
   return { page, files: new Map(Object.entries(files)) }
 }

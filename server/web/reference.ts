@@ -1,14 +1,9 @@
 /** `/docs`: the API reference, and the webhook receivers that it shows. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheControlOf, readBuilt, type Source } from '../../common/build.ts'
+import { cacheControlOf, readBuilt } from '../../common/pages.ts'
 import type { App } from '../lib/server.ts'
 import { sendFile } from './send-file.ts'
-
-export const reference: Source = {
-  folder: 'reference',
-  files: ['reference/src/**/*.*', 'reference/*.{ts,html,json}', 'ui/*.*'],
-}
 
 const headers = {
   'content-security-policy':
@@ -25,7 +20,7 @@ const receivers = ['verify.ts', 'verify.py', 'verify.php', 'verify.go']
 
 /** Serves the built reference from memory. */
 export async function referenceRoutes(app: App): Promise<void> {
-  for (const [path, file] of readBuilt(reference)) {
+  for (const [path, file] of readBuilt('reference')) {
     const fileHeaders = { ...headers, 'cache-control': cacheControlOf(path) }
     const url = path === '/index.html' ? '/docs' : `/docs${path}`
     app.get(url, async (request, reply) => sendFile(request, reply, file, fileHeaders))

@@ -1,6 +1,6 @@
 /** Sends a built file in the encoding that the client accepts. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { BuiltFile } from '../../common/build.ts'
+import type { BuiltFile } from '../../common/pages.ts'
 import { chooseEncoding } from '../lib/encoding.ts'
 
 export function sendFile(

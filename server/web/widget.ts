@@ -6,11 +6,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtDir, readBuiltFile } from '../../common/build.ts'
+import { builtDir, readBuiltFile } from '../../common/pages.ts'
 import type { App } from '../lib/server.ts'
 import { sendFile } from './send-file.ts'
-
-export const widget = { folder: 'widget', files: ['widget/src/**/*.*', 'widget/*.{ts,json}'] }
 
 const demoDir = join(import.meta.dirname, '../../widget/demo')
 
@@ -35,7 +33,7 @@ export type DemoSite = () => Promise<string | undefined>
 
 /** Serves the built widget, and the demo shop if there is a demo workspace. */
 export const widgetRoutes = (demoSite: DemoSite | undefined) => async (app: App) => {
-  const script = readBuiltFile(join(builtDir(widget), 'widget.js'))
+  const script = readBuiltFile(join(builtDir('widget'), 'widget.js'))
   app.get('/widget.js', { config: { hasEtag: true } }, async (request, reply) =>
     sendFile(request, reply, script, scriptHeaders),
   )

@@ -1,4 +1,4 @@
-/** Builds the phone page. The simulator runs this build when the sources changed (`simulator/page.ts`). */
+/** Builds the phone page. */
 import { defineConfig } from 'vite'
 
 export default defineConfig({

@@ -1,0 +1,151 @@
+/**
+ * `npm run release [-- --to FOLDER]`: makes the files of a release, by default in `release`.
+ *
+ *   parley-X.tar.gz     the service for all platforms: code, built pages, lock file; npm installs its runtime dependencies
+ *   parley-sdk-X.tgz    the SDK, as npm publishes it
+ *   parley-X.cdx.json   CycloneDX software bill of materials: runtime dependencies, and the packages in the built pages
+ *   SHA256SUMS          checksums of these files
+ *
+ * `--unpacked FOLDER` only writes the content of the first file into this folder, for an image.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildPages, listBundled } from './build.ts'
+
+type Packages = Record<string, { version?: string; dev?: boolean }>
+type Lock = { packages: Packages }
+type Sbom = {
+  components: { 'bom-ref': string; properties: { name: string }[] }[]
+  dependencies: { ref: string; dependsOn: string[] }[]
+}
+
+const root = join(import.meta.dirname, '..')
+
+/** Files and folders of the repository that run or describe the service. */
+const content = [
+  '.env.example',
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'SECURITY.md',
+  'bin',
+  'cli',
+  'common',
+  'dist',
+  'docs',
+  'migrations',
+  'receivers',
+  'scripts/launch.js',
+  'sdk/src',
+  'server',
+  'simulator',
+  'widget/demo',
+]
+const isDevelopment = (path: string): boolean =>
+  /\.test\.ts$|\/fixtures(\/|$)|\/test-[\w-]+\.ts$|^simulator\/phone(\/|$)|^dist\/.*-\d+(\/|$)/.test(path)
+
+/** Runs no scripts of packages: the service needs none of them. */
+const npmSettings = 'ignore-scripts=true\naudit=false\nfund=false\n'
+const commands = ['start', 'parley', 'simulator']
+
+const readJson = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
+
+/** Writes the service as it is released. */
+function writeService(folder: string): Lock {
+  for (const path of content) {
+    const filter = (source: string) => !isDevelopment(relative(root, source))
+    cpSync(join(root, path), join(folder, path), { recursive: true, filter })
+  }
+  writeFileSync(join(folder, '.npmrc'), npmSettings)
+  const { scripts, devDependencies: _, overrides: __, ...manifest } = readJson('package.json')
+  manifest.scripts = Object.fromEntries(commands.map((name) => [name, scripts[name]]))
+  writeJson(join(folder, 'package.json'), manifest)
+  const { packages, ...lock } = readJson('package-lock.json')
+  const { '': top, ...others } = packages
+  delete top.devDependencies
+  const runtime = { ...lock, packages: { '': top, ...omitDevelopment(others) } }
+  writeJson(join(folder, 'package-lock.json'), runtime)
+  return runtime
+}
+
+const omitDevelopment = (packages: Packages): Packages =>
+  Object.fromEntries(Object.entries(packages).filter(([, { dev }]) => !dev))
+
+const writeJson = (file: string, value: object) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
+
+/** The bill of all dependencies, reduced to those in the lock file of the release and those in the built pages. */
+function describeMaterials(lock: Lock): Sbom {
+  const options = ['--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application']
+  const sbom: Sbom = JSON.parse(run('npm', ['sbom', ...options]))
+  const all: Lock = readJson('package-lock.json')
+  const bundled = listBundled().map((name) => `node_modules/${name}`)
+  const refs = [...Object.keys(lock.packages), ...bundled].map(
+    (path) => `${path.replace(/.*node_modules\//, '')}@${all.packages[path]?.version}`,
+  )
+  const { name, version } = readJson('package.json')
+  const isKept = (ref: string) => refs.includes(ref) || ref === `${name}@${version}`
+  return {
+    ...sbom,
+    components: sbom.components
+      .filter((component) => isKept(component['bom-ref']))
+      .map(({ properties, ...component }) => ({
+        ...component,
+        properties: properties.filter((property) => property.name !== 'cdx:npm:package:development'),
+      })),
+    dependencies: sbom.dependencies
+      .filter(({ ref }) => isKept(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(isKept) })),
+  }
+}
+
+/** The same sources give the same bytes: order, owners, modes and times are fixed. The time is the one that npm uses. */
+function pack(folder: string, file: string): void {
+  const fixed = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX']
+  const time = '--mtime=1985-10-26 08:15:00Z'
+  run('tar', [...fixed, time, '--format=ustar', '-czf', file, '-C', join(folder, '..'), basename(folder)])
+}
+
+function run(command: string, args: string[], cwd = root): string {
+  const { status, stdout, error } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${error?.message ?? `exit code ${status}`}`)
+  return stdout
+}
+
+function writeRelease(folder: string): void {
+  const { name, version } = readJson('package.json')
+  const title = `${name}-${version}`
+  const [service, materials] = [`${title}.tar.gz`, `${title}.cdx.json`]
+  mkdirSync(folder, { recursive: true })
+  const staging = mkdtempSync(join(tmpdir(), 'parley-release-'))
+  try {
+    const lock = writeService(join(staging, title))
+    pack(join(staging, title), join(folder, service))
+    writeJson(join(folder, materials), describeMaterials(lock))
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+  // It runs `npm run sdk` first.
+  const sdk = run('npm', ['pack', '--silent', '--pack-destination', folder], join(root, 'sdk')).trim()
+  const sums = [service, materials, sdk].map((file) => `${sha256(join(folder, file))}  ${file}\n`)
+  writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
+}
+
+const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
+
+const { values } = parseArgs({ options: { to: { type: 'string' }, unpacked: { type: 'string' } } })
+await buildPages()
+if (values.unpacked) writeService(resolve(values.unpacked))
+else {
+  const folder = resolve(values.to ?? join(root, 'release'))
+  writeRelease(folder)
+  console.log(readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trim())
+}

