@@ -1,0 +1,78 @@
+/** `monitoring/`: alert rules and a dashboard that use series of the service, and a paragraph for each alert. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { resolvePackage } from '../scripts/packages.ts'
+import { createProgram } from './program.ts'
+import { createDatabase } from './support.ts'
+
+const pathOf = (path: string) => join(import.meta.dirname, '..', path)
+const read = (path: string) => readFileSync(pathOf(path), 'utf8')
+const promtool = resolvePackage('prometheus', ['/usr/bin/promtool'])
+
+const alerts = read('monitoring/alerts.yaml')
+  .split(/^ {6}- alert: /m)
+  .slice(1)
+  .map((text) => {
+    const [name = ''] = text.split('\n')
+    const field = (key: string) => new RegExp(`^ +${key}: (?:>-\\n +)?(.+)$`, 'm').exec(text)?.[1] ?? ''
+    return {
+      name,
+      expr: field('expr'),
+      summary: field('summary'),
+      severity: field('severity'),
+      runbook: field('runbook'),
+    }
+  })
+const panels: { title: string; targets: { expr: string }[] }[] = JSON.parse(read('monitoring/dashboard.json')).panels
+
+test('alert rules and panels use series that the service has', async (t) => {
+  const { address } = await createDatabase(t)
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-monitoring-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }))
+  const { host, port: databasePort, database, username } = address
+  const service = await createProgram(t, '/readyz', (port) => ({
+    args: ['server/main.ts'],
+    env: {
+      PORT: String(port),
+      PROCESSES: '1',
+      DEMO: '0',
+      DATA_DIR: dataDir,
+      DATABASE_URL: `postgres://${username}@localhost:${databasePort}/${database}?host=${host}`,
+      ENCRYPTION_KEY: 'ab'.repeat(32),
+    },
+  }))
+  await service.start()
+  const metrics = await (await fetch(`${service.url}/metrics`)).text()
+  const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+  const expressions = [...alerts, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr)
+  assert.ok(expressions.length > 30)
+  for (const expr of expressions) {
+    const names = expr.match(/\b(?:parley|process|nodejs)_\w+/g) ?? []
+    assert.ok(names.length > 0 || expr.startsWith('up{job="parley"}'), expr)
+    for (const name of names) assert.ok(known.has(name.replace(/_bucket$/, '')), `${name} in ${expr}`)
+  }
+})
+
+test('every alert has a summary and a paragraph in docs/alerts.md, and the other way round', () => {
+  const sections = read('docs/alerts.md').split(/^## /m).slice(1)
+  assert.deepEqual(
+    sections.map((section) => section.split('\n')[0]),
+    alerts.map(({ name }) => name),
+  )
+  for (const [index, { name, summary, severity, runbook }] of alerts.entries()) {
+    assert.equal(runbook, `docs/alerts.md#${name.toLowerCase()}`)
+    assert.ok(sections[index]?.includes(`**${summary}** (\`${severity}\`)`), name)
+    assert.ok((sections[index]?.length ?? 0) > 150, `${name} says too little`)
+  }
+})
+
+test('Prometheus accepts the alert rules', { skip: promtool ? false : 'promtool is not installed' }, () => {
+  const output = execFileSync(promtool ?? '', ['check', 'rules', pathOf('monitoring/alerts.yaml')], {
+    encoding: 'utf8',
+  })
+  assert.match(output, new RegExp(`SUCCESS: ${alerts.length} rules found`))
+})
