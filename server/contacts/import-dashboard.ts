@@ -6,7 +6,7 @@
  * after the current chunk.
  *
  * Session and role are checked before the body is read. The file is in memory during the import, so a workspace runs one
- * import at a time.
+ * import at a time, and a process two.
  */
 
 import { Readable } from 'node:stream'
@@ -23,6 +23,9 @@ import { readImport } from './import-file.ts'
 
 const maxMiB = 20
 const maxBytes = maxMiB * 1024 * 1024
+
+/** In one process. Each needs up to 100 MB. */
+const maxImports = 2
 
 /** 100,000 rows take about 20 s, and longer on a busy machine. */
 const importMs = 10 * 60_000
@@ -91,6 +94,10 @@ export const importDashboard =
         onRequest: async ({ session: { workspaceId }, id }, reply) => {
           if (runningImports.has(workspaceId))
             throw new ApiError('rate_limited', 'another import of this workspace is running; wait until it ends')
+          if (runningImports.size >= maxImports)
+            throw new ApiError('rate_limited', 'too many imports are running; try again in a minute', {
+              'retry-after': '60',
+            })
           runningImports.set(workspaceId, id)
           reply.raw.once('close', () => release(workspaceId, id))
         },

@@ -27,7 +27,7 @@ export type ImportedPerson = {
   phone: string
   texts: Partial<Record<TextField, string>>
   /** Tag names, by their folded form. */
-  tags: Map<string, string>
+  tags: ReadonlyMap<string, string>
 }
 
 export type ImportRow = { line: number; text: string } & ({ person: ImportedPerson } | { fault: string })
@@ -131,13 +131,17 @@ function readRow({ cells }: CsvRow, columns: Columns, country: string): { person
       return { fault: `${field}: must have at most ${contactLimits[field]} characters` }
     texts[field] = text
   }
-  const tags = columns.tags < 0 ? new Map<string, string>() : readTags(textOf(columns.tags))
+  const tags = readTags(textOf(columns.tags))
   if (typeof tags === 'string') return { fault: tags }
   return { person: { identity: identityOfPhone(phone), phone, texts, tags } }
 }
 
+const noTags: ReadonlyMap<string, string> = new Map()
+
 /** The tag names of a cell, or the error. */
-function readTags(cell: string): Map<string, string> | string {
+function readTags(cell: string): ReadonlyMap<string, string> | string {
+  // Most rows have none, and a file has up to 100,000.
+  if (cell === '') return noTags
   const names = splitTags(cell).filter((name) => name.trim() !== '')
   if (!isStorable(cell)) return 'tags: contains a character that is not text'
   try {

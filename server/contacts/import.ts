@@ -87,6 +87,8 @@ type Person = Record<TextField, string | null> & {
   tags: ReadonlySet<string>
 }
 
+const noPerson: Person = { id: null, name: null, email: null, company: null, tags: new Set() }
+
 /** Contacts by key: the id of a stored contact, or the identity of one that this file creates. */
 type KnownPeople = { keys: Map<string, string>; people: Map<string, Person> }
 
@@ -139,11 +141,11 @@ function planChunk(rows: readonly ImportRow[], known: KnownPeople): ImportPlan {
     const key = known.keys.get(person.identity) ?? plan.keys.get(person.identity)
     const current = key === undefined ? undefined : (plan.people.get(key)?.after ?? known.people.get(key))
     if (key === undefined || !current) {
-      const after = merge({ id: null, name: null, email: null, company: null, tags: new Set() }, person)
+      const after = merge(noPerson, person)
       // The contact is created with the texts of this row; the tags are added afterwards.
       plan.created.push(person)
       plan.keys.set(person.identity, person.identity)
-      plan.people.set(person.identity, { before: { ...after, tags: new Set() }, after })
+      plan.people.set(person.identity, { before: { ...after, tags: noPerson.tags }, after })
     } else {
       const after = merge(current, person)
       if (after.tags.size > Math.max(maxTags, current.tags.size)) {
